@@ -43,6 +43,7 @@ class Declared(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     base_url: str
+    api_key: SecretStr | None = None  # refused, with words that help
     api_key_env: str | None = None
     models: list[str] = []
     concurrency: int | None = Field(default=None, ge=1, le=10_000)
@@ -86,10 +87,19 @@ class Declared(BaseModel):
                 raise ValueError(f"“{name}” is set by MAGI for each request; leave it out")
         return fields
 
+    @field_validator("api_key", mode="before")
+    @classmethod
+    def _no_key_here(cls, key: object) -> None:
+        raise ValueError("stands in a variable of its own; name that in api_key_env, or nothing where no key is needed")
+
     @field_validator("api_key_env")
     @classmethod
-    def _variable_that_is_set(cls, name: str | None) -> str | None:
-        return variable_that_is_set(name) if name else name
+    def _variable_with_a_key(cls, name: str | None) -> str | None:
+        if name is None:
+            return None
+        if clean_key(SecretStr(os.environ[variable_that_is_set(name)])) is None:
+            raise ValueError("names a variable without a key")
+        return name
 
     @property
     def all_fields(self) -> dict[str, dict[str, Any]]:

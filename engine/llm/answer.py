@@ -123,6 +123,7 @@ class Reader:
         self._head = bytearray()  # the beginning of everything, for the record
         self._rest = bytearray()  # of a line that has no end yet
         self._streamed = self._choices = self._thought = self._after_cr = False
+        self.written = 0  # pieces of a text, or of a thought that everybody hears
         self._data: list[bytes] = []  # lines of an event that is not whole yet
         self._size = 0  # of them
         self._kind = b""  # of the event, where it names one
@@ -130,7 +131,12 @@ class Reader:
     @property
     def writes(self) -> bool:
         """Or thinks where everybody hears it: the model has read all."""
-        return bool(self._thought or len(self._text) or len(self._refusal))
+        return self.written > 0
+
+    @property
+    def lines(self) -> int:
+        """Whole ones so far: also those by which a server says no more than that it is there."""
+        return self._lines
 
     @property
     def begun(self) -> bool:
@@ -295,15 +301,18 @@ class Reader:
         self.reply.finish = choice.finish_reason or self.reply.finish
         if piece.refusal:
             self._refusal.add(piece.refusal)
+            self.written += 1
         content = piece.content
         if content is not None and not isinstance(content, str):
             content = self._of_parts(content, data)
         if content:
             self._text.add(content)
+            self.written += 1
             self._refuse_a_loop(content)
             self._on_growth()
-        elif not self._thought:
-            self._thought = THOUGHT.search(data, 0, MOST_OF_AN_ERROR) is not None
+        elif THOUGHT.search(data, 0, MOST_OF_AN_ERROR):
+            self._thought = True
+            self.written += 1
         if len(self._text) + len(self._refusal) > LARGEST_ANSWER:
             raise failures.UnusableAnswer("The answer is longer than 256 kB.")
 
@@ -317,7 +326,9 @@ class Reader:
             parts = _PARTS.validate_python(content)
         except ValidationError as error:
             raise failures.UnusableAnswer(self._not_a_completion(data)) from error
-        self._thought = self._thought or any(part.type != "text" for part in parts)
+        if any(part.type != "text" for part in parts):
+            self._thought = True
+            self.written += 1
         return "".join(part.text or "" for part in parts if part.type == "text")
 
     def _raise_error(self, data: bytes) -> NoReturn:

@@ -43,11 +43,33 @@ LONGEST_SHOWN = 32 * 1024  # characters of a growing answer: more than the longe
 T = TypeVar("T")
 
 
+class SignsOfLife:
+    """How long somebody may be silent from now on, after each piece that came over the wire.
+
+    While a model reads, any whole line counts: a server that says that it is there (a comment, an empty part) is not
+    stuck. Once it writes only what it writes counts: one that hangs in the midst of an answer may go on saying so for
+    ever. The time for an answer in all bounds both.
+    """
+
+    def __init__(self, reader: Reader, first: float, silence: float) -> None:
+        self._reader, self._first, self._silence = reader, first, silence
+        self._written = self._lines = 0
+
+    def next(self) -> float | None:
+        """Seconds; None where what came was no sign."""
+        reader = self._reader
+        written, lines = reader.written > self._written, reader.lines > self._lines
+        self._written, self._lines = reader.written, reader.lines
+        if reader.written:
+            return self._silence if written else None
+        return self._first if lines else None
+
+
 class ModelClient:
     """Every model that this process can ask: one client per provider, made when first needed."""
 
     def __init__(self, timeout: float, first: float = math.inf, silence: float = math.inf) -> None:
-        """Seconds for an answer in all, to its first piece, and between two pieces."""
+        """Seconds for an answer in all; to its first piece, since the server last said anything; between two pieces."""
         self.timeout, self.first_piece, self.silence = timeout, first, silence
         self._clients: dict[str, Client] = {}
         self._queues: dict[str, ProviderQueue] = {}
@@ -81,6 +103,7 @@ class ModelClient:
             provider, name = resolve(model)
         except UnknownProvider as error:
             raise failures.UnknownModel(str(error)) from error
+        _require_key(provider)
 
         def show() -> str:
             # what the key is spelled with in JSON is known only once the text has been read
@@ -112,10 +135,11 @@ class ModelClient:
         end = began + self.timeout
         try:
             async with asyncio.timeout_at(min(end, began + self.first_piece)) as deadline:
+                life = SignsOfLife(reader, self.first_piece, self.silence)
 
                 def heard() -> None:
-                    if reader.writes:  # until then the model reads, whatever its server says meanwhile
-                        deadline.reschedule(min(end, loop.time() + self.silence))
+                    if seconds := life.next():
+                        deadline.reschedule(min(end, loop.time() + seconds))
 
                 await self._stream(provider, body, reader, heard)
         except TimeoutError as error:
@@ -133,10 +157,13 @@ class ModelClient:
             return f"No whole answer from {where} within {self.timeout:g} s."
         if reader.writes:
             return f"{where} began an answer and then said nothing for {self.silence:g} s."
+        if reader.lines:
+            return f"{where} had begun no answer, and said nothing for {self.first_piece:g} s."
         return f"{where} did not begin an answer within {self.first_piece:g} s."
 
     async def names(self, provider: Provider) -> list[str]:
         """What the provider lists of its models. CallFailed as for a question."""
+        _require_key(provider)
         await self.load()
         try:
             async with asyncio.timeout(longest := min(self.timeout, LONGEST_LISTING)):
@@ -205,6 +232,14 @@ class ModelClient:
                 http_client=wire.client_of(provider, _cap_error_body, self._turns),
             )
         return self._clients[provider.name]
+
+
+def _require_key(provider: Provider) -> None:
+    """No header can carry an empty one: nothing would be sent."""
+    if not provider.api_key.strip():
+        keyless = failures.Unauthorized(f"No key is set for {provider.name} ({provider.host}).")
+        keyless.advice = "Set the variable of its key, or name no variable where it asks for no key."
+        raise keyless
 
 
 def _diagnosed(

@@ -1,12 +1,15 @@
 """An answer, read piece by piece, without a wire."""
 
 import json
+import random
 import time
+from string import ascii_letters
 
 import pytest
 
 from engine.llm import answer
 from engine.llm.answer import Reader
+from engine.llm.client import SignsOfLife
 from engine.llm.failures import UnusableAnswer
 from engine.llm.providers import Provider
 
@@ -61,10 +64,12 @@ def piece(text, **other):
 
 @pytest.mark.slow
 def test_a_piece_costs_the_same_however_much_came_before():
-    reader, took = Reader(lambda: None, PROVIDER), []
+    reader, took, dice = Reader(lambda: None, PROVIDER), [], random.Random(1)
+    pieces = [piece(letter) for letter in ascii_letters]
     for _ in range(10):
+        data = b"".join(dice.choices(pieces, k=20_000))  # no letter again and again: a loop would be ended
         began = time.thread_time()
-        reader.feed(piece("a") * 20_000)
+        reader.feed(data)
         took.append(time.thread_time() - began)
     assert min(took[5:]) < 2 * min(took[:5])
 
@@ -100,3 +105,25 @@ def test_what_is_kept_of_an_answer_that_broke_off_does_not_end_in_half_a_key():
     reader = Reader(lambda: None, PROVIDER)
     reader.feed(piece(f"Your key is {KEY[:-1]}"))
     assert reader.raw == "Your key is [key]"
+
+
+SIGNS = (  # what comes, and how long somebody may be silent from then on
+    (b": ping\n\n", 300),
+    (b'data: {"cho', None),  # no whole line: bytes that drip are no sign
+    (b'ices": [{"delta": {"role": "assistant", "content": ""}}]}\n\n', 300),
+    (b'data: {"choices": [{"delta": {"reasoning_content": "It names"}}]}\n\n', 120),
+    (b": ping\n\n", None),
+    (b'data: {"choices": [{"delta": {"reasoning_content": " a date."}}]}\n\n', 120),
+    (b'data: {"choices": [{"delta": {"content": "Yes"}}]}\n\n', 120),
+    (b'data: {"choices": [{"delta": {"content": ""}}]}\n\n', None),
+    (b'event: ping\ndata: {"type": "ping"}\n\n', None),
+)
+
+
+def test_any_whole_line_is_a_sign_of_life_while_a_model_reads_and_then_what_it_writes_alone():
+    reader = Reader(lambda: None, PROVIDER)
+    life, found = SignsOfLife(reader, first=300, silence=120), []
+    for data, _ in SIGNS:
+        reader.feed(data)
+        found.append((data, life.next()))
+    assert found == list(SIGNS)

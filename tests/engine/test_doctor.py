@@ -5,6 +5,9 @@ from django.core.management import call_command
 
 from engine import doctor
 from engine.hidden import in_one_line
+from engine.llm import failures
+from engine.llm.client import ModelClient
+from engine.llm.forms import Way
 from tests.endpoint import Endpoint
 from tests.injections import INJECTIONS, STEERING
 
@@ -54,6 +57,16 @@ HELP = {
     "model_not_found": "Name a model that the endpoint has",
     "insufficient_quota": "Add credit",
 }
+
+
+async def test_a_provider_with_an_empty_key_is_a_matter_of_its_configuration_and_is_not_asked(provider, settings):
+    settings.PROVIDERS["openai"]["api_key"] = ""
+    finding = await about("openai")
+    assert not finding.well
+    assert "No key is set for openai" in finding.sentence
+    assert provider.requests() == []
+    with pytest.raises(failures.Unauthorized, match="No key is set"):
+        await ModelClient(1.0).ask("openai/a", doctor.QUESTION, doctor.WELL, print, Way())
 
 
 async def test_a_problem_comes_with_the_sentence_that_helps(provider):

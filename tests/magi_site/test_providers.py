@@ -81,6 +81,12 @@ WRONG = {
         {"MAGI_PROVIDERS": {"a": HERE | {"api_key_env": "NO_SUCH"}}},
         "a variable that is not set",
     ),
+    "an empty key": ({"MAGI_PROVIDERS": {"a": HERE | {"api_key": ""}}}, "a.api_key: stands in a variable of its own"),
+    "a key in the wrong place": ({"MAGI_PROVIDERS": {"a": HERE | {"api_key": "secret"}}}, "name that in api_key_env"),
+    "a variable with an empty key": (
+        {"MAGI_PROVIDERS": {"a": HERE | {"api_key_env": "BLANK"}}},
+        "a.api_key_env: is no key",
+    ),
     "a misspelt word": ({"MAGI_PROVIDERS": {"a": HERE | {"prize": 1}}}, "a.prize: Extra inputs"),
     "a field of ours": (
         {"MAGI_PROVIDERS": {"a": HERE | {"fields": {"stream": False}}}},
@@ -102,7 +108,8 @@ def test_fields_of_ones_own_are_for_all_models_or_by_model(environment):
 
 
 @pytest.mark.parametrize(("variables", "words"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_said_with_its_variable_and_never_with_a_key(environment, variables, words):
+def test_what_is_wrong_is_said_with_its_variable_and_never_with_a_key(environment, monkeypatch, variables, words):
+    monkeypatch.setenv("BLANK", " ")
     sentence = wrong(environment, **variables)
     assert words in sentence
     assert "secret" not in sentence
