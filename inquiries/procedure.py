@@ -13,7 +13,7 @@ from engine.context import RunContext
 from engine.llm import failures
 from engine.llm.failures import RunFailed
 from engine.llm.forms import AnswerForm
-from engine.llm.prompting import run_boundary
+from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
 from runs import submissions
@@ -21,7 +21,7 @@ from runs import submissions
 from .models import Inquiry, Order, OrderKind, PostKind, at_hand, keeping, reading
 from .models.looking import looked_at
 from .prompts import asked, critics, finalizer, moves, planner
-from .prompts.common import Messages, complaint, no_preview
+from .prompts.common import Messages, complaint
 from .prompts.moves import Made
 from .rules.course import Impossible
 from .rules.facts import Category, Station
@@ -173,7 +173,7 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
         f"inquiry-{station}",
         schema,
         partial(read, tools=arguments),
-        moves.growing,
+        partial(growing, fields=("thought",)),
         complaint,
         exact_schema=exact,
         said=moves.own_texts,

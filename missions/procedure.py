@@ -14,7 +14,7 @@ from engine.context import RunContext
 from engine.llm import prices
 from engine.llm.failures import RunFailed
 from engine.llm.forms import AnswerForm
-from engine.llm.prompting import run_boundary
+from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import Effect, Run, ToolCall
 from engine.procedure import Change
 from engine.tools import own_tools
@@ -40,7 +40,7 @@ SHORTER = AnswerForm(
     "mission-memory",
     memory.SHORTER_SCHEMA,
     memory.read_shorter,
-    memory.no_preview,
+    no_preview,
     steps.complaint,
     said=lambda text: (text,),
 )
@@ -48,7 +48,7 @@ SUMMARY = AnswerForm(
     "mission-summary",
     memory.SUMMARY_SCHEMA,
     memory.read_summary,
-    memory.no_preview,
+    no_preview,
     steps.complaint,
     exact_schema=memory.SUMMARY_EXACT,
     said=lambda summary: (summary.text, *summary.facts),
@@ -201,7 +201,7 @@ class Crew:
             "mission-step",
             steps.SCHEMA,
             read,
-            steps.growing,
+            partial(growing, fields=("reasoning",)),
             steps.complaint,
             exact_schema=steps.exact_schema(work.tools, work.last),
             said=lambda step: (step.reasoning,),

@@ -12,7 +12,7 @@ from typing import Any
 from engine.context import RunContext
 from engine.llm.failures import CallFailed
 from engine.llm.forms import AnswerForm
-from engine.llm.prompting import run_boundary
+from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
 from engine.waiting import Waits
@@ -155,7 +155,7 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
         "plan",
         planner.SCHEMA,
         read,
-        planner.growing,
+        partial(growing, fields=("thought",)),
         planner.complaint,
         exact_schema=planner.exact_schema(brief),
         said=planner.own_texts,
@@ -175,7 +175,7 @@ async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
         "plan-tools",
         planner.TOOLS_SCHEMA,
         read,
-        planner.growing,
+        partial(growing, fields=("thought",)),
         planner.complaint,
         exact_schema=planner.exact_tools_schema(brief),
         said=lambda named: (named.thought,),
@@ -196,7 +196,7 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
         "plan-move",
         moves.SCHEMA,
         partial(moves.read_move, tools=tools),
-        moves.growing,
+        partial(growing, fields=("thought", "text")),
         moves.complaint,
         exact_schema=moves.exact_schema({one.name: one.arguments for one in work.tools}, acts),
         said=moves.own_texts,
@@ -238,7 +238,7 @@ async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
         "plan-summary",
         closing.SCHEMA,
         closing.read_summary,
-        lambda text: "",
+        no_preview,
         planner.complaint,
         said=lambda summary: (summary,),
     )

@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import from_json
 
 from engine.llm.prompting import misfit, one_object, unknown_name
 from engine.llm.shapes import TEXT, Schema, arguments_by_tool, either, object_of, one_of
@@ -93,17 +92,6 @@ def arguments_of(name: str, said: str | dict[str, Any] | None, tools: Mapping[st
         raise ValueError(f"These arguments do not fit {name}: {misfit(error)}. It takes: {takes[:400]}.") from error
     except (ValueError, RecursionError) as error:
         raise ValueError(f"The arguments of {name} are no JSON: write them as an object, not as a text.") from error
-
-
-def growing(text: str) -> str:
-    """What can be shown of a move that is still arriving."""
-    try:
-        said = from_json(text, allow_partial="trailing-strings")
-    except ValueError:
-        return ""
-    said = said if isinstance(said, dict) else {}
-    parts = (said.get(name) for name in ("thought", "text"))
-    return "\n\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
 
 
 def complaint(problem: str) -> str:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json
-
 from engine.llm.own_words import instructions_of
+from engine.llm.prompting import growing
 
 from ..rules.course import Turn, Why
 from ..table import EVERYONE, Artifact, Point, Shape, Table
@@ -88,12 +87,7 @@ def instructions(messages: Sequence[Mapping[str, str]]) -> str:
 
 def preview(text: str, field: str = "content") -> str:
     """What is said in an answer that is still arriving; empty while there is nothing."""
-    try:
-        partial = from_json(text, allow_partial="trailing-strings")
-    except ValueError:
-        return ""
-    said = partial.get(field) if isinstance(partial, dict) else None
-    return presentable(said, LONGEST_CONTENT) if isinstance(said, str) else ""
+    return presentable(growing(text, (field,)), LONGEST_CONTENT)
 
 
 def complaint(problem: str) -> str:

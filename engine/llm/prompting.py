@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from engine.hidden import visible_json
 
+from .spoken import growing as growing
 from .spoken import no_key_twice as no_key_twice
 from .spoken import one_object as one_object
 
@@ -58,6 +59,10 @@ def complained(request: Sequence[dict[str, str]], answer: str, complaint: str) -
 def as_answered(answer: str) -> str:
     """An answer as it stands in front of a complaint about it."""
     return answer if len(answer) <= LONGEST_ANSWERED else f"{answer[:LONGEST_ANSWERED]} …"
+
+
+def no_preview(text: str) -> str:
+    return ""
 
 
 # ---- what is wrong with an answer, and what to do ---------------------------------------------------------

@@ -7,8 +7,10 @@ certain which object is the answer, none is. Who changes this changes `spoken` o
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from pydantic_core import from_json
 
 NAMES = "think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think"
 TAG = re.compile(
@@ -88,6 +90,16 @@ def so_far(text: str) -> str:
             return ""
     end = _end(text, begin)
     return text[begin:] if end is None else text[begin:end]
+
+
+def growing(text: str, fields: Sequence[str]) -> str:
+    """What these fields say in an answer that is still arriving, as far as each has come."""
+    try:
+        said = from_json(text, allow_partial="trailing-strings")
+    except ValueError:
+        return ""
+    parts = [said.get(name) for name in fields] if isinstance(said, dict) else []
+    return "\n\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
 
 
 def _after_thinking(text: str) -> str:

@@ -56,7 +56,3 @@ def said(text: str, name: str, most: int) -> str:
 
 def complaint(problem: str) -> str:
     return f"Your last answer could not be used: {problem} Answer once more, with exactly one JSON object."
-
-
-def no_preview(text: str) -> str:
-    return ""

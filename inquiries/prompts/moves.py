@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from engine.llm.shapes import NULL, NUMBER, TEXT, TRUTH, Schema, either, list_of, number_of, object_of, one_of
 from engine.llm.shapes import arguments_by_tool as shapes_of
-from toolbox.moves import arguments_of, growing
+from toolbox.moves import arguments_of
 
 from ..rules.limits import CLAIMS, QUOTES, RESULT_LENGTH, TOGETHER
 from .common import Answer, Messages, read_as, request, said
@@ -67,8 +67,6 @@ number of a source, and "quote", words that stand there. "results_not_needed" is
 and "why", a text."""
 LEFT = "You have {left} left."
 HAND_IN = "You have no more uses of tools: hand in now what there is, as “done”."
-
-__all__ = ["growing"]
 
 _QUOTE = object_of({"source": NUMBER, "quote": TEXT})
 _RESEARCH_CLAIM = object_of({"text": TEXT, "quotes": list_of(_QUOTE)})

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import from_json
 
 from engine.hidden import escaped
 from engine.llm import prompting
-from engine.llm.prompting import complained, fenced, one_object
+from engine.llm.prompting import complained, fenced, growing, one_object
 
 from ..rules import Decision
 from . import version_1
@@ -256,12 +255,7 @@ Place = tuple[int, str]
 
 def reason_so_far(text: str) -> str:
     """The reason in an answer that is still arriving; empty while there is none."""
-    try:
-        partial = from_json(text, allow_partial="trailing-strings")
-    except ValueError:
-        return ""
-    reason = partial.get("reason") if isinstance(partial, dict) else None
-    return _presentable(reason) if isinstance(reason, str) else ""
+    return _presentable(growing(text, ("reason",)))
 
 
 def complaint(problem: str) -> str:

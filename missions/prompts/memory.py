@@ -67,7 +67,3 @@ def read_shorter(text: str) -> str:
     if not isinstance(found, str) or not found.strip():
         raise ValueError("“text” is empty.")
     return found.strip()
-
-
-def no_preview(text: str) -> str:
-    return ""

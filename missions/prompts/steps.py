@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import from_json
 
 from engine.llm.prompting import boundary, fenced, misfit, one_object
 from engine.llm.shapes import NULL, TEXT, Schema, arguments_by_tool, either, object_of, one_of
@@ -223,16 +222,6 @@ def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = Fals
     if last and name != "finish":
         raise ValueError("This is the last step: write finish as “tool_name”, with its arguments.")
     return Stepped(reasoning, name, arguments_of(name, said.tool_args, tools) if name else {})
-
-
-def growing(text: str) -> str:
-    """What can be shown of an answer that is still arriving."""
-    try:
-        said = from_json(text, allow_partial="trailing-strings")
-    except ValueError:
-        return ""
-    reasoning = said.get("reasoning") if isinstance(said, dict) else None
-    return reasoning if isinstance(reasoning, str) else ""
 
 
 def complaint(problem: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import from_json
 
 from engine.llm.prompting import boundary, fenced, misfit, one_object, unknown_name
 from engine.llm.shapes import NULL, NUMBER, TEXT, Schema, either, list_of, number_of, object_of, one_of
@@ -350,15 +349,6 @@ def _tools_of(owner: str, named: Sequence[str], shown: Sequence[OwnerShown]) -> 
             raise ValueError(f"{owner} has no tool “{unknown[0][:60]}”, and no other: leave “tools” empty.")
         raise ValueError(f"{owner} has no tool “{unknown[0][:60]}”, but {', '.join(owners[owner])}.")
     return tuple(dict.fromkeys(named))
-
-
-def growing(text: str) -> str:
-    try:
-        said = from_json(text, allow_partial="trailing-strings")
-    except ValueError:
-        return ""
-    thought = said.get("thought") if isinstance(said, dict) else None
-    return thought.strip() if isinstance(thought, str) else ""
 
 
 def complaint(problem: str) -> str:

@@ -221,11 +221,6 @@ def test_in_the_minutes_nobody_knows_its_own_messages():
     assert (answer.to, answer.moved_by) == ((2,), (2,))
 
 
-def test_what_is_said_is_shown_as_it_grows():
-    texts = ("", '{"speaking_to": ["every', '{"content": "It is sa', '{"content": "Done.", "poi', "no")
-    assert [prompts.preview(text) for text in texts] == ["", "", "It is sa", "Done.", ""]
-
-
 # ---- first verdicts and the timekeeper --------------------------------------------------------------------
 
 

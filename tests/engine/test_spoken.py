@@ -88,3 +88,19 @@ def test_no_answer_that_was_cut_ends_with_its_object():
     assert [text for text in cut if spoken.is_whole(text)] == []
     assert [text for text in (GOOD, f" {GOOD}\n", f"```json\n{GOOD}\n```") if not spoken.is_whole(text)] == []
     assert not spoken.is_whole(f"{GOOD} And")
+
+
+def test_of_a_growing_answer_the_named_texts_are_shown_as_far_as_they_have_come():
+    shown = {
+        "": "",
+        "no": "",
+        "[" * 100_000: "",
+        '["thought"]': "",
+        '{"tho': "",
+        '{"thought": 3, "text": null': "",
+        '{"thought": "It is sa': "It is sa",
+        '{"thought": " Done. ", "act": "repl': "Done.",
+        '{"act": "reply", "thought": "I look", "tool": "", "text": "It is d': "I look\n\nIt is d",
+    }
+    found = {text: spoken.growing(text, ("thought", "text")) for text in shown}
+    assert found == shown

@@ -122,14 +122,6 @@ def test_a_reason_without_end_is_cut():
     assert len(answer.reason) < 4_010
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("", ""), ('{"rea', ""), ('{"reason": "It is sa', "It is sa"), ('{"reason": "Done.", "dec', "Done."), ("no", "")],
-)
-def test_the_growing_reason_is_shown_as_far_as_it_has_come(text, shown):
-    assert prompts.reason_so_far(text) == shown
-
-
 def test_no_part_of_a_prompt_is_an_answer():
     """An answer's form is told in words: a value that stands there is what small models give back."""
     for number in (1, 2, 3):

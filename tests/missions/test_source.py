@@ -14,7 +14,7 @@ from missions.memory_files import MemoryFile
 from missions.models import Message, Mission, Step, Summary
 from missions.procedure import submit
 from missions.prompts.memory import read_shorter, read_summary
-from missions.prompts.steps import SCHEMA, Done, Heard, Offered, Work, growing, read_step
+from missions.prompts.steps import SCHEMA, Done, Heard, Offered, Work, read_step
 from missions.prompts.steps import step as prompt
 from missions.rules import GoOn, Limits, Seen, State, Used
 from missions.tools.crew import SendMessage, Wait
@@ -79,7 +79,6 @@ def test_a_step_says_first_why_and_is_read_strictly():
     ):
         with pytest.raises(ValueError, match=r"."):
             read_step(wrong, TOOLS)
-    assert growing('{"reasoning": "I be') == "I be"
 
 
 def test_summaries_and_shorter_notes_are_forms_of_their_own():

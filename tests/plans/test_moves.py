@@ -10,7 +10,7 @@ from engine.tools import tool_named
 from plans import rehearsal
 from plans.prompts import agent
 from plans.prompts.agent import Made, Usable, Work
-from toolbox.moves import Act, Move, growing, read_move
+from toolbox.moves import Act, Move, read_move
 
 
 class Entry(BaseModel):
@@ -62,13 +62,6 @@ def test_all_else_takes_a_text(act):
 )
 def test_what_cannot_be_used_is_said_so_that_it_can_be_mended(text, expected):
     assert expected in complaint_about(text)
-
-
-def test_a_growing_move_shows_thought_and_text_alone():
-    assert growing('{"thought": "I look", "act": "reply", "tool": "", "arguments": "", "text": "It is d') == (
-        "I look\n\nIt is d"
-    )
-    assert growing("{") == growing("nothing") == ""
 
 
 def test_results_stand_in_the_material_alone():
