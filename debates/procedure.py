@@ -14,7 +14,7 @@ from django.db.models import Sum
 
 from engine.context import RunContext
 from engine.llm.failures import CallFailed, RunFailed
-from engine.llm.forms import AnswerForm, Continuing
+from engine.llm.forms import AnswerForm, Continuing, tokens_for
 from engine.models import Budget, Gate, ModelCall, Run
 from engine.procedure import Change, CutShort
 from runs import submissions
@@ -115,13 +115,18 @@ def _written(course: rules.Course, step: floor.Step) -> Callable[[UUID], None]:
     raise AssertionError(f"no such step: {step}")
 
 
+def _form(form: prompts.Form) -> AnswerForm[Any]:
+    said = form._asdict()
+    return AnswerForm(max_tokens=tokens_for(said.pop("longest")), **said)
+
+
 async def _first(run: RunContext, seen: Seen, seat: int) -> None:
     member = seen.member(seat)
 
     def keep(call: ModelCall, said: prompts.Answer) -> None:
         keeping.keep_first(run.pk, seat, call, said)
 
-    form = AnswerForm(**prompts.first_form(seen.table, seat)._asdict())
+    form = _form(prompts.first_form(seen.table, seat))
     try:
         await run.ask(f"first-{seat}", member.model, prompts.first(seen.table, seat), form, keep, member.fallback)
     except CallFailed as failure:
@@ -156,7 +161,7 @@ async def _hear_model(run: RunContext, seen: Seen, turn: rules.Turn, continues: 
         keeping.keep_message(run.pk, turn.number, said, heard=heard, continues=continues, calls=calls, cut=cut)
 
     asked = prompts.perspective(seen.table, turn, continues)
-    form = AnswerForm(**prompts.form(seen.table, turn)._asdict())
+    form = _form(prompts.form(seen.table, turn))
     try:
         await run.ask(step, member.model, asked, form, keep, member.fallback, on_cut=CONTINUING)
     except CallFailed as failure:
@@ -174,7 +179,7 @@ async def _keep_time(run: RunContext, seen: Seen, note: rules.Note, after: int) 
         return
     asked = prompts.timekeeper(seen.table, keeper.seat, note, facts)
     stated = prompts.stated(note, facts, seen.table.names)
-    form = AnswerForm(**prompts.timekeeper_form(seen.table, keeper.seat, stated)._asdict())
+    form = _form(prompts.timekeeper_form(seen.table, keeper.seat, stated))
     try:
         step = f"note-{after}"
         await run.ask(step, keeper.model, asked, form, lambda call, words: kept(words=words), attempts=1)

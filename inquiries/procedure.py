@@ -12,7 +12,7 @@ from typing import Any
 from engine.context import RunContext
 from engine.llm import failures
 from engine.llm.failures import RunFailed
-from engine.llm.forms import AnswerForm
+from engine.llm.forms import AnswerForm, tokens_for
 from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
@@ -25,7 +25,7 @@ from .prompts.common import Messages, complaint
 from .prompts.moves import Made
 from .rules.course import Impossible
 from .rules.facts import Category, Station
-from .rules.limits import pause
+from .rules.limits import RESULT_LENGTH, TRACE_LENGTH, pause
 from .rules.orders import ORCHESTRATOR, Finish, Over, Review, Work, following
 
 CATEGORIES = {
@@ -46,6 +46,7 @@ PLAN = AnswerForm(
     complaint,
     exact_schema=planner.EXACT,
     said=planner.own_texts,
+    max_tokens=tokens_for(planner.LONGEST_PLAN),
 )
 REVIEW = AnswerForm(
     "inquiry-review",
@@ -54,6 +55,7 @@ REVIEW = AnswerForm(
     no_preview,
     complaint,
     said=lambda review: (review.feedback,),
+    max_tokens=tokens_for(critics.FEEDBACK_LENGTH),
 )
 
 
@@ -212,6 +214,7 @@ async def _finish(run: RunContext, inquiry: Inquiry) -> None:
         no_preview,
         complaint,
         said=lambda final: (final.answer, final.trace),
+        max_tokens=tokens_for(RESULT_LENGTH + TRACE_LENGTH),
     )
 
     def keep(call: ModelCall, said: finalizer.Finalized) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from engine import statements
 from engine.context import RunContext
 from engine.llm.failures import CallFailed
-from engine.llm.forms import AnswerForm
+from engine.llm.forms import AnswerForm, tokens_for
 from engine.llm.prompting import run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
@@ -27,7 +27,7 @@ DECISION = AnswerForm(
     preview=prompts.reason_so_far,
     complaint=prompts.complaint,
     said=lambda answer: (answer.reason,),
-    max_tokens=4096,
+    max_tokens=tokens_for(prompts.LONGEST_REASON),
 )
 
 

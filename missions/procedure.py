@@ -13,7 +13,7 @@ from typing import Any
 from engine.context import RunContext
 from engine.llm import prices
 from engine.llm.failures import RunFailed
-from engine.llm.forms import AnswerForm
+from engine.llm.forms import AnswerForm, tokens_for
 from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import Effect, Run, ToolCall
 from engine.procedure import Change
@@ -43,6 +43,7 @@ SHORTER = AnswerForm(
     no_preview,
     steps.complaint,
     said=lambda text: (text,),
+    max_tokens=tokens_for(MEMORY_LENGTH),
 )
 SUMMARY = AnswerForm(
     "mission-summary",
@@ -52,6 +53,7 @@ SUMMARY = AnswerForm(
     steps.complaint,
     exact_schema=memory.SUMMARY_EXACT,
     said=lambda summary: (summary.text, *summary.facts),
+    max_tokens=tokens_for(memory.LONGEST_SUMMARY + memory.MOST_FACTS * memory.LONGEST_FACT),
 )
 STUCK = "Nobody in the crew can go on, and nothing is left that could wake anybody. What shall they do?"
 NO_PLACE = "sandbox"

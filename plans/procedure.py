@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.context import RunContext
 from engine.llm.failures import CallFailed
-from engine.llm.forms import AnswerForm
+from engine.llm.forms import AnswerForm, tokens_for
 from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
@@ -159,6 +159,7 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
         planner.complaint,
         exact_schema=planner.exact_schema(brief),
         said=planner.own_texts,
+        max_tokens=tokens_for(brief.most * rules.ACTION_LENGTH),
     )
     messages = planner.plan(reading.brief_in_room(brief, plan.planner), run_boundary(run.pk))
     await run.ask(f"plan-{number}", plan.planner, messages, form, keep)
@@ -179,6 +180,7 @@ async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
         planner.complaint,
         exact_schema=planner.exact_tools_schema(brief),
         said=lambda named: (named.thought,),
+        max_tokens=tokens_for(planner.LONGEST_NAMED),
     )
     messages = planner.name_tools(brief, run_boundary(run.pk))
     await run.ask(f"tools-{step.number}-{brief.number}", plan.planner, messages, form, keep)
@@ -241,6 +243,7 @@ async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
         no_preview,
         planner.complaint,
         said=lambda summary: (summary,),
+        max_tokens=tokens_for(closing.SUMMARY_LENGTH),
     )
     messages = closing.close(plan.task, part.outcome, ending, run_boundary(run.pk))
     try:

@@ -7,19 +7,21 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from engine.llm.own_words import instructions_of
-from engine.llm.prompting import growing
+from engine.llm.spoken import growing
 
 from ..rules.course import Turn, Why
 from ..table import EVERYONE, Artifact, Point, Shape, Table
 from . import layers
 from .checks import Given, in_first, in_message, in_words
 from .parsing import parsed
-from .schemas import answer_schema, bounded, schema_of
+from .schemas import MOST, answer_schema, bounded, schema_of
 from .wording import presentable
 
 LONGEST_CONTENT, LONGEST_REASONING, LONGEST_CLAIM = 4000, 2000, 200
 LONGEST_TITLE, LONGEST_CELL, LONGEST_WORDS = 120, 200, 500
 MOST_TOLD = 5
+_SAID = LONGEST_CONTENT + LONGEST_REASONING
+LONGEST = {"message": _SAID + MOST["points"] * LONGEST_CLAIM + LONGEST_CONTENT, "closing": _SAID}
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Answer:
 
 
 class Form(NamedTuple):
-    """All that the engine's form of an answer takes, by the same names."""
+    """What the engine's form of an answer takes, by the same names. `longest`: characters of all of its texts."""
 
     name: str
     schema: dict[str, Any]
@@ -49,6 +51,7 @@ class Form(NamedTuple):
     complaint: Callable[[str], str]
     said: Callable[[Any], Iterable[str]]
     instructions: Callable[[Sequence[Mapping[str, str]]], str]
+    longest: int
     exact_schema: dict[str, Any] | None = None
 
 
@@ -56,19 +59,20 @@ def form(table: Table, turn: Turn) -> Form:
     """Of a message in this turn, or of a closing."""
     name = "closing" if turn.why == Why.CLOSING else "message"
     schema, read = answer_schema(table, turn), partial(read_answer, table, turn)
-    return Form(name, schema, read, preview, complaint, own_texts, instructions, bounded(schema))
+    return Form(name, schema, read, preview, complaint, own_texts, instructions, LONGEST[name], bounded(schema))
 
 
 def first_form(table: Table, seat: int) -> Form:
     schema, read = schema_of(layers.FIRST, table, seat, decides=True), partial(read_first, table, seat)
-    return Form("first", schema, read, partial(preview, field="verdict_reasoning"), complaint, own_texts, instructions)
+    shown, longest = partial(preview, field="verdict_reasoning"), LONGEST_REASONING
+    return Form("first", schema, read, shown, complaint, own_texts, instructions, longest)
 
 
 def timekeeper_form(table: Table, seat: int, stated: str) -> Form:
     """`stated`: what the timekeeper would say by itself."""
     schema = schema_of(layers.FORMS[table.seats[seat].kind], table, seat, decides=False)
     read, shown = partial(read_words, table, stated), partial(preview, field="words")
-    return Form("timekeeper", schema, read, shown, complaint, lambda words: (words,), instructions)
+    return Form("timekeeper", schema, read, shown, complaint, lambda words: (words,), instructions, LONGEST_WORDS)
 
 
 def own_texts(answer: Answer) -> Iterable[str]:

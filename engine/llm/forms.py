@@ -11,6 +11,14 @@ T = TypeVar("T")
 Message = dict[str, str]
 Growth = Callable[[Callable[[], str]], None]
 
+THINKING, LONGEST_ANSWER, STEP = 3_072, 8_192, 256  # tokens: more than the longest, some endpoints refuse to promise
+
+
+def tokens_for(characters: int) -> int:
+    """How long an answer may be whose texts have so many characters at most, with what is thought before it."""
+    wanted = THINKING + characters // 4
+    return min(LONGEST_ANSWER, -(-wanted // STEP) * STEP)
+
 
 @dataclass(frozen=True)
 class AnswerForm(Generic[T]):
@@ -22,7 +30,8 @@ class AnswerForm(Generic[T]):
     request: names as enums, either/or as a choice of shapes, short lists; not every strict mode takes that.
     `said` gives the texts of a value that have to be the model's own words, and `instructions` what a conversation
     tells it beside its material: an answer that says no more than these is none.
-    `max_tokens` is how long it may be, thinking included: several times what a good one needs.
+    `max_tokens` is how long it may be, thinking included (`tokens_for`). An answer that ends there is asked for again
+    with more.
     """
 
     name: str
@@ -33,7 +42,7 @@ class AnswerForm(Generic[T]):
     exact_schema: dict[str, Any] | None = None
     said: Callable[[T], Iterable[str]] = lambda value: ()
     instructions: Callable[[Sequence[Message]], str] = instructions_of
-    max_tokens: int = 8192
+    max_tokens: int = LONGEST_ANSWER  # its texts have no bound: arguments of tools may hold whole files
 
     @cached_property
     def response_formats(self) -> dict[str, dict[str, Any]]:

@@ -24,6 +24,7 @@ FORM = """\
 It has three keys. "thought" is a text of one sentence, which everybody may read: why these steps. "research_steps" \
 is a list of texts, one for each step of research. "expert_steps" is a list of texts, one for each step of the expert, \
 and has one at least."""
+LONGEST_PLAN = 2 * STEPS * STEP_LENGTHS[1]  # characters
 SCHEMA = object_of({"thought": TEXT, "research_steps": list_of(TEXT), "expert_steps": list_of(TEXT)})
 EXACT = object_of({"thought": TEXT, "research_steps": list_of(TEXT, STEPS), "expert_steps": list_of(TEXT, STEPS, 1)})
 

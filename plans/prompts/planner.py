@@ -256,6 +256,7 @@ class _ToolsAnswer(BaseModel):
 _NEEDS = {"type": ["array", "null"], "items": NUMBER}
 _STEP = object_of({"action": TEXT, "owner": TEXT, "tools": list_of(TEXT), "needs": _NEEDS})
 SCHEMA = object_of({"thought": TEXT, "questions": list_of(TEXT), "steps": list_of(_STEP)})
+LONGEST_NAMED = 1_000  # characters of a thought and of names
 TOOLS_SCHEMA = object_of({"thought": TEXT, "owner": TEXT, "tools": list_of(TEXT)})
 
 
