@@ -63,11 +63,13 @@ class Asking(Generic[T]):
         fallback: str,
         on_cut: Continuing | None = None,
         attempts: int = ATTEMPTS,
+        left_out: str = "",
     ) -> None:
         self._context, self._models = context, context._models
         self._step, self._model, self._form, self._keep = step, model, form, keep
         self._fallback, self._attempts = fallback, attempts
         self._messages = self._conversation = messages
+        self._left_out = left_out
         self._number = 1
         self._spent = Counter[str]()  # attempts, by what they failed of
         self._absences, self._absence = 0, 0.0  # how many of them, and when the last began
@@ -342,6 +344,7 @@ class Asking(Generic[T]):
             model=self._model,
             prompt=json.dumps(self._conversation, ensure_ascii=False),
             answer_format=(self._way or Way()).answer_format,
+            left_out=self._left_out,
             parameters=as_kept(self._model, self._conversation, self._form, self._way or Way()),
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )

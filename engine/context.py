@@ -290,6 +290,7 @@ class RunContext:
         fallback: str = "",
         on_cut: Continuing | None = None,
         attempts: int = ATTEMPTS,
+        left_out: str = "",
     ) -> T:
         """Get one usable answer for `step`, in at most so many attempts, each a row of its own.
 
@@ -298,10 +299,11 @@ class RunContext:
         is a RunFailed, with the number of attempts on it, when the last attempt failed or one failed for good.
 
         A `fallback` model, where one is declared, takes over after two failed attempts or one that failed for good.
-        With `on_cut` an answer that was cut off is continued, twice at most, in attempts that count as none.
+        With `on_cut` an answer that was cut off is continued, twice at most, in attempts that count as none. What was
+        `left_out` of the messages, for which a model has no room, is kept with each attempt.
         """
         try:
-            return await Asking(self, step, model, messages, form, keep, fallback, on_cut, attempts).answer()
+            return await Asking(self, step, model, messages, form, keep, fallback, on_cut, attempts, left_out).answer()
         except CallFailed as failure:
             kind = procedures()[self.claimed.procedure]
             failure.tell_of(*await self.read(partial(kind.asker, self.pk, step)))

@@ -3,8 +3,7 @@
 Why so: docs/decisions.md, Inquiries.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -22,7 +21,6 @@ from .models import Inquiry, Order, OrderKind, PostKind, at_hand, keeping, readi
 from .models.looking import looked_at
 from .prompts import asked, critics, finalizer, moves, planner
 from .prompts.common import Messages, complaint
-from .prompts.moves import Made
 from .rules.course import Impossible
 from .rules.facts import Category, Station
 from .rules.limits import RESULT_LENGTH, TRACE_LENGTH, pause
@@ -145,9 +143,10 @@ async def _perform(run: RunContext, inquiry: Inquiry, order: Work | Review | Fin
 async def _plan(run: RunContext, inquiry: Inquiry) -> None:
     post = inquiry.post(Station.PLANNER)
     tools = await run.read(partial(at_hand.names_of, inquiry, Station.RESEARCHER))
-    messages = planner.plan(await run.read(partial(reading.brief_of, inquiry, tools)), run_boundary(run.pk))
+    brief, key = await run.read(partial(reading.brief_of, inquiry, tools)), reading.key_of(inquiry, Station.PLANNER)
+    fitted = reading.brief_in_room(brief, [post.model, post.fallback], run_boundary(run.pk))
     keep = partial(keeping.keep_plan, run.pk)
-    await run.ask(reading.key_of(inquiry, Station.PLANNER), post.model, messages, PLAN, keep, post.fallback)
+    await run.ask(key, post.model, fitted.messages, PLAN, keep, post.fallback, left_out=fitted.left_out)
 
 
 async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
@@ -183,12 +182,11 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
     keep = partial(keeping.keep_move, run.pk, station)
     post, key = inquiry.post(station), await run.read(partial(reading.move_key, inquiry, station))
 
-    def messages_of(shown: Sequence[Made]) -> Messages:
-        about: dict[str, Any] = {"sites": inquiry.bounds.sites, "hand_in": hand_in}
-        return told(replace(work, moves=shown), tools, run_boundary(run.pk), **about)
+    def messages_of(shown: Any, left_out: str) -> Messages:
+        return told(shown, tools, run_boundary(run.pk), moves.Asked(inquiry.bounds.sites, hand_in, left_out))
 
-    messages = reading.in_room(messages_of, work.moves, [post.model, post.fallback])
-    await run.ask(key, post.model, messages, form, keep, post.fallback)
+    fitted = reading.work_in_room(messages_of, work, [post.model, post.fallback])
+    await run.ask(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
 
 
 async def _review(run: RunContext, inquiry: Inquiry, critic: Station) -> None:
@@ -200,8 +198,8 @@ async def _review(run: RunContext, inquiry: Inquiry, critic: Station) -> None:
         await run.write(partial(keeping.keep_decision, run.pk, critic, gate.pk), "decided")
         return
     keep = partial(keeping.keep_review, run.pk, critic)
-    messages = critics.review(critic, of, run_boundary(run.pk))
-    await run.ask(key, post.model, messages, REVIEW, keep, post.fallback)
+    fitted = reading.review_in_room(critic, of, [post.model, post.fallback], run_boundary(run.pk))
+    await run.ask(key, post.model, fitted.messages, REVIEW, keep, post.fallback, left_out=fitted.left_out)
 
 
 async def _finish(run: RunContext, inquiry: Inquiry) -> None:
@@ -220,5 +218,6 @@ async def _finish(run: RunContext, inquiry: Inquiry) -> None:
     def keep(call: ModelCall, said: finalizer.Finalized) -> None:
         keeping.keep_final(run.pk, said, call)
 
-    messages = finalizer.finish(of, run_boundary(run.pk))
-    await run.ask(reading.key_of(inquiry, Station.FINALIZER), post.model, messages, form, keep, post.fallback)
+    key = reading.key_of(inquiry, Station.FINALIZER)
+    fitted = reading.finish_in_room(of, [post.model, post.fallback], run_boundary(run.pk))
+    await run.ask(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)

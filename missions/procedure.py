@@ -193,10 +193,11 @@ class Crew:
         if due and not work.missing:
             await self._summarise(mission, agent, whole)
             return
-        await self._step(mission, agent, work, reading.in_room(work, agent.model, run_boundary(run.pk)))
+        await self._step(mission, agent, work)
 
-    async def _step(self, mission: Mission, agent: Agent, work: steps.Work, prompt: steps.Messages) -> None:
+    async def _step(self, mission: Mission, agent: Agent, work: steps.Work) -> None:
         run = self._run
+        fitted, remembered = reading.step_in_room(work, agent.model, run_boundary(run.pk))
         tools = await run.read(partial(reading.arguments_of, mission, agent))
         read = partial(steps.read_step, tools=tools, last=work.last)
         form = AnswerForm(
@@ -209,8 +210,9 @@ class Crew:
             said=lambda step: (step.reasoning,),
         )
         heard = reading.newest_message(mission)
-        keep = partial(keeping.keep_step, run.pk, agent.pk, heard, work.last, work.remembered)
-        await run.ask(step_key(mission, agent), agent.model, prompt, form, keep)
+        keep = partial(keeping.keep_step, run.pk, agent.pk, heard, work.last, remembered)
+        key = step_key(mission, agent)
+        await run.ask(key, agent.model, fitted.messages, form, keep, left_out=fitted.left_out)
 
     async def _before(self, mission: Mission, agent: Agent, step: Step) -> None:
         """What a model is asked for a tool, or for one that stops: then its history is made short first, if it is long.
@@ -295,9 +297,9 @@ class Crew:
         run = self._run
         known = await run.read(partial(recalling.known, mission, agent))
         texts = [one.version.text for one in recalling.whole(known)]
-        prompt = memory.shorten(agent.name, text, texts, MEMORY_LENGTH, run_boundary(run.pk))
-        keep = partial(keeping.keep_shorter, run.pk, agent.pk, version)
-        await run.ask(f"memory.{agent.number}.{version}", agent.model, prompt, SHORTER, keep)
+        fitted = reading.shorter_in_room(agent, text, texts, run_boundary(run.pk))
+        keep, key = partial(keeping.keep_shorter, run.pk, agent.pk, version), f"memory.{agent.number}.{version}"
+        await run.ask(key, agent.model, fitted.messages, SHORTER, keep, left_out=fitted.left_out)
 
     async def _summarise(self, mission: Mission, agent: Agent, prompt: steps.Messages) -> None:
         """The dump is of the whole prompt, before anything of it is left out. Where it fails, the history stays."""
@@ -307,9 +309,10 @@ class Crew:
         covers = done[-1].number
         dump = json.dumps(prompt, ensure_ascii=False)
         keep = partial(keeping.keep_summary, run.pk, agent.pk, covers, dump)
-        asked = reading.summary_in_room(agent, summary.text if summary else "", done, run_boundary(run.pk))
+        fitted = reading.summary_in_room(agent, summary.text if summary else "", done, run_boundary(run.pk))
+        key = f"summary.{number}.{covers}"
         try:
-            await run.ask(f"summary.{number}.{covers}", agent.model, asked, SUMMARY, keep)
+            await run.ask(key, agent.model, fitted.messages, SUMMARY, keep, left_out=fitted.left_out)
         except RunFailed:
             await run.write(partial(keeping.keep_missing_summary, run.pk, agent.pk, covers), "summary")
 

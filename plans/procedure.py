@@ -161,8 +161,8 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
         said=planner.own_texts,
         max_tokens=tokens_for(brief.most * rules.ACTION_LENGTH),
     )
-    messages = planner.plan(reading.brief_in_room(brief, plan.planner), run_boundary(run.pk))
-    await run.ask(f"plan-{number}", plan.planner, messages, form, keep)
+    fitted = reading.brief_in_room(brief, plan.planner, run_boundary(run.pk))
+    await run.ask(f"plan-{number}", plan.planner, fitted.messages, form, keep, left_out=fitted.left_out)
 
 
 async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
@@ -205,8 +205,8 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
     )
     assert step.agent  # noqa: S101 - a person is not prompted
     model, fallback = plan.model_of(step.agent), step.agent.fallback
-    messages = agent.move(reading.in_room(work, [model, fallback]), run_boundary(run.pk))
-    await run.ask(key, model, messages, form, keep, fallback)
+    fitted = reading.work_in_room(work, [model, fallback], run_boundary(run.pk))
+    await run.ask(key, model, fitted.messages, form, keep, fallback, left_out=fitted.left_out)
 
 
 async def _use(run: RunContext, plan: Plan, step: Step) -> None:
@@ -245,9 +245,9 @@ async def _sum_up(run: RunContext, plan: Plan, part: rules.Close) -> None:
         said=lambda summary: (summary,),
         max_tokens=tokens_for(closing.SUMMARY_LENGTH),
     )
-    messages = closing.close(plan.task, part.outcome, ending, run_boundary(run.pk))
+    fitted = reading.ending_in_room(plan.task, part.outcome, ending, plan.planner, run_boundary(run.pk))
     try:
-        await run.ask("summary", plan.planner, messages, form, keep)
+        await run.ask("summary", plan.planner, fitted.messages, form, keep, left_out=fitted.left_out)
     except CallFailed:
         await run.write(by_rule, "summary")
 

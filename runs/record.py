@@ -249,6 +249,7 @@ def attempt_told(call: ModelCall) -> tuple[str, str, str]:
         moment_in_words(call.started),
         f"{call.seconds:.1f} s" if call.seconds is not None else "",
         *used_both_ways([call]),
+        call.left_out,
     ]
     heading = f"Attempt {call.attempt}{series}: {STATUS[call.status]}"
     return heading, call.error, " · ".join(filter(None, facts))

@@ -371,13 +371,13 @@ _tables = (
         unique=((PLACE, COUNTS),),
         run="OLD.run_id",
         rules=(
-            Rule("open", when=OPEN, kept=("id", *PLACE, "model", "prompt", "started")),
+            Rule("open", when=OPEN, kept=("id", *PLACE, "model", "prompt", "left_out", "started")),
             Rule(
                 "closed",
                 when=f"NOT ({OPEN})",
                 kept=(
                     *("id", *PLACE, "status", "model", "answer_format", "answered_by", "started", "deadline", "ended"),
-                    *("parameters", "fingerprint"),
+                    *("left_out", "parameters", "fingerprint"),
                     *("input_tokens", "output_tokens", "estimated", "cost", "error_code", "retry_at"),
                 ),
                 erased=("prompt", "answer", "error"),

@@ -205,7 +205,8 @@ CALL_FACTS = (
     *("step", "series", "attempt", "status", "model", "answered_by", "answer_format"),
     *("input_tokens", "output_tokens", "estimated", "cost", "error_code"),
 )
-SAID_OF_CALL = ("parameters", "fingerprint")  # told where there are any: what was sealed before says nothing of them
+# told where there are any: what was sealed before says nothing of them
+SAID_OF_CALL = ("left_out", "parameters", "fingerprint")
 CALL_TEXTS = ("prompt", "answer", "error")
 CALL = ("pk", "run", "started", "ended", *CALL_FACTS, *SAID_OF_CALL, *CALL_TEXTS)
 DOCUMENT_TEXTS = ("title", "text", "digest")

@@ -10,13 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ..hidden import visible_json
 from .forms import Message
 from .providers import UnknownProvider, context_of
 
 ANSWER = 700  # tokens that an answer needs of what a model reads, its thinking included
 OF_A_MESSAGE = 8  # tokens that a chat template puts around each
-SHORTENED = 400  # characters of an older text, where there is no room for all of it
 NO_WINDOW = 16  # a count below is none of a prompt: the rest came out of a cache that is not counted
 
 _DIGIT = re.compile("[0-9]")
@@ -86,24 +84,6 @@ def too_long(model: str, prompt: int, about: str) -> str:
     if limit is None or prompt + ANSWER <= limit:
         return ""
     return f"{model} reads {limit:,} tokens at most, and {about} may come to {prompt + ANSWER:,}."
-
-
-def fitted(texts: Sequence[str], room: int) -> list[str]:
-    """These texts, oldest first, as far as there is room for them, in tokens: from the newest backwards each is whole
-    that fits, and of every other the beginning is shown, with a mark that says so."""
-    shown = []
-    for text in reversed(texts):
-        fits = text if tokens_of(visible_json(text)) <= room else _shortened(text, room)
-        room -= tokens_of(visible_json(fits))
-        shown.append(fits)
-    return shown[::-1]
-
-
-def _shortened(text: str, room: int) -> str:
-    kept = text[:SHORTENED] if room >= SHORTENED else ""
-    mark = f"[Left out: {len(text) - len(kept):,} of {len(text):,} characters, for which the model has no room.]"
-    short = f"{kept}\n{mark}".strip()
-    return short if len(short) < len(text) else text
 
 
 def unread(messages: Sequence[Message], counted: int | None) -> str:

@@ -69,7 +69,8 @@ class ModelCall(models.Model):
     `step` is the procedure's own name for what the answer is for; attempts count anew in each `series`, one series
     for the first go and one for each retry of the run. `prompt` is the list of messages as JSON;
     `answer` is what came back: the model's text, or, where there was none, the body as it arrived. Both are empty once
-    the run is redacted. `parameters` is what the request asked for beside them (length, temperature …), as JSON, and
+    the run is redacted. `left_out` says, in numbers, what the prompt leaves out for which the model has no room.
+    `parameters` is what the request asked for beside them (length, temperature …), as JSON, and
     `fingerprint` what the endpoint said of its configuration. `cost` is in billionths of a dollar, None where it is
     unknown; `estimated` says that the endpoint did not count the tokens.
     """
@@ -87,6 +88,7 @@ class ModelCall(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.OPEN)
     model = models.CharField(max_length=200)
     prompt = models.TextField()
+    left_out = models.TextField(blank=True, db_default="")
     answer = models.TextField(blank=True)
     answer_format = models.CharField(max_length=12, default="json_schema")
     answered_by = models.CharField(max_length=200, blank=True)

@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from engine.llm.tokens import fitted, prompt_tokens, room_of
+from engine.llm.fitting import Fitted, fitted
 from engine.models import Gate
 
+from ..prompts import critics, finalizer, planner
 from ..prompts.common import Messages
 from ..prompts.critics import Reviewable
 from ..prompts.finalizer import Approved
@@ -353,16 +354,53 @@ def made(inquiry: Inquiry, place: str) -> list[Made]:
     return shown[::-1]
 
 
-def in_room(asked: Callable[[Sequence[Made]], Messages], moves: Sequence[Made], models: Iterable[str]) -> Messages:
-    """What `asked` makes of these moves, with what came of earlier ones left out, as far as one of these models has no
-    room for it."""
-    room, whole = room_of(models), asked(moves)
-    if room is None or prompt_tokens(whole) <= room:
-        return whole
-    bare = asked([replace(one, arguments="", result="") for one in moves])
-    texts = [text for one in moves for text in (one.arguments, one.result)]
-    shown = iter(fitted(texts, room - prompt_tokens(bare)))
-    return asked([replace(one, arguments=next(shown), result=next(shown)) for one in moves])
+# ---- what there is room for -------------------------------------------------------------------------------
+
+# the least needed first: sources that are not named can still be found
+WORK = ("sources", "sources_found", "moves", "feedback", "found_so_far", "results", "hints")
+KEPT = {"sources": 20, "sources_found": 20, "moves": 2, "feedback": 1, "hints": 1}
+
+
+def work_in_room(asked: Callable[[Any, str], Messages], work: Research | Expertise, models: Iterable[str]) -> Fitted:
+    """What `asked` makes of this work and of what is left out of it."""
+    parts = {name: getattr(work, name) for name in WORK if hasattr(work, name)} | {"sources": work.sources[::-1]}
+
+    def of(shown: Mapping[str, Any], said: str) -> Messages:
+        return asked(replace(work, **{**shown, "sources": shown["sources"][::-1]}), said)
+
+    return fitted(of, parts, models, KEPT)
+
+
+def brief_in_room(brief: Brief, models: Iterable[str], mark: str | None = None) -> Fitted:
+    names = ("former_plans", "feedback", "hints")
+    parts = {"sources": brief.sources[::-1]} | {name: getattr(brief, name) for name in names}
+
+    def asked(shown: Mapping[str, Any], said: str) -> Messages:
+        return planner.plan(replace(brief, **{**shown, "sources": shown["sources"][::-1]}), mark, said)
+
+    return fitted(asked, parts, models, KEPT)
+
+
+def review_in_room(critic: Station, of: Reviewable, models: Iterable[str], mark: str | None = None) -> Fitted:
+    """The work that is reviewed stays whole: where there is no room for that, nobody is asked."""
+
+    def asked(shown: Mapping[str, Any], said: str) -> Messages:
+        rests = [[]] * (len(of.checked) - len(shown["grounds"])) + shown["grounds"]
+        checked = [one | {"rests_on": on} for one, on in zip(of.checked, rests, strict=True)]
+        return critics.review(critic, replace(of, feedback=shown["feedback"], checked=checked), mark, said)
+
+    parts = {"feedback": of.feedback, "grounds": [one["rests_on"] for one in of.checked]}
+    return fitted(asked, parts, models)
+
+
+def finish_in_room(of: Approved, models: Iterable[str], mark: str | None = None) -> Fitted:
+    """All claims stand in it, though long ones in part: what is made of them is held against all of it."""
+    parts = {"course": of.course, "reasoning": [of.reasoning], "claims": of.claims}
+
+    def asked(shown: Mapping[str, Any], said: str) -> Messages:
+        return finalizer.finish(replace(of, **{**shown, "reasoning": "".join(shown["reasoning"])}), mark, said)
+
+    return fitted(asked, parts, models, {"reasoning": 1, "claims": len(of.claims)})
 
 
 LEFT_OUT = "[Left out: the provider of the model refused this material.]"

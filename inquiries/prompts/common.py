@@ -28,10 +28,14 @@ class Answer(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def request(role: str, form: str, material: dict[str, Any], mark: str | None = None, now: str = "") -> Messages:
-    """`mark`: the boundary of the run. `now`: what changes with each request, so it stands last."""
+def request(
+    role: str, form: str, material: dict[str, Any], mark: str | None = None, now: str = "", left_out: str = ""
+) -> Messages:
+    """`mark`: the boundary of the run. `now`: what changes with each request, so it stands last. `left_out`: what was,
+    where the model has no room for it."""
     mark = mark or boundary()
     system = role + MATERIAL.format(boundary=mark, form=form, behind=BEHIND if now else "")
+    material |= {"no_room": left_out} if left_out else {}
     told = f"{fenced(material, mark)}\n\n{now}" if now else fenced(material, mark)
     return [{"role": "system", "content": system}, {"role": "user", "content": told}]
 

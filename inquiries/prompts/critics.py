@@ -53,8 +53,8 @@ class _Said(Answer):
     decision: str
 
 
-def review(critic: Station, of: Reviewable, mark: str | None = None) -> Messages:
-    return request(ROLE.format(asked=ASKED[critic]), FORM, asdict(of), mark)
+def review(critic: Station, of: Reviewable, mark: str | None = None, left_out: str = "") -> Messages:
+    return request(ROLE.format(asked=ASKED[critic]), FORM, asdict(of), mark, left_out=left_out)
 
 
 def read_review(text: str) -> Reviewed:

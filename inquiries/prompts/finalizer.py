@@ -44,8 +44,8 @@ class _Said(Answer):
     final_reasoning_trace: str
 
 
-def finish(of: Approved, mark: str | None = None) -> Messages:
-    return request(ROLE, FORM, asdict(of), mark)
+def finish(of: Approved, mark: str | None = None, left_out: str = "") -> Messages:
+    return request(ROLE, FORM, asdict(of), mark, left_out=left_out)
 
 
 def read_final(text: str, of: Approved) -> Finalized:

@@ -246,27 +246,33 @@ class _Expert(_Said):
 # ---- asking -----------------------------------------------------------------------------------------------
 
 
-def research(
-    work: Research, tools: Sequence[Usable], mark: str | None = None, *, sites: int = 1, hand_in: bool = False
-) -> Messages:
-    """`sites`: on how many a claim has to rest that rests on sites alone. `hand_in`: no tool can be used any more."""
-    return _asked(RESEARCHER + (TWO_SITES if sites > 1 else ""), RESEARCH_DONE, work, tools, mark, hand_in)
+@dataclass(frozen=True)
+class Asked:
+    """`sites`: on how many a claim has to rest that rests on sites alone. `hand_in`: no tool can be used any more.
+    `left_out`: for which the model has no room."""
+
+    sites: int = 1
+    hand_in: bool = False
+    left_out: str = ""
 
 
-def answer(
-    work: Expertise, tools: Sequence[Usable], mark: str | None = None, *, sites: int = 1, hand_in: bool = False
-) -> Messages:
-    return _asked(EXPERT + (TWO_SITES if sites > 1 else ""), EXPERT_DONE, work, tools, mark, hand_in)
+def research(work: Research, tools: Sequence[Usable], mark: str | None = None, how: Asked = Asked()) -> Messages:
+    return _asked(RESEARCHER, RESEARCH_DONE, work, tools, mark, how)
 
 
-def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str | None, hand_in: bool) -> Messages:
+def answer(work: Expertise, tools: Sequence[Usable], mark: str | None = None, how: Asked = Asked()) -> Messages:
+    return _asked(EXPERT, EXPERT_DONE, work, tools, mark, how)
+
+
+def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str | None, how: Asked) -> Messages:
     """All that is the same for each move of a step comes first."""
+    role += TWO_SITES if how.sites > 1 else ""
     role += TOOLS.format(tools="\n\n".join(map(_described, tools)) or NO_TOOLS)
     strange = [{"name": one.name, "description": one.description} for one in tools if one.strange]
     material = ({"tools": strange} if strange else {}) | asdict(work)
     moves = work.left["moves"]
-    now = HAND_IN if hand_in else LEFT.format(left="one move" if moves == 1 else f"{moves} moves")
-    return request(role, (FORM + done).format(also=TOGETHER - 1, claims=CLAIMS), material, mark, now)
+    now = HAND_IN if how.hand_in else LEFT.format(left="one move" if moves == 1 else f"{moves} moves")
+    return request(role, (FORM + done).format(also=TOGETHER - 1, claims=CLAIMS), material, mark, now, how.left_out)
 
 
 def _described(tool: Usable) -> str:

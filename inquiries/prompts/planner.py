@@ -62,9 +62,10 @@ class _Said(Answer):
     expert_steps: list[str]
 
 
-def plan(brief: Brief, mark: str | None = None) -> Messages:
+def plan(brief: Brief, mark: str | None = None, left_out: str = "") -> Messages:
     least, most = STEP_LENGTHS
-    return request(ROLE.format(steps=STEPS, least=least, most=most), FORM, asdict(brief), mark)
+    role = ROLE.format(steps=STEPS, least=least, most=most)
+    return request(role, FORM, asdict(brief), mark, left_out=left_out)
 
 
 def own_texts(plan: Plan) -> list[str]:

@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db.models import Sum
 from pydantic import BaseModel
 
-from engine.llm.tokens import fitted, prompt_tokens, room_of
+from engine.llm.fitting import Fitted, fitted
+from engine.llm.tokens import prompt_tokens, room_of
 from engine.models import ModelCall, Run
 from engine.models.gates import GateState
 from engine.tools import Tool, own_tools, tools
@@ -357,29 +358,34 @@ def _files(mission: Mission) -> list[str]:
     return paths[:SHOWN_FILES]
 
 
-def in_room(work: Work, model: str, mark: str | None = None) -> Messages:
-    """What the agent is told, with what came of earlier steps left out, as far as its model has no room for it."""
-    room, whole = room_of([model]), step_prompt(work, mark)
-    if room is None or prompt_tokens(whole) <= room:
-        return whole
-    bare = replace(work, history=[replace(one, args="", result="") for one in work.history])
-    return step_prompt(replace(work, history=shortened(work.history, room - prompt_tokens(step_prompt(bare)))), mark)
+def step_in_room(work: Work, model: str, mark: str | None = None) -> tuple[Fitted, list[int]]:
+    """What the agent is told, with what came of earlier steps left out first; and which memories are whole in it."""
+    seen: Sequence[Any] = ()
+    parts = {"steps": work.history, "memories": work.memories, "memories_by_name": work.listed, "messages": work.heard}
+
+    def asked(shown: Any, said: str) -> Messages:
+        nonlocal seen
+        history, seen, listed, heard = shown.values()
+        return step_prompt(replace(work, history=history, memories=seen, listed=listed, heard=heard), mark, said)
+
+    found = fitted(asked, parts, [model], {"steps": 2, "messages": 1})
+    return found, [pk for one, pk in zip(work.memories, work.remembered, strict=False) if one in seen]
 
 
-def summary_in_room(agent: Agent, before: str, history: Sequence[Done], mark: str | None = None) -> Messages:
-    """The request for a summary of this history, as `in_room`."""
-    room, whole = room_of([agent.model]), memory.summarise(agent.name, before, plain(history), mark)
-    if room is None or prompt_tokens(whole) <= room:
-        return whole
-    bare = plain([replace(one, args="", result="") for one in history])
-    room -= prompt_tokens(memory.summarise(agent.name, before, bare))
-    return memory.summarise(agent.name, before, plain(shortened(history, room)), mark)
+def summary_in_room(agent: Agent, before: str, history: Sequence[Done], mark: str | None = None) -> Fitted:
+    """The request for a summary of this history, as `step_in_room`."""
+
+    def asked(shown: Any, said: str) -> Messages:
+        return memory.summarise(agent.name, before, plain(shown["steps"]), mark, said)
+
+    return fitted(asked, {"steps": history}, [agent.model], {"steps": 1})
 
 
-def shortened(history: Sequence[Done], room: int) -> list[Done]:
-    """As far as there is room for what was asked of tools and came of it, in tokens."""
-    shown = iter(fitted([text for one in history for text in (one.args, one.result)], room))
-    return [replace(one, args=next(shown), result=next(shown)) for one in history]
+def shorter_in_room(agent: Agent, text: str, known: Sequence[str], mark: str | None = None) -> Fitted:
+    def asked(shown: Any, said: str) -> Messages:
+        return memory.shorten(agent.name, text, shown["memories"], rules.MEMORY_LENGTH, mark, said)
+
+    return fitted(asked, {"memories": known}, [agent.model])
 
 
 def filled(prompt: Messages, model: str) -> float:

@@ -34,20 +34,23 @@ class Summarised:
     facts: tuple[str, ...]
 
 
-def summarise(name: str, before: str, history: str, mark: str | None = None) -> Messages:
+def summarise(name: str, before: str, history: str, mark: str | None = None, left_out: str = "") -> Messages:
+    """`left_out`: for which the model has no room."""
     mark = mark or boundary()
     system = SUMMARY.format(name=name, facts=MOST_FACTS)
     material = {"summary_before": before, "history": json.loads(history)}
+    material |= {"no_room": left_out} if left_out else {}
     return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, mark)}]
 
 
-def shorten(name: str, text: str, known: Sequence[str], most: int, mark: str | None = None) -> Messages:
+def shorten(
+    name: str, text: str, known: Sequence[str], most: int, mark: str | None = None, left_out: str = ""
+) -> Messages:
+    """`left_out`: for which the model has no room."""
     mark = mark or boundary()
     system = SHORTER.format(name=name, most=most)
-    return [
-        {"role": "system", "content": system},
-        {"role": "user", "content": fenced({"memory": text, "known": list(known)}, mark)},
-    ]
+    material = {"memory": text, "known": list(known)} | ({"no_room": left_out} if left_out else {})
+    return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, mark)}]
 
 
 def read_summary(text: str) -> Summarised:

@@ -108,7 +108,8 @@ class Work:
     remembered: Sequence[int] = ()  # the keys of the versions of these memories
 
 
-def step(work: Work, mark: str | None = None) -> Messages:
+def step(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
+    """`left_out`: for which the model has no room."""
     mark = mark or boundary()
     messages = [{"role": "system", "content": _role(work, mark)}]
     if work.summary:
@@ -116,7 +117,7 @@ def step(work: Work, mark: str | None = None) -> Messages:
     for one in work.history:
         messages += _done(one, mark)
     messages += [_heard(one, mark) for one in work.heard]
-    messages.append({"role": "user", "content": _now(work, mark)})
+    messages.append({"role": "user", "content": _now(work, mark, left_out)})
     return messages
 
 
@@ -167,10 +168,11 @@ def _heard(one: Heard, mark: str) -> dict[str, str]:
     return {"role": "user", "content": f"MESSAGE from {who[one.kind]}\n{fenced(one.text, mark)}"}
 
 
-def _now(work: Work, mark: str) -> str:
+def _now(work: Work, mark: str, left_out: str) -> str:
     now = {"agent": work.name, "short_term_memory": work.short_memory, **work.now}
     if work.missing:
         now["left_out"] = f"{work.missing} earlier steps could not be summarised and are left out"
+    now |= {"no_room": left_out} if left_out else {}
     last = f"\n\n{LAST}" if work.last else ""
     return f"Now\n{fenced(now, mark)}\n\nWhat is your next step?{last}"
 

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Max, Q
 
+from engine.llm.fitting import Fitted, fitted
 from engine.llm.prices import dollars
-from engine.llm.tokens import fitted, prompt_tokens, room_of
 from engine.models import GOING_ON, Gate, Run, ToolCall
 from engine.statements import by_column, fetch, keep, select
 from engine.strangers import has_read_strangers
@@ -25,6 +26,7 @@ from ..prompts.planner import (
     Example,
     ExampleStep,
     Fixed,
+    Messages,
     OwnerShown,
     ToolsBrief,
     ToolShown,
@@ -406,31 +408,31 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
     )
 
 
-def brief_in_room(brief: Brief, model: str) -> Brief:
-    """With replies of earlier steps left out, as far as the planner's model has no room for them."""
-    room = room_of([model])
-    if room is None or prompt_tokens(planner.plan(brief)) <= room:
-        return brief
-    bare = replace(brief, fixed=[replace(one, reply="") for one in brief.fixed])
-    shown = fitted([one.reply for one in brief.fixed], room - prompt_tokens(planner.plan(bare)))
-    return replace(brief, fixed=[replace(one, reply=reply) for one, reply in zip(brief.fixed, shown, strict=True)])
+def brief_in_room(brief: Brief, model: str, mark: str | None = None) -> Fitted:
+    """What the planner is told, with what earlier plans and steps have brought left out first."""
+    others = {"earlier": brief.earlier[::-1], "examples": [brief.example] if brief.example else []}
+    parts = others | {name: getattr(brief, name) for name in ("fixed", "left", "answers")} | {"notes": [brief.notes]}
+
+    def asked(shown: Any, said: str) -> Messages:
+        others = {"earlier": shown.pop("earlier")[::-1], "example": next(iter(shown.pop("examples")), None)}
+        others["notes"] = "".join(shown.pop("notes"))
+        return planner.plan(replace(brief, **shown, **others), mark, said)
+
+    return fitted(lambda shown, said: asked({**shown}, said), parts, [model], {"notes": 1})
 
 
-def in_room(work: agent.Work, models: Iterable[str]) -> agent.Work:
-    """With what came of earlier steps and moves left out, as far as one of these models has no room for it."""
-    room = room_of(models)
-    if room is None or prompt_tokens(agent.move(work)) <= room:
-        return work
-    results = [replace(one, reply="") for one in work.results]
-    bare = replace(work, results=results, moves=[replace(one, arguments="", result="") for one in work.moves])
-    texts = [one.reply for one in work.results]
-    texts += [text for one in work.moves for text in (one.arguments, one.result)]
-    shown = iter(fitted(texts, room - prompt_tokens(agent.move(bare))))
-    return replace(
-        work,
-        results=[replace(one, reply=next(shown)) for one in work.results],
-        moves=[replace(one, arguments=next(shown), result=next(shown)) for one in work.moves],
-    )
+def work_in_room(work: agent.Work, models: Iterable[str], mark: str | None = None) -> Fitted:
+    """What the agent of a step is told, with what came of earlier steps and moves left out first."""
+    parts = {name: getattr(work, name) for name in ("results", "moves", "remarks")}
+    kept = {"results": 1, "moves": 2, "remarks": 1}
+    return fitted(lambda shown, said: agent.move(replace(work, **shown), mark, said), parts, models, kept)
+
+
+def ending_in_room(task: str, outcome: str, ending: closing.Ending, model: str, mark: str | None = None) -> Fitted:
+    def asked(shown: Any, said: str) -> Messages:
+        return closing.close(task, outcome, replace(ending, steps=shown["steps"]), mark, said)
+
+    return fitted(asked, {"steps": ending.steps}, [model])
 
 
 def usable_of(names: Iterable[str]) -> list[agent.Usable]:

@@ -103,7 +103,8 @@ NO_CALLS = " You have no calls left: reply, or give up."
 NO_TOOLS = "You have no tools for this step: reply with what you can say, ask, or give up."
 
 
-def move(work: Work, mark: str | None = None) -> Messages:
+def move(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
+    """`left_out`: for which the model has no room."""
     mark = mark or boundary()
     system = SYSTEM.format(
         agent=work.agent,
@@ -114,6 +115,7 @@ def move(work: Work, mark: str | None = None) -> Messages:
     )
     told = asdict(work)
     shown = _of_others(work) | {name: told[name] for name in MATERIAL}
+    shown |= {"no_room": left_out} if left_out else {}
     left = LEFT.format(left="one move" if work.left == 1 else f"{work.left} moves")
     left += NO_CALLS if work.tools and not may_call(work) else ""
     return [{"role": "system", "content": system}, {"role": "user", "content": f"{fenced(shown, mark)}\n\n{left}"}]

@@ -52,9 +52,10 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def close(task: str, outcome: str, ending: Ending, mark: str | None = None) -> Messages:
+def close(task: str, outcome: str, ending: Ending, mark: str | None = None, left_out: str = "") -> Messages:
+    """`left_out`: for which the model has no room."""
     mark = mark or boundary()
-    material = {"task": task, "outcome": outcome, **asdict(ending)}
+    material = {"task": task, "outcome": outcome, **asdict(ending)} | ({"no_room": left_out} if left_out else {})
     system = SYSTEM.format(boundary=mark)
     return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, mark)}]
 

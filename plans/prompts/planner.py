@@ -182,7 +182,8 @@ BEGUN = ' "example" is a task like this one, with the steps by which it was done
 MATERIAL = ("task", "owners", "earlier", "example", "answers", "fixed", "left", "notes")
 
 
-def plan(brief: Brief, mark: str | None = None) -> Messages:
+def plan(brief: Brief, mark: str | None = None, left_out: str = "") -> Messages:
+    """`left_out`: for which the model has no room."""
     mark = mark or boundary()
     system = SYSTEM.format(person=PERSON, boundary=mark)
     now = NOW.format(
@@ -193,6 +194,7 @@ def plan(brief: Brief, mark: str | None = None) -> Messages:
     )
     told = asdict(brief)
     material = {name: told[name] for name in MATERIAL if told[name] is not None}
+    material |= {"no_room": left_out} if left_out else {}
     return [{"role": "system", "content": system}, {"role": "user", "content": f"{fenced(material, mark)}\n\n{now}"}]
 
 

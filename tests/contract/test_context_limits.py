@@ -1,8 +1,8 @@
 """Nothing is decided by a model that saw a part of what it was sent, whatever the procedure and the door."""
 
 import json
+import re
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from engine.deciders import Cannot
 from engine.llm.client import ModelClient
-from engine.llm.tokens import fitted, prompt_tokens
+from engine.llm.tokens import prompt_tokens
 from engine.models import Gate, ModelCall, Run
 from inquiries.forms import asked as asked_of_inquiry
 from inquiries.models import POSTS
@@ -194,60 +194,64 @@ def test_an_inquiry_and_a_mission_are_refused_at_the_field_of_the_model(small):
 # ---- what tools bring -------------------------------------------------------------------------------------
 
 
-RESULTS = ["old " * 2_000, "newer " * 900, "newest " * 100]
-MARK = "[Left out: 7,600 of 8,000 characters, for which the model has no room.]"
+RESULTS = ["old " * 2_000, "newer " * 600, "newest " * 100]
 
 
 def test_what_tools_brought_to_a_step_of_a_plan_is_left_out_from_the_oldest(small):
     made_moves = [agent.Made("call", "I look.", "find", "{}", result=one) for one in RESULTS]
     work = agent.Work("Desk", "", "", goal="All of the goal.", action="All of the action.", tools=(), moves=made_moves)
-    shown = plan_reading.in_room(work, ["small/x", ""])
-    check(agent.move(shown), [one.result for one in shown.moves])
-    assert "All of the goal." in agent.move(shown)[1]["content"]
-    assert plan_reading.in_room(work, ["large/x"]) is work
+    fitted = plan_reading.work_in_room(work, ["small/x", ""])
+    check(fitted, [one["result"] for one in material(fitted)["moves"]])
+    assert "All of the goal." in fitted.messages[1]["content"]
+    assert plan_reading.work_in_room(work, ["large/x"], "b") == (agent.move(work, "b"), "")
 
 
 def test_what_earlier_steps_brought_is_left_out_where_a_planner_has_no_room(small):
     fixed = [planner.Fixed(number, "Desk", f"Step {number}.", "completed", one) for number, one in enumerate(RESULTS)]
     brief = planner.Brief(task="All of the task.", owners=(), fixed=fixed)
-    shown = plan_reading.brief_in_room(brief, "small/x")
-    check(planner.plan(shown), [one.reply for one in shown.fixed])
-    assert plan_reading.brief_in_room(brief, "large/x") is brief
+    fitted = plan_reading.brief_in_room(brief, "small/x")
+    check(fitted, [one["reply"] for one in material(fitted)["fixed"]])
+    assert plan_reading.brief_in_room(brief, "large/x", "b") == (planner.plan(brief, "b"), "")
 
 
 def test_what_tools_brought_to_an_inquiry_is_left_out_from_the_oldest(small):
     made_moves = [moves.Made(number, "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
     work = moves.Research(QUESTION, "", ["A step"], {}, [], [], made_moves, [], [], [], {"moves": 1, "tokens": 9})
 
-    def messages_of(shown):
-        return moves.research(replace(work, moves=shown), ())
+    def messages_of(shown, left_out):
+        return moves.research(shown, (), how=moves.Asked(left_out=left_out))
 
-    messages = inquiry_reading.in_room(messages_of, made_moves, ["small/x"])
-    check(messages, [one["result"] for one in material(messages)["moves"]])
-    assert material(messages)["question"] == QUESTION
+    fitted = inquiry_reading.work_in_room(messages_of, work, ["small/x"])
+    check(fitted, [one["result"] for one in material(fitted)["moves"]])
+    assert material(fitted)["question"] == QUESTION
 
 
 def test_what_tools_brought_to_an_agent_is_left_out_from_the_oldest(small):
     history = [Done(number, (), "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
+    known = [("Rules", "Round half up."), ("Old rules", "Round half to even. " * 300)]
     work = mission_reading.Work("Ada", "", "", (), True, (), "", history, (), "", {"goal": "All of the goal."})
-    messages = mission_reading.in_room(work, "small/x")
-    results = [one["content"] for one in messages if one["content"].startswith("RESULT")]
-    check(messages, [json.loads(one.splitlines()[2]) for one in results])
-    assert "All of the goal." in messages[-1]["content"]
-    ben = partial(mission_reading.Agent, name="Ben")
-    asked = mission_reading.summary_in_room(ben(model="small/x"), "", history)
-    assert (
-        prompt_tokens(asked)
-        <= 3_396
-        < prompt_tokens(mission_reading.summary_in_room(ben(model="large/x"), "", history))
-    )
+    fitted, _ = mission_reading.step_in_room(work, "small/x")
+    results = [one["content"] for one in fitted.messages if one["content"].startswith("RESULT")]
+    check(fitted, [json.loads(one.splitlines()[2]) for one in results], json.loads(now_of(fitted))["no_room"])
+    assert "All of the goal." in fitted.messages[-1]["content"]
+    work = replace(work, memories=known, remembered=[7, 8])
+    assert mission_reading.step_in_room(work, "small/x")[1] == [7]
+    assert mission_reading.step_in_room(work, "large/x")[1] == [7, 8]
+    asked = mission_reading.summary_in_room(mission_reading.Agent(name="Ben", model="small/x"), "", history)
+    check(asked, [one["result"] for one in material(asked)["history"]])
 
 
-def material(messages):
-    return json.loads(messages[1]["content"].splitlines()[1])
+def now_of(fitted):
+    return fitted.messages[-1]["content"].splitlines()[2]
 
 
-def check(messages, results):
-    assert prompt_tokens(messages) <= 4_096 - 700
+def material(fitted):
+    return json.loads(fitted.messages[1]["content"].splitlines()[1])
+
+
+def check(fitted, results, told=""):
+    assert prompt_tokens(fitted.messages) <= 4_096 - 700
     assert results[1:] == RESULTS[1:]
-    assert results[0] in (f"{RESULTS[0][:400]}\n{MARK}", fitted([RESULTS[0]], 0)[0])
+    assert re.search(r"\n\[Left out: \d,\d{3} of 8,000 characters, for which the model has no room\.\]$", results[0])
+    assert (told or material(fitted)["no_room"]) == fitted.left_out
+    assert fitted.left_out.startswith("This model has no room for all of it. Left out: ")

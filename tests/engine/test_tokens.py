@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from engine.llm.answer import _cached
-from engine.llm.tokens import fewer_tokens_of, fitted, prompt_tokens, room_of, tokens_of, too_long, unread
+from engine.llm.tokens import fewer_tokens_of, room_of, tokens_of, too_long, unread
 
 KEYS = [sha256(bytes([number])) for number in range(100)]
 # a text, and how few and how many tokens it is for five tokenizers: o200k, cl100k, Llama 2 and 3, Mistral
@@ -92,17 +92,3 @@ def test_a_limit_is_that_of_prompt_and_answer_together(settings):
     assert too_long("small/x", 1_301, "this") == "small/x reads 2,000 tokens at most, and this may come to 2,001."
     assert [too_long(model, 10**9, "this") for model in ("small/y", "nobody/x", "")] == ["", "", ""]
     assert (room_of(["small/x", "small/y", ""]), room_of(["small/y"])) == (1_300, None)
-
-
-def test_the_oldest_texts_are_left_out_and_it_is_said_how_much_of_them():
-    old, newer, newest = "old " * 1_000, "newer " * 300, "newest " * 200
-    shown = fitted([old, newer, newest], 1_300)
-    assert shown[1:] == [newer, newest]
-    assert shown[0] == "[Left out: 4,000 of 4,000 characters, for which the model has no room.]"
-    assert fitted([old, newer, newest], 5_000) == [old, newer, newest]
-
-
-def test_of_a_newest_text_that_is_too_long_the_beginning_is_shown():
-    [shown] = fitted(["word " * 10_000], 500)
-    assert shown == f"{('word ' * 80)}\n[Left out: 49,600 of 50,000 characters, for which the model has no room.]"
-    assert prompt_tokens([{"role": "user", "content": shown}]) < 500
