@@ -14,7 +14,7 @@ from .prompts.wording import counted
 MESSAGE, LINE = 260, 45  # tokens of a message as others read it whole, and as one line of the minutes
 WHOLE = 30  # of the newest messages are read whole, on average
 INSTRUCTIONS = 1_400
-MOST_WHOLE = 39  # of them, just before a deadline
+LEAST_WHOLE, LEAST_LINES = 8, 20  # messages that a member has to see, to speak with sense
 LIKELY = 30  # messages of a debate that ends by itself
 SECONDS = (8, 15)  # that a model takes for a message, from and to; a rehearsal is over in a minute at most
 
@@ -71,10 +71,10 @@ def prompt_tokens(base: int, said: int) -> int:
     return base + min(said, WHOLE) * MESSAGE + max(0, said - WHOLE) * LINE
 
 
-def largest_prompt(read: int, most: int) -> int:
-    """Tokens of the longest request."""
-    whole = min(most, MOST_WHOLE)
-    return INSTRUCTIONS + read + whole * MESSAGE + (most - whole) * LINE
+def least_prompt(read: int, most: int) -> int:
+    """Tokens of the longest request to a model that has no room for more: older messages are lines, or left out."""
+    whole = min(most, LEAST_WHOLE)
+    return INSTRUCTIONS + read + whole * MESSAGE + min(most - whole, LEAST_LINES) * LINE
 
 
 def _cost(asked: Sequence[Mapping[str, Any]], timekeeper: str, base: int, most: int) -> int | None:

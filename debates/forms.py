@@ -19,7 +19,7 @@ from runs.forms import FieldProblem, Numbered, Spend, Text, first_errors
 from runs.saved.forms import SavedForm, named
 
 from .attached import Attached
-from .estimate import largest_prompt, tokens_of
+from .estimate import least_prompt, tokens_of
 from .fields import LEAST_MEMBERS, LEAST_OPTIONS, MemberForm, OptionForm, PanelSeatForm, RulesForm, Seated
 from .models import (
     MOST_MEMBERS,
@@ -243,7 +243,7 @@ class Submission(Laid):
         """For a model of which it is known how much it reads."""
         documents = self.attached.documents
         read = tokens_of(self.own.cleaned_data.get("question", ""), documents)
-        needed = largest_prompt(read, self.own.cleaned_data.get("most") or 0)
+        needed = least_prompt(read, self.own.cleaned_data.get("most") or 0)
         for form in self.members:
             for name in ("model", "fallback"):
                 if said := too_long(form.cleaned_data.get(name, ""), needed, "this debate"):

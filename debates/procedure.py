@@ -14,7 +14,8 @@ from django.db.models import Sum
 
 from engine.context import RunContext
 from engine.llm.failures import CallFailed, RunFailed
-from engine.llm.forms import AnswerForm, Continuing, tokens_for
+from engine.llm.forms import AnswerForm, Continuing, Message, tokens_for
+from engine.llm.tokens import prompt_tokens, room_of
 from engine.models import Budget, Gate, ModelCall, Run
 from engine.procedure import Change, CutShort
 from runs import submissions
@@ -27,6 +28,7 @@ from .rules import course as rules
 from .rules import floor
 
 TIMEKEEPER = 0  # the seat
+COMPLAINT = 150  # tokens of one that may follow
 CONTINUING = Continuing(prompts.carry_on, prompts.join)
 
 
@@ -160,12 +162,18 @@ async def _hear_model(run: RunContext, seen: Seen, turn: rules.Turn, continues: 
         heard, cut = seen.course.newest_heard(turn), keeping.is_cut(calls)
         keeping.keep_message(run.pk, turn.number, said, heard=heard, continues=continues, calls=calls, cut=cut)
 
-    asked = prompts.perspective(seen.table, turn, continues)
+    room = room_of([member.model, member.fallback])
+    asked, short = prompts.in_room(seen.table, turn, continues, partial(fits, room))
+    about: dict[str, Any] = {"on_cut": CONTINUING, "left_out": short.sentence}
     form = _form(prompts.form(seen.table, turn))
     try:
-        await run.ask(step, member.model, asked, form, keep, member.fallback, on_cut=CONTINUING)
+        await run.ask(step, member.model, asked, form, keep, member.fallback, **about)
     except CallFailed as failure:
         await run.write(partial(keeping.skip, run.pk, turn.number, sentence_of_skip(member.name, failure)))
+
+
+def fits(room: int | None, asked: list[Message]) -> bool:
+    return room is None or prompt_tokens(asked) + COMPLAINT <= room
 
 
 async def _keep_time(run: RunContext, seen: Seen, note: rules.Note, after: int) -> None:

@@ -23,7 +23,7 @@ THEN = datetime(1970, 1, 1, tzinfo=UTC)  # when something was said is in no answ
 def doubt_answers(retold: Retold) -> Iterator[str]:
     yield from _unkept(retold)
     yield from _unsaid(retold)
-    if not retold.texts.get("question") or retold.asked["prompt_version"] != prompts.VERSION:
+    if not retold.texts.get("question") or retold.asked["prompt_version"] not in prompts.KNOWN:
         return
     readable = Readable(retold)
     for entry in retold.of(FIRST):

@@ -13,6 +13,8 @@ from ..prompts import history, layers
 from ..rules.course import Course, Sort, Turn
 from .retold import FIRST, MESSAGE, Retold
 
+FLOOR = re.compile(r'<Floor [^>]*lines_before="(\d+)" gone="(\d+)">')
+MINUTES = re.compile(r"<Minutes>\n(.*?)\n</Minutes>", re.DOTALL)
 ELEMENT = re.compile(r'<(Message|Note) id="[^"]*?-(\d+)" timestamp="[^"]*"(.*?</\1>)', re.DOTALL)
 """Without the moment and the beginning of the run's id: no entry has the one, and each the other."""
 
@@ -51,8 +53,16 @@ class Prompted:
         told = dict(_elements("\n".join(one["content"] for one in asked if one["role"] == "user")))
         if wrong := next((number for number, text in told.items() if self.written.get(number) != text), None):
             yield f"What a model was told {where} has another message {wrong} than the record."
-        if missing := sorted(self._whole(facts["heard"], turn) - told.keys()):
+        then = replace(self.laid, course=self._then(facts["heard"], turn))
+        short = _short(asked)
+        if short.begins and (version := self.retold.asked["prompt_version"]) == "1":
+            yield f"What a model was told {where} was shortened, which prompts of version {version} never are."
+        elif short not in (history.WHOLE, *history.shorter(then, then.heard(turn))):
+            yield f"What a model was told {where} was shortened as no rule says."
+        if missing := sorted(self._whole(then, turn, short) - told.keys()):
             yield f"What a model was told {where} lacks message {missing[0]}."
+        if short.begins and _lines(asked) != history.lines(then, turn.seat, then.heard(turn), short):
+            yield f"What a model was told {where} has other lines than the record."
 
     def _frame(self, where: str, seat: int, place: Sequence[Any] | None) -> Iterator[str]:
         asked = self._asked(place)
@@ -65,11 +75,10 @@ class Prompted:
         prompt = entry["texts"].get("prompt", "") if entry else ""
         return json.loads(prompt) if prompt else None
 
-    def _whole(self, heard: int, turn: Turn) -> set[int]:
+    def _whole(self, then: table.Table, turn: Turn, short: history.Short) -> set[int]:
         """The messages of others that stand in it as they are."""
-        then = replace(self.laid, course=self._then(heard, turn))
         messages = then.heard(turn)
-        whole = history.whole(then, turn.seat, messages)
+        whole = history.whole(then, turn.seat, messages, short)
         own = self.laid.view == table.View.PERSPECTIVE
         said = {one.number for one in messages if own and one.seat == turn.seat and one.sort == Sort.SAID}
         return whole - said
@@ -82,6 +91,17 @@ def _begin(asked: Sequence[dict[str, str]], length: int) -> tuple[str, str]:
     """What it has to follow, and as much of what stands before all that was said."""
     system, opening = (*(one["content"] for one in asked[:2]), "", "")[:2]
     return system, opening[:length]
+
+
+def _short(asked: Sequence[Mapping[str, str]]) -> history.Short:
+    """As it says of itself, behind all that was said."""
+    found = [one for said in asked if said["role"] == "user" for one in FLOOR.finditer(said["content"])]
+    return history.Short(*map(int, found[-1].groups())) if found else history.WHOLE
+
+
+def _lines(asked: Sequence[Mapping[str, str]]) -> list[str]:
+    texts = (one for said in asked if said["role"] == "user" for one in MINUTES.findall(said["content"]))
+    return [line for text in texts for line in text.split("\n")]
 
 
 def _elements(text: str) -> Iterator[tuple[int, str]]:

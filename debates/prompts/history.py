@@ -2,10 +2,12 @@
 
 What is said since the beginning of the span before this one stands whole. What is older becomes minutes, by rule; only
 a member's own last messages of that time, and what the chair said, stay whole. So a border moves at a deadline alone,
-and twenty requests in a row begin alike.
+and twenty requests in a row begin alike. For a model that has no room for so much the border moves sooner, ten messages
+at a time, and then the oldest lines go, twenty at a time: which, follows from what was heard alone, and is said.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -18,8 +20,10 @@ from ..scaffold import element, inside, wrapped
 from ..table import EVERYONE, Facts, Table, View, Words
 from . import layers, notes
 from .minutes import line
+from .short import WHOLE, Short
 
-OWN_OLDER = 4
+OWN_OLDER, OWN_OLDER_SHORT = 4, 1
+SHORTER, LINES_GONE, NEWEST = 10, 20, 3  # messages; so many of the newest are whole in any case
 
 Conversation = list[dict[str, str]]
 
@@ -34,11 +38,39 @@ class Part:
     line: bool = False
 
 
-def perspective(table: Table, turn: Turn, continues: int | None = None) -> Conversation:
+def perspective(table: Table, turn: Turn, continues: int | None = None, short: Short = WHOLE) -> Conversation:
     """The request for one turn, of a debate or of its closing. `continues`: the message that it is part two of."""
     heard = table.heard(turn)
-    told = [Part("user", material(table)), *_history(table, turn.seat, heard)]
-    return _conversation(table, turn.seat, [*told, Part("user", notes.floor(table, turn, continues))])
+    told = [Part("user", material(table)), *_history(table, turn.seat, heard, short)]
+    return _conversation(table, turn.seat, [*told, Part("user", notes.floor(table, turn, continues, short))])
+
+
+def in_room(
+    table: Table, turn: Turn, continues: int | None, fits: Callable[[Conversation], bool]
+) -> tuple[Conversation, Short]:
+    """The longest of the requests for this turn that fits, or the shortest that there is."""
+
+    def asked(short: Short) -> Conversation:
+        return perspective(table, turn, continues, short)
+
+    if fits(whole := asked(WHOLE)):
+        return whole, WHOLE
+    ways = [*shorter(table, table.heard(turn))] or [WHOLE]
+    short = ways[min(bisect_left(ways, True, key=lambda way: fits(asked(way))), len(ways) - 1)]
+    return asked(short), short
+
+
+def shorter(table: Table, heard: Sequence[Message]) -> Iterator[Short]:
+    """All ways to say less than the whole, each less than the one before."""
+    usual, near = max(1, _begins(table, heard)), (heard[-1].number if heard else 0) - NEWEST + 1
+    if near <= usual:
+        return
+    borders = [number for number in range(SHORTER + 1, near, SHORTER) if number > usual]
+    yield from (Short(number) for number in borders)
+    begins, gone = borders[-1] if borders else near, [*range(LINES_GONE, near, LINES_GONE)]
+    yield from (Short(begins, number) for number in gone if number < begins)
+    yield Short(near, gone[-1] if gone else 0)
+    yield Short(near, near - 1)
 
 
 def first(table: Table, seat: int) -> Conversation:
@@ -88,36 +120,50 @@ def _document(name: str, title: str, lines: Iterable[str]) -> str:
 # ---- what was said ----------------------------------------------------------------------------------------
 
 
-def _history(table: Table, seat: int, heard: Sequence[Message]) -> Iterator[Part]:
-    standing = whole(table, seat, heard)
-    parts = [
-        _part(table, seat, message, shown, standing)
-        for message, shown in zip(heard, elements(table, heard), strict=True)
-    ]
-    bridged = _bridged(_joined(table, parts))
+def _history(table: Table, seat: int, heard: Sequence[Message], short: Short) -> Iterator[Part]:
+    bridged = _bridged(_joined(table, _parts(table, seat, heard, short)))
     for is_line, group in groupby(bridged, key=lambda part: part.line):
         parts = list(group)
         yield from [Part("user", _minutes(parts))] if is_line else parts
+
+
+def _parts(table: Table, seat: int, heard: Sequence[Message], short: Short) -> list[Part]:
+    standing = whole(table, seat, heard, short)
+    return [
+        _part(table, seat, message, shown, standing)
+        for message, shown in zip(heard, elements(table, heard), strict=True)
+        if message.number > short.gone
+    ]
 
 
 def _minutes(lines: Iterable[Part]) -> str:
     return wrapped("Minutes", "\n" + "".join(f"{part.text}\n" for part in lines))
 
 
-def whole(table: Table, seat: int, heard: Sequence[Message]) -> set[int]:
+def whole(table: Table, seat: int, heard: Sequence[Message], short: Short = WHOLE) -> set[int]:
     """Which messages stand as they are."""
-    border = (table.course.clock // SPAN - 1) * SPAN
-    if border <= 0:
-        return {message.number for message in heard}
-    begins = next(one.number for one in heard if one.clock == border) + 1
+    begins = max(_begins(table, heard), short.begins)
     recent = {message.number for message in heard if message.number >= begins or message.sort == Sort.CHAIR}
-    return recent | (_own_older(seat, heard, begins) if table.view == View.PERSPECTIVE else set())
+    own = OWN_OLDER_SHORT if short.begins else OWN_OLDER
+    found = recent | (_own_older(seat, heard, begins, own) if table.view == View.PERSPECTIVE else set())
+    return {number for number in found if number > short.gone}
 
 
-def _own_older(seat: int, heard: Sequence[Message], begins: int) -> set[int]:
+def lines(table: Table, seat: int, heard: Sequence[Message], short: Short) -> list[str]:
+    """Of the minutes, in a request for this seat."""
+    return [part.text for part in _parts(table, seat, heard, short) if part.line]
+
+
+def _begins(table: Table, heard: Sequence[Message]) -> int:
+    """The first message that stands whole where there is room for all that is usual."""
+    border = (table.course.clock // SPAN - 1) * SPAN
+    return next((one.number + 1 for one in heard if one.clock == border), 0) if border > 0 else 0
+
+
+def _own_older(seat: int, heard: Sequence[Message], begins: int, most: int) -> set[int]:
     """A message and its continuation are one."""
     own = [message for message in heard if message.seat == seat and message.number < begins]
-    first = [message.number for message in own if message.continues is None][-OWN_OLDER:]
+    first = [message.number for message in own if message.continues is None][-most:]
     return {message.number for message in own if first and message.number >= first[0]}
 
 

@@ -7,6 +7,7 @@ from ..rules.floor import united
 from ..scaffold import element
 from ..table import Facts, Table, View
 from . import layers
+from .short import WHOLE, Short
 from .wording import counted, last_words, listed
 
 
@@ -95,14 +96,14 @@ _NOTES = {Note.OPENING: _opening, Note.REMINDER: _reminder, Note.DEADLINE: _dead
 # ---- the floor --------------------------------------------------------------------------------------------
 
 
-def floor(table: Table, turn: Turn, continues: int | None = None) -> str:
+def floor(table: Table, turn: Turn, continues: int | None = None, short: Short = WHOLE) -> str:
     """The end of a request, which is no part of the debate."""
     course = table.course
     text, reason = why(table, turn, continues), _reason(table, turn, continues)
     known = {"message": f"{table.run}-{course.newest_heard(turn) + 1}", "asked_by": _asker(table, turn)}
-    return element(
-        "Floor", text, message=known["message"], left=course.to_deadline, why=reason, asked_by=known["asked_by"]
-    )
+    known |= {"lines_before": str(short.begins), "gone": str(short.gone)} if short.begins else {}
+    told = " ".join(filter(None, [text, short.sentence]))
+    return element("Floor", told, message=known.pop("message"), left=course.to_deadline, why=reason, **known)
 
 
 def why(table: Table, turn: Turn, continues: int | None = None) -> str:

@@ -172,13 +172,13 @@ def test_oneself_and_who_shares_a_group_may_sit_down(mira: User, noor: User):
 
 
 def test_a_model_that_reads_too_little_is_refused_beforehand(settings):
-    prices = {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "contexts": {"*": 16_000}}
+    prices = {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "contexts": {"*": 12_000}}
     settings.PROVIDERS = {"small": prices}
     read = Attached()
     read.add("documents", partial(from_text, "Long letter", "words " * 5_000))
     members = [{**MEMBERS[0], "model": "small/x"}, *MEMBERS[1:]]
     found = problems(asked(members=members, attached=read))["members.0.model"]
-    assert found.startswith("small/x reads 16,000 tokens at most, and this debate may come to ")
+    assert found.startswith("small/x reads 12,000 tokens at most, and this debate may come to ")
     assert "the longest is A1, Long letter, with" in found
     settings.PROVIDERS = {"small": {**prices, "contexts": {"x": 128_000}}}
     assert asked(members=members, attached=read).is_valid()
