@@ -2,11 +2,18 @@
 
 from pathlib import Path
 
+import pytest
+
 from engine.llm.tokens import ANSWER, prompt_tokens
 from tests.contract.request_tokens import judgement, read_anew, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "tokens.md"
 RUN = ["0b5e7a3c"] * 3
+
+
+@pytest.fixture(autouse=True)
+def small(settings):
+    settings.PROVIDERS = {"small": {"base_url": "http://127.0.0.1:9/v1", "api_key": "none", "contexts": {"8k": 8_192}}}
 
 
 def test_the_table_is_that_of_the_prompts():
