@@ -147,6 +147,7 @@ def _provenance(face: Face[Any, Any], row: Any, calls: list[ModelCall]) -> Itera
     yield "Models asked", _listed(call.model for call in calls)
     yield "Models answering", _listed(call.answered_by for call in calls)
     yield "Rehearsal", face.rehearsal(row)
+    yield "Requests cut", _cut([call for call in calls if call.left_out])
     yield "Used", used(calls)
     yield "Created", moment_in_words(run.created)
     yield "Started", moment_in_words(run.started)
@@ -230,6 +231,14 @@ def _place_in_log(run: Run) -> str:
     covered = f"covered by checkpoint {size}" if size else "not yet in a checkpoint"
     when = ", sealed when the log began, later than it happened" if adopted else ""
     return f"leaf {leaf} of {signing.name()}, {covered}{when}"
+
+
+def _cut(short: list[ModelCall]) -> str:
+    """How many requests did not say all that there was, and what the last of them left out."""
+    if not short:
+        return ""
+    number = "One request" if len(short) == 1 else f"{len(short)} requests"
+    return f"{number} left something out; the last, in {short[-1].step}: {short[-1].left_out}"
 
 
 # ---- attempts ---------------------------------------------------------------------------------------------

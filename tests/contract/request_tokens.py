@@ -87,6 +87,9 @@ def judgements_and_debates() -> Iterator[Row]:
     yield Row("debate", "a member's turns after 5, 10, 15 and 19 messages", turns(5, 10, 15, 19))
     yield Row("debate", "after 39 messages, before older ones become lines", turns(39))
     yield Row("debate", "after 200 messages, the most there are", turns(200))
+    late = [debate(5, clock) for clock in (60, 65, 70, 75)]
+    short = [_turn(table, SMALL) for table in late]
+    yield Row("debate, shortened for 8,192", "a member's turns after 60, 65, 70 and 75 messages", lambda model: short)
 
 
 # ---- inquiries --------------------------------------------------------------------------------------------

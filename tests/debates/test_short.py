@@ -9,12 +9,14 @@ import pytest
 from django.db import transaction
 
 from debates import prompts
+from debates.models import Debate
 from debates.prompts import history
 from debates.prompts.short import WHOLE, Short
 from debates.rules.course import Turn, Why
 from engine.evidence.verification import verify_one
 from engine.llm.tokens import prompt_tokens
 from engine.models import ModelCall, Run
+from runs.record import attempt_told, record_of
 from tests.conftest import perform
 from tests.corpus.means import retell
 from tests.databases import tampering
@@ -91,6 +93,10 @@ def test_a_debate_of_small_models_is_held_to_its_end_and_its_record_says_what_th
     assert short.count() > 4
     assert {one.error for one in ModelCall.objects.filter(run=pk)} == {""}
     assert "This model has no room for all of it: messages up to " in short[0].left_out
+    cut = dict(record_of(Debate.objects.whole().get(pk=pk), [*run.calls.order_by("pk")])["record"].provenance)
+    last = short.order_by("-pk")[0]
+    assert cut["Requests cut"] == f"{len(short)} requests left something out; the last, in {last.step}: {last.left_out}"
+    assert attempt_told(last)[2].endswith(f" · {last.left_out}")
     forged = {
         ('lines_before="[0-9]+', 'lines_before="3'): "was shortened as no rule says.",
         (r"(\n[0-9]+ \w+: )Remark", r"\1Reward"): "has other lines than the record.",
