@@ -10,9 +10,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from engine.deciders import Cannot
+from engine.evidence.audit import verify_all
 from engine.llm.client import ModelClient
 from engine.llm.tokens import prompt_tokens
-from engine.models import Gate, ModelCall, Run
+from engine.models import Gate, ModelCall, NewDocument, Run
 from inquiries.forms import asked as asked_of_inquiry
 from inquiries.models import POSTS
 from inquiries.models import reading as inquiry_reading
@@ -33,7 +34,7 @@ from tests.callers import Caller
 from tests.conftest import agents, perform
 from tests.debates.test_procedure import debate
 from tests.endpoint import Endpoint
-from tests.inquiries.scenes import DOCUMENTS, QUESTION
+from tests.inquiries.scenes import DOCUMENTS, LIMIT, QUESTION, calls, found, going_well, inquiry
 from tests.plans.scenes import plan, team
 
 pytestmark = pytest.mark.django_db
@@ -224,6 +225,20 @@ def test_what_tools_brought_to_an_inquiry_is_left_out_from_the_oldest(small):
     fitted = inquiry_reading.work_in_room(messages_of, work, ["small/x"])
     check(fitted, [one["result"] for one in material(fitted)["moves"]])
     assert material(fitted)["question"] == QUESTION
+
+
+async def test_an_inquiry_of_small_models_goes_on_whatever_its_tools_have_brought(mira, models, settings):
+    settings.PROVIDERS = {"test": {**NOWHERE, "contexts": {"*": 4_096}}}
+    report = NewDocument("report.txt", "text", ("The agency has counted what was sold. " * 40,) * 40, "1" * 64)
+    looks = [calls("sources.read", source=3, start=6_000 * number) for number in range(5)]
+    going_well(models, researcher=[*looks, found(LIMIT)])
+    row = await sync_to_async(inquiry)(mira, documents=[*DOCUMENTS, report])
+    run = await perform(row.pk, models)
+    assert (run.status, run.outcome) == (Run.Status.FINISHED, "answered")
+    said = [one.left_out async for one in run.calls.exclude(left_out="").order_by("pk")]
+    assert len(said) >= 4
+    assert [one for one in said if "characters of" not in one] == []
+    assert not (await sync_to_async(verify_all)()).faults
 
 
 def test_what_tools_brought_to_an_agent_is_left_out_from_the_oldest(small):
