@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Protocol, TypeVar
 
 from engine.models import Gate, ModelCall, Run
+from runs.attempts import Retry, retries_of
 from runs.face import Snapshot
 
 from .models import Debate, FirstVerdict, Member, Message, Turn
@@ -16,8 +17,6 @@ from .people import asked_of
 from .rules import course as rules
 from .rules.course import Course
 
-ATTEMPTS = 4
-
 
 @dataclass(frozen=True)
 class Scene:
@@ -25,6 +24,7 @@ class Scene:
     run: Run
     course: Course
     latest: Mapping[str, ModelCall]  # by step; what failed before the run was tried again says nothing any more
+    retries: Mapping[str, Retry]  # that go on or come next, by step
     texts: Mapping[str, str]
     gates: Sequence[Gate] = ()  # those where a person has the floor and may speak
 
@@ -192,10 +192,11 @@ class Scene:
 
 
 def scene_of(seen: Snapshot[Debate]) -> Scene:
-    latest = {call.step: call for call in seen.calls if call.series == seen.run.retries}
+    own = [call for call in seen.calls if call.series == seen.run.retries]
+    latest = {call.step: call for call in own}
     hidden = hidden_steps(seen.row)
     texts = {step: text for step, text in seen.texts.items() if step not in hidden}
-    return Scene(seen.row, seen.run, seen.row.so_far, latest, texts, asked_of(seen.gates))
+    return Scene(seen.row, seen.run, seen.row.so_far, latest, retries_of(own), texts, asked_of(seen.gates))
 
 
 class _AtSeat(Protocol):

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from engine.llm.failures import AWAY
-
 from .models import Member
 from .parts import MISSING, UNDECIDED, Look, Row, Seat
 from .rules.course import ABSTAIN, Act, Turn
@@ -78,8 +76,7 @@ def _with_floor(scene: Scene, member: Member, turn: Turn, seat: Seat) -> Seat:
     if member.user_name:
         return replace(seat, now="Has the floor", sign="pause", asked=True)
     if call := scene.retried(step_of(turn)):
-        now = "Waits for its model" if call.error_code == AWAY else retry_in_words(call.attempt)
-        return replace(seat, now=now, sign="retry", until=call.retry_at, asked=True)
+        return replace(seat, now=retry_in_words(scene, call), sign="retry", until=call.retry_at, asked=True)
     if not scene.going_on:
         return replace(seat, now="Next", sign="right", asked=True)
     return replace(seat, now="Speaking", sign="dots", speaks=True)

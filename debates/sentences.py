@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from django.utils.dateformat import format as date_format
 
-from engine.models import Run
+from engine.llm.failures import AWAY
+from engine.models import ModelCall, Run
 from runs import words
 
 from .models import Message, Steer
@@ -13,7 +14,7 @@ from .rules import course as rules
 from .rules.course import ABSTAIN, Act, Change, Note, Sort, Turn, Why
 from .rules.floor import Because
 from .rules.outcome import NoDecision, Outcome, Rule
-from .scene import ATTEMPTS, Scene
+from .scene import Scene
 from .table import Facts
 
 NUMBERS = "no one two three four five six seven eight nine".split()
@@ -336,12 +337,15 @@ def announcement(scene: Scene, word: str, lead: str, rest: str) -> str:
         return f"Closing. {sentence_of_because(scene)}"
     turn = scene.open_turn
     if turn and (call := scene.retried(f"turn-{turn.number}")):
-        return f"{scene.name(turn.seat)} did not answer. {retry_in_words(call.attempt)}."
+        return f"{scene.name(turn.seat)} did not answer. {retry_in_words(scene, call)}."
     return f"{_newest(scene)} {sentence_of_floor(scene)}".strip()
 
 
-def retry_in_words(attempt: int) -> str:
-    return f"Retry {attempt + 1} of {ATTEMPTS}"
+def retry_in_words(scene: Scene, failed: ModelCall) -> str:
+    if failed.error_code == AWAY:
+        return "Waits for its model"
+    retry = scene.retries.get(failed.step)
+    return retry.heading if retry else "Is asked again"
 
 
 def _newest(scene: Scene) -> str:

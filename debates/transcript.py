@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
+from engine.llm.failures import AWAY
+
 from .models import FirstVerdict, Member, Message, Point
 from .parts import MISSING, Artifact, Bar, Claim, Event, Growing, Look, Said, Stated
 from .prompts import number_in
@@ -193,8 +195,11 @@ def growing_of(scene: Scene, turn: Turn) -> Growing | None:
         return Growing(step, member.name, to, look, text, cut="Not said: it was cancelled.") if text else None
     if failed := scene.retried(step):
         why = "Its answer could not be used." if step in scene.hidden else failed.error
-        again = f"{why} It is asked again; after the fourth attempt its turn is skipped."
-        return Growing(step, member.name, to, look, again, retry=retry_in_words(failed.attempt), until=failed.retry_at)
+        again = f"{why} It is asked again; after the last retry its turn is skipped."
+        if failed.error_code == AWAY:
+            again = f"{why} It is asked again as soon as its provider is back, which costs no attempt."
+        retry = retry_in_words(scene, failed)
+        return Growing(step, member.name, to, look, again, retry=retry, until=failed.retry_at)
     if not scene.is_speaking(step):
         return None
     return Growing(step, member.name, to, look, text, since=call.started if call else None)

@@ -261,7 +261,7 @@ class Asking(Generic[T]):
             self._parts, self._cut = [*self._parts, call.answer], self._cut + 1
         else:
             self._parts = []
-            self._spent[_budget_of(call.error_code)] += 1
+            self._spent[budget_of(call.error_code)] += 1
 
     def _count(self, failure: failures.CallFailed) -> None:
         failure.attempts = max(1, self._spent.total())
@@ -278,7 +278,7 @@ class Asking(Generic[T]):
             return 0 if self._absences < 3 or failure.retry_after else min(LONGEST_PAUSE, self._absences)
         if _counts_as_none(failure):
             return 0
-        self._spent[_budget_of(failure.code)] += 1
+        self._spent[budget_of(failure.code)] += 1
         if self._turn_to_fallback(failure):
             return 0  # another model is asked
         if failure.permanent or failure.given_up or self._used_up():
@@ -386,7 +386,7 @@ def _counts_as_none(failure: failures.CallFailed) -> bool:
 TRIES = {"time": "time-out", "answer": "unusable answer", "endpoint": "other failure"}
 
 
-def _budget_of(code: str) -> str:
+def budget_of(code: str) -> str:
     """Which attempts a failure is counted with: time-outs, answers, or what else the endpoint did."""
     return {failures.TimedOut.code: "time", failures.UnusableAnswer.code: "answer"}.get(code, "endpoint")
 

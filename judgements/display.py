@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from engine.models import ModelCall
 from runs import words
+from runs.attempts import retries_of
 from runs.stamps import Stamp, stamp_of
 from runs.usage import used
 
@@ -15,7 +16,7 @@ from . import rules
 from .chips import chips_of
 from .models import Agent, Judgement
 from .parts import PLATE, Cell, Chip, Round, Seat, State
-from .seats import lost_by_step, seat_of
+from .seats import seat_of
 from .sentences import (
     announcement,
     decisions_in,
@@ -102,9 +103,9 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
     `calls` are its model calls, oldest first; `texts` the growing answers by step, as far as they are known. What
     failed before the run was tried again says nothing about how it stands now.
     """
-    latest = {call.step: call for call in calls if call.series == judgement.run.retries}
-    lost = lost_by_step(calls)
-    seats = tuple(seat_of(judgement, number, agent, latest, texts, lost) for number, agent in _numbered(judgement))
+    own = [call for call in calls if call.series == judgement.run.retries]
+    latest, retries = {call.step: call for call in own}, retries_of(own)
+    seats = tuple(seat_of(judgement, number, agent, latest, texts, retries) for number, agent in _numbered(judgement))
     state, word = PLATE[judgement.status]
     lead, rest = sentence_under_plate(judgement, seats)
     rule_lead, rule_rest = sentence_of_rule(judgement, seats)

@@ -1,11 +1,12 @@
 """One agent as the live page shows it: state, decisions round by round, score, and what is remarkable."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from engine.llm.failures import AWAY
 from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall, Run
+from runs.attempts import Retry
 from runs.usage import known_cost, tokens
 
 from . import rules
@@ -25,10 +26,9 @@ def seat_of(
     agent: Agent,
     latest: Mapping[str, ModelCall],
     texts: Mapping[str, str],
-    lost: Mapping[str, float],
+    retries: Mapping[str, Retry],
 ) -> Seat:
-    """`lost`: seconds by step, of attempts that came to nothing."""
-    cells = tuple(_cell(judgement, number, agent, n, latest, texts, lost) for n in rules.ROUNDS)
+    cells = tuple(_cell(judgement, number, agent, n, latest, texts, retries) for n in rules.ROUNDS)
     asked = agent.step(judgement.current_round) in latest
     state, word, small = _seat_state(judgement, agent, cells, asked)
     return Seat(
@@ -97,7 +97,7 @@ def _cell(
     number: int,
     latest: Mapping[str, ModelCall],
     texts: Mapping[str, str],
-    lost: Mapping[str, float],
+    retries: Mapping[str, Retry],
 ) -> Cell:
     step = agent.step(number)
     call = latest.get(step)
@@ -112,14 +112,14 @@ def _cell(
             state,
             f"{WORDS[state]}{outweighed}",
             reason=ERASED if judgement.run.redacted else decision.reason,
-            seconds=_seconds(decision.call, lost.get(step, 0.0)),
+            seconds=_seconds(decision.call),
             fallback=fallback,
-            details=_details(decision.call, fallback, lost.get(step, 0.0)),
+            details=_details(decision.call, fallback),
             mark=". ".join(filter(None, [_mark(agent, number), repeats])),
             repeats=repeats,
         )
     if call and call.status == ModelCall.Status.FAILED:
-        return _cell_of_failure(judgement, call, cell)
+        return _cell_of_failure(judgement, call, cell, retries.get(step))
     if judgement.run.over:
         cut = texts.get(step)
         return cell("stopped", WORDS["stopped"], cut, mark=CUT_OFF) if cut else cell("none", WORDS["none"])
@@ -134,22 +134,13 @@ def _begun(number: int, latest: Mapping[str, ModelCall]) -> bool:
     return number == rules.ROUNDS[0] or any(f"{seat}{number}" in latest for seat in rules.SEATS)
 
 
-def lost_by_step(calls: Iterable[ModelCall]) -> dict[str, float]:
-    """Seconds of the attempts that came to nothing: what is shown of an answer is how long it took with them."""
-    lost: dict[str, float] = {}
-    for call in calls:
-        if call.status == ModelCall.Status.FAILED and call.seconds:
-            lost[call.step] = lost.get(call.step, 0.0) + call.seconds
-    return lost
+def _seconds(call: ModelCall) -> str:
+    return f"{call.seconds_in_all:.1f} s" if call.seconds_in_all is not None else ""
 
 
-def _seconds(call: ModelCall, lost: float) -> str:
-    return f"{call.seconds + lost:.1f} s" if call.seconds is not None else ""
-
-
-def _details(call: ModelCall, fallback: str, lost: float) -> str:
+def _details(call: ModelCall, fallback: str) -> str:
     """How the decision came about: time, tokens, cost, and who stood in."""
-    parts = [_seconds(call, lost)]
+    parts = [_seconds(call)]
     if call.input_tokens is not None and not is_rehearsal(call.model):
         parts += [tokens(call.input_tokens + (call.output_tokens or 0), call.estimated), *known_cost(call.cost)]
     if fallback:
@@ -157,7 +148,7 @@ def _details(call: ModelCall, fallback: str, lost: float) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., Cell]) -> Cell:
+def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., Cell], retry: Retry | None) -> Cell:
     if judgement.run.over or call.retry_at is None:
         again = call.attempt - 1
         after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
@@ -165,12 +156,8 @@ def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., 
     if call.error_code == AWAY:
         said = f"{call.error} It is asked again as soon as its provider is back, which costs no attempt."
         return cell("retrying", "Waits", said, until=call.retry_at)
-    return cell(
-        "retrying",
-        f"Retry {call.attempt} of 3",
-        f"{call.error} It is asked again; after the third retry the judgement fails.",
-        until=call.retry_at,
-    )
+    said = f"{call.error} It is asked again; after the last retry the judgement fails."
+    return cell("retrying", retry.heading if retry else "Is asked again", said, until=call.retry_at)
 
 
 def _mark(agent: Agent, number: int) -> str:

@@ -27,7 +27,7 @@ from .api.objects import run_object
 from .face import face_of
 from .questions import questions_of, sentences_of
 from .site import address
-from .usage import used_both_ways
+from .usage import lost_time, used_both_ways
 
 # 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
 WELL, OTHERWISE, NOTHING, WAITS, USAGE = 0, 1, 2, 3, 64
@@ -136,7 +136,8 @@ class RunCommand(terminal.Command, Generic[Row]):
         self._end(face_of(run).rows().get(pk=run.pk), options["json"])
 
     def _end(self, row: Any, as_json: bool) -> NoReturn:
-        if said := used_both_ways(row.run.calls.all()):
+        calls = row.run.calls.all()
+        if said := [*used_both_ways(calls), *filter(None, [lost_time(calls)])]:
             self._say(f"Used {', '.join(said)}.")
         # in ASCII: whatever encoding the terminal has, what came of it comes out
         self.stdout.write(json.dumps(run_object(row, address())) if as_json else self.word(row))
@@ -211,7 +212,7 @@ def _failures(run: Run) -> News:
     calls = list(run.calls.order_by("pk").defer("prompt", "answer"))
     yield from sentences_of(questions_of(run, calls, face_of(run).asker))
     for call in (one for one in calls if one.status == ModelCall.Status.FAILED and one.error_code != AWAY):
-        yield call.pk, f"  {call.step}, attempt {call.attempt} of 4: {call.error}"
+        yield call.pk, f"  {call.step}, attempt {call.attempt}: {call.error}"
 
 
 def bad_input(sentence: str) -> CommandError:

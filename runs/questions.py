@@ -6,17 +6,14 @@ from datetime import UTC, datetime
 from statistics import median
 from uuid import UUID
 
-from engine.llm.failures import AWAY, CUT_OFF, FormatRefused, TimedOut, UnusableAnswer
+from engine.llm.failures import AWAY
 from engine.llm.providers import is_rehearsal
 from engine.llm.tokens import tokens_of
 from engine.models import ModelCall, ModelWait, Run
 from engine.procedure import Asker
 
+from .attempts import Retry, retries_of
 from .fragments import Fragment, fragment_of
-
-NO_ATTEMPTS = (AWAY, CUT_OFF, FormatRefused.code)
-RETRIES = {TimedOut.code: 2, UnusableAnswer.code: 3}  # of each kind; three of all others together
-OTHERWISE = 3
 
 
 @dataclass(frozen=True)
@@ -41,10 +38,10 @@ def questions_of(run: Run, calls: Sequence[ModelCall], asker: Callable[[UUID, st
     own = [call for call in calls if call.series == run.retries]
     latest = {call.step: call for call in own if not is_rehearsal(call.model)}
     asked = {step: call for step, call in latest.items() if step in waits or _goes_on(call)}
-    found = []
+    found, retries = [], retries_of(own)
     for step in dict.fromkeys([*asked, *waits]):
         who = asker(run.pk, step).who
-        found.append(_question(step, who, asked.get(step), waits.get(step), own))
+        found.append(_question(step, who, asked.get(step), waits.get(step), own, retries.get(step)))
     return tuple(found)
 
 
@@ -53,9 +50,14 @@ def _goes_on(call: ModelCall) -> bool:
 
 
 def _question(
-    step: str, who: str, call: ModelCall | None, wait: ModelWait | None, calls: Sequence[ModelCall]
+    step: str,
+    who: str,
+    call: ModelCall | None,
+    wait: ModelWait | None,
+    calls: Sequence[ModelCall],
+    retry: Retry | None,
 ) -> Question:
-    again = _again(step, calls)
+    again = retry.in_words if retry else ""
     if wait:
         return Question(step, who, _waits(wait), again, since=wait.since, away=wait.absent)
     assert call  # noqa: S101 - who neither waits nor was asked has no question
@@ -72,18 +74,6 @@ def _waits(wait: ModelWait) -> str:
     runs = "1 run waits" if wait.runs == 1 else f"{wait.runs} runs wait"
     since = wait.away.astimezone(UTC)
     return f"waits: {wait.provider} has not answered since {since:%H:%M} UTC; {runs}. {wait.said}"
-
-
-def _again(step: str, calls: Sequence[ModelCall]) -> str:
-    """Which retry it is, of how many that may follow such a failure, and how long the one before took."""
-    failed = [call for call in calls if call.step == step and call.status == ModelCall.Status.FAILED]
-    counted = [call for call in failed if call.error_code not in NO_ATTEMPTS]
-    if not counted:
-        return ""
-    last = counted[-1]
-    alike = sum(call.error_code == last.error_code for call in counted)
-    after = f" after {last.seconds:,.0f} s" if last.seconds and last.seconds >= 1 else ""
-    return f"retry {alike} of {max(alike, RETRIES.get(last.error_code, OTHERWISE))}{after}"
 
 
 def _usual(model: str, calls: Sequence[ModelCall]) -> str:

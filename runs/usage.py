@@ -1,31 +1,47 @@
 """What model calls used, in words."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
+from engine.llm.failures import NO_ATTEMPTS
 from engine.llm.prices import dollars
 from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall
+from engine.plurals import counted
+
+from .words import lasting
 
 
 def used(calls: Sequence[ModelCall]) -> str:
-    """Tokens and, where it is known, cost of all attempts so far; empty where no model has been asked."""
-    counted = _counted(calls)
-    if not counted:
-        return ""
-    number = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in counted)
-    return ", ".join([tokens(number, any(call.estimated for call in counted)), *known_cost(_cost(counted))])
+    """Tokens and, where it is known, cost of all attempts so far, and the time of those that came to nothing; empty
+    where no model has been asked."""
+    asked = _counted(calls)
+    if not asked:
+        return lost_time(calls)
+    number = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in asked)
+    spent = [tokens(number, any(call.estimated for call in asked)), *known_cost(_cost(asked))]
+    return ", ".join(filter(None, [*spent, lost_time(calls)]))
+
+
+def lost_time(calls: Sequence[ModelCall]) -> str:
+    """Of attempts that came to nothing, where it was a second or more."""
+    lost = [call for call in calls if call.lost]
+    seconds = sum(call.seconds or 0.0 for call in lost)
+    number = sum(call.error_code not in NO_ATTEMPTS for call in lost)
+    attempts = f" in {counted(number, 'attempt')}" if number else ""
+    return f"{lasting(timedelta(seconds=seconds))} lost{attempts}" if seconds >= 1 else ""
 
 
 def used_both_ways(calls: Sequence[ModelCall]) -> list[str]:
     """The same, of what was read and of what was written; nothing where no model was asked, or none is known to have
     read anything."""
-    counted = _counted(calls)
-    if not counted:
+    asked = _counted(calls)
+    if not asked:
         return []
-    about = "about " if any(call.estimated for call in counted) else ""
-    tokens_in = sum(call.input_tokens or 0 for call in counted)
-    tokens_out = sum(call.output_tokens or 0 for call in counted)
-    return [f"{about}{tokens_in:,} tokens in, {tokens_out:,} out", cost(_cost(counted))]
+    about = "about " if any(call.estimated for call in asked) else ""
+    tokens_in = sum(call.input_tokens or 0 for call in asked)
+    tokens_out = sum(call.output_tokens or 0 for call in asked)
+    return [f"{about}{tokens_in:,} tokens in, {tokens_out:,} out", cost(_cost(asked))]
 
 
 def tokens(number: int, estimated: bool) -> str:

@@ -152,3 +152,6 @@ class FormatRefused(Refused):
     def __init__(self, sentence: str, *, raw: str = "", refused: str = "") -> None:
         super().__init__(sentence, raw=raw)
         self.refused = refused
+
+
+NO_ATTEMPTS = (AWAY, CUT_OFF, FormatRefused.code)  # the codes of what counts as none

@@ -4,31 +4,40 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import timedelta
+from typing import Any, Self
 
 from django.db import models
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, DurationField, ExpressionWrapper, F, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from engine import statements
-from engine.llm import prices
+from engine.llm import failures, prices
 from engine.llm.tokens import tokens_of
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What calls used together. `cost` is in billionths of a dollar, None where that of a call is unknown."""
+    """What calls used together. `cost` is in billionths of a dollar, None where that of a call is unknown; `lost`: so
+    many attempts came to nothing, in so many seconds."""
 
     calls: int
     input_tokens: int
     output_tokens: int
     cost: int | None
     estimated: bool
+    lost: int = 0
+    lost_seconds: float = 0.0
 
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+
+# a part of an answer that was cut off is no loss: the rest was asked for
+LOST = Q(status="failed", ended__isnull=False) & ~Q(error_code=failures.CUT_OFF)
+TOOK = ExpressionWrapper(F("ended") - F("started"), DurationField())
 
 
 def _used() -> dict[str, Any]:
@@ -39,12 +48,16 @@ def _used() -> dict[str, Any]:
         "known": Coalesce(Sum("cost"), 0),
         "unknown": Count("pk", filter=Q(input_tokens__isnull=False, cost=None)),
         "guessed": Count("pk", filter=Q(estimated=True)),
+        "lost": Count("pk", filter=LOST & ~Q(error_code__in=failures.NO_ATTEMPTS)),
+        "lost_time": Sum(TOOK, filter=LOST),
     }
 
 
 def _usage(found: Mapping[str, Any]) -> Usage:
     cost = None if found["unknown"] else found["known"]
-    return Usage(found["number"], found["asked"], found["said"], cost, found["guessed"] > 0)
+    lost_seconds = found["lost_time"].total_seconds() if found["lost_time"] else 0.0
+    used = (found["number"], found["asked"], found["said"], cost, found["guessed"] > 0)
+    return Usage(*used, found["lost"], lost_seconds)
 
 
 class ModelCallQuerySet(models.QuerySet["ModelCall"]):
@@ -56,6 +69,14 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
         nothing = {run: Usage(0, 0, 0, 0, False) for run in runs}
         found = self.filter(run__in=runs).order_by().values("run").annotate(**_used())
         return nothing | {row["run"]: _usage(row) for row in found}
+
+    def with_time_before(self) -> Self:
+        """Each with `before`: the time of the attempts at the same answer that failed before it."""
+        earlier = ModelCall.objects.filter(run=OuterRef("run"), step=OuterRef("step"), status="failed")
+        took = (
+            earlier.filter(pk__lt=OuterRef("pk"), ended__isnull=False).order_by().values("step").annotate(sum=Sum(TOOK))
+        )
+        return self.annotate(before=Subquery(took.values("sum")))
 
     def interrupt(self) -> None:
         """Whoever made the open ones of these calls is gone; an answer will not be kept, but may have cost."""
@@ -104,6 +125,8 @@ class ModelCall(models.Model):
     deadline = models.DateTimeField()
     ended = models.DateTimeField(null=True)
     retry_at = models.DateTimeField(null=True)
+
+    before: timedelta | None = None
 
     objects = ModelCallQuerySet.as_manager()
 
@@ -161,12 +184,15 @@ class ModelCall(models.Model):
 
     @property
     def seconds_in_all(self) -> float | None:
-        """With the attempts of its series that came to nothing before it."""
-        if self.attempt == 1 or self.seconds is None:
-            return self.seconds
-        before = ModelCall.objects.filter(run=self.run_id, step=self.step, series=self.series, pk__lt=self.pk)
-        failed = before.filter(status=self.Status.FAILED).only("started", "ended")
-        return self.seconds + sum(call.seconds or 0.0 for call in failed)
+        """With the attempts that came to nothing before it, of a call that was read `with_time_before`."""
+        if self.seconds is None:
+            return None
+        return self.seconds + (self.before.total_seconds() if self.before else 0.0)
+
+    @property
+    def lost(self) -> bool:
+        """Whether it came to nothing at all."""
+        return self.status == self.Status.FAILED and self.error_code != failures.CUT_OFF
 
     @property
     def seconds(self) -> float | None:

@@ -71,7 +71,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
 
     def whole(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in a few queries however many there are."""
-        calls = Prefetch("agents__decisions__call", ModelCall.objects.defer("prompt", "answer"))
+        calls = Prefetch("agents__decisions__call", ModelCall.objects.with_time_before().defer("prompt", "answer"))
         return with_run(self).select_related("council_version").prefetch_related(calls)
 
     @after_deadlock

@@ -98,6 +98,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
         "output_tokens": usage.output_tokens,
         "estimated": usage.estimated,
         "dollars": decimal(usage.cost),
+        "lost_attempts": usage.lost,
+        "lost_seconds": round(usage.lost_seconds, 2),
     }
 
 

@@ -44,7 +44,7 @@ def test_a_terminal_shows_what_it_is_sent_and_does_nothing_of_it(endpoint, tmp_p
     assert visible_text(said) == said
     lines = said.splitlines()
     assert lines[0].startswith("Judging “A‹U+202E›B”")
-    assert "  B1, attempt 1 of 4:" in said
+    assert "  B1, attempt 1:" in said
     assert sum(line.startswith("  Round ") for line in lines) == 9
     assert "‹tags: approve› ‹U+202E›end." in said
     assert lines[-1] == "rejected"

@@ -102,8 +102,8 @@ def test_the_growing_words_stand_in_the_place_after_the_last_message(mira):
 def test_a_retry_is_counted_at_the_seat(mira):
     shown = display(retried(mira))
     seat = shown.seats[3]
-    assert (seat.now, seat.until is not None) == ("Retry 3 of 4", True)
-    assert shown.announcement == "Hana Kubo did not answer. Retry 3 of 4."
+    assert (seat.now, seat.until is not None) == ("Retry 2 of 2", True)
+    assert shown.announcement == "Hana Kubo did not answer. Retry 2 of 2."
     assert shown.slots[-1].growing.words.startswith("No answer within 60 s. It is asked again;")
 
 

@@ -127,7 +127,7 @@ def test_a_retry_is_counted_and_says_what_happened(judgement):
     seat = shown.seats[0]
     assert shown.rest.endswith("One agent is asked again.")
     assert (seat.state, seat.word, seat.until is not None) == ("retrying", "Retry 2 of 3", True)
-    assert seat.cells[0].reason == "It answered 500. It is asked again; after the third retry the judgement fails."
+    assert seat.cells[0].reason == "It answered 500. It is asked again; after the last retry the judgement fails."
 
 
 async def test_a_failure_before_a_retry_is_no_longer_shown(judgement, models):

@@ -6,10 +6,12 @@ import pytest
 
 from engine.models import ModelCall, ModelWait, Run
 from engine.procedure import Asker
-from judgements.seats import lost_by_step
+from runs.api.objects import run_object
 from runs.face import face_of
 from runs.questions import questions_of, sentences_of, writing
+from runs.usage import lost_time
 from tests.conftest import JAPAN
+from tests.contract import EXAMPLES
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 11, 26, 13, 5, tzinfo=UTC)
@@ -86,6 +88,20 @@ def test_a_page_shows_it(run, page):
 
 def test_the_time_of_attempts_that_came_to_nothing_stays_in_the_figures(run):
     call(run, "A1", "failed", took=120, error_code="timeout", retry_at=NOON)
-    answered = call(run, "A1", "answered", attempt=2, took=2)
-    assert answered.seconds_in_all == 122
-    assert lost_by_step(run.calls.all()) == {"A1": 120.0}
+    call(run, "A1", "failed", attempt=2, took=0.5, error_code="away", retry_at=NOON)
+    call(run, "A1", "failed", attempt=3, took=9, error_code="cut_off", retry_at=NOON)  # no loss: the rest was asked for
+    answered = call(run, "A1", "answered", attempt=4, took=2)
+    assert run.calls.with_time_before().get(pk=answered.pk).seconds_in_all == 131.5
+    told = run_object(face_of(run).rows().get(pk=run.pk), "")["usage"]
+    assert (told["lost_attempts"], told["lost_seconds"]) == (1, 120.5)
+    assert lost_time(run.calls.all()) == "2 min 00 s lost in 1 attempt"
+
+
+def test_the_pages_of_all_kinds_say_what_was_lost(mira):
+    """One sentence of what a run used stands on all of them, and in the record."""
+    for kind in ("judgement", "debate", "inquiry", "plan", "mission"):
+        made = EXAMPLES[kind](mira)
+        call(made.run, "x", "failed", took=125, error_code="timeout")
+        face = face_of(made.run)
+        row = face.rows().get(pk=made.pk)
+        assert "2 min 05 s lost in 1 attempt" in face.display(face.seen(row)).used, kind
