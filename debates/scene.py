@@ -182,13 +182,13 @@ class Scene:
 
     def is_speaking(self, step: str) -> bool:
         call = self.latest.get(step)
-        return self.going_on and call is not None and call.status == ModelCall.Status.OPEN
+        return self.going_on and call is not None and call.status == ModelCall.Status.OPEN and not call.waits
 
     def retried(self, step: str) -> ModelCall | None:
-        """The attempt that has failed, where another one follows."""
+        """The attempt that has failed, or found its provider away, where another one follows."""
         call = self.latest.get(step)
-        failed = call is not None and call.status == ModelCall.Status.FAILED and call.retry_at is not None
-        return call if failed and self.going_on else None
+        again = call is not None and call.retry_at is not None
+        return call if again and self.going_on else None
 
 
 def scene_of(seen: Snapshot[Debate]) -> Scene:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from django.utils.dateformat import format as date_format
 
-from engine.llm.failures import AWAY
 from engine.models import ModelCall, Run
 from runs import words
 
@@ -342,7 +341,7 @@ def announcement(scene: Scene, word: str, lead: str, rest: str) -> str:
 
 
 def retry_in_words(scene: Scene, failed: ModelCall) -> str:
-    if failed.error_code == AWAY:
+    if failed.waits:
         return "Waits for its model"
     retry = scene.retries.get(failed.step)
     return retry.heading if retry else "Is asked again"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from engine.llm.failures import AWAY
+from runs.attempts import WAITED_FOR
 
 from .models import FirstVerdict, Member, Message, Point
 from .parts import MISSING, Artifact, Bar, Claim, Event, Growing, Look, Said, Stated
@@ -36,6 +36,8 @@ from .sentences import (
 MOST_NOTES = rules.MOST // rules.REMINDER_EVERY + 1
 MOST_OF_CHAIR = 40
 SIGNS = {"for": "+", "against": "−"}
+
+AGAIN = "It is asked again; after the last retry its turn is skipped."
 
 
 @dataclass(frozen=True)
@@ -195,9 +197,7 @@ def growing_of(scene: Scene, turn: Turn) -> Growing | None:
         return Growing(step, member.name, to, look, text, cut="Not said: it was cancelled.") if text else None
     if failed := scene.retried(step):
         why = "Its answer could not be used." if step in scene.hidden else failed.error
-        again = f"{why} It is asked again; after the last retry its turn is skipped."
-        if failed.error_code == AWAY:
-            again = f"{why} It is asked again as soon as its provider is back, which costs no attempt."
+        again = f"{why} {WAITED_FOR if failed.waits else AGAIN}"
         retry = retry_in_words(scene, failed)
         return Growing(step, member.name, to, look, again, retry=retry, until=failed.retry_at)
     if not scene.is_speaking(step):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.utils import timezone
@@ -23,7 +23,7 @@ from .llm.own_words import not_own
 from .llm.parameters import as_kept
 from .llm.prompting import complained
 from .llm.providers import provider_of, storable
-from .llm.queues import ProviderAway, Turn
+from .llm.queues import Absence, ProviderAway, Turn
 from .llm.tokens import declared_of, prompt_tokens, too_long, unread
 from .models import ModelCall, ModelWait, Run
 from .models.budgets import Budget
@@ -47,6 +47,19 @@ SHORTEN = "Shorten what it is to read, or name a model that reads more."
 
 T = TypeVar("T")
 Keep = Callable[[ModelCall, T], None]
+
+
+class Why(NamedTuple):
+    """Why a question waits for its turn, as the columns of `ModelWait` say it."""
+
+    away: datetime | None = None
+    until: datetime | None = None
+    limited: bool = False
+    said: str = ""
+
+
+def _why(absence: Absence | None) -> Why:
+    return Why(absence.since, absence.until, absence.limited, str(absence.last)) if absence else Why()
 
 
 class Asking(Generic[T]):
@@ -74,7 +87,8 @@ class Asking(Generic[T]):
         self._spent = Counter[str]()  # attempts, by what they failed of
         self._absences, self._absence = 0, 0.0  # how many of them, and when the last began
         self._away_since: float | None = None  # since when this question has found its provider away, again and again
-        self._told: tuple[object, ...] = ()  # what the row says of why it waits
+        self._looks = 0  # in a row at a provider that was away: from the second on they are one row that stays open
+        self._told: Why | None = None  # what the row says of why it waits
         self._on_cut, self._parts, self._cut = on_cut, list[str](), 0
         self._way: Way | None = None  # to ask in after a refusal; otherwise as the model last answered
         self._call: ModelCall
@@ -141,8 +155,9 @@ class Asking(Generic[T]):
 
     async def _asked(self, turn: Turn, gone: failures.CallFailed | None) -> Reply:
         way = self._way = self._way or self._models.way(self._model)
-        self._call, overdrawn = await self._context.write(self._open, "open")
-        self._told = ()
+        opened = partial(self._ask_again, gone) if self._looks > 1 else self._open
+        self._call, overdrawn = await self._context.write(opened, "open")
+        self._told = None
         if gone:
             raise gone
         if overdrawn:
@@ -173,11 +188,7 @@ class Asking(Generic[T]):
         try:
             turn.granted.result()
         except ProviderAway as away:
-            last, since = away.absence.last, away.absence.since
-            absent = in_words((timezone.now() - since).total_seconds())
-            failure = type(last)(f"The model was not asked: its provider was away for {absent}. {last}")
-            failure.given_up = True
-            return failure
+            return _given_up(away.absence)
         return None
 
     async def _wait(self, turn: Turn) -> None:
@@ -186,16 +197,15 @@ class Asking(Generic[T]):
         await asyncio.wait({turn.granted}, timeout=TOLD_AFTER)
         while not turn.granted.done():
             changes = queue.changes()
-            absence = queue.absence
-            why = (absence.since, str(absence.last)) if absence else (None, "")
+            why = _why(queue.absence)
             if why != self._told:
-                await self._context.write(partial(self._tell_of_wait, *why), "wait")
+                await self._context.write(partial(self._tell_of_wait, why), "wait")
                 self._told = why
             await asyncio.wait({turn.granted, changes}, return_when=asyncio.FIRST_COMPLETED)
 
-    def _tell_of_wait(self, away: datetime | None, said: str) -> None:
+    def _tell_of_wait(self, why: "Why") -> None:
         run = self._context.claimed
-        about = {"fence": run.fence, "provider": provider_of(self._model), "away": away, "said": said}
+        about = {"fence": run.fence, "provider": provider_of(self._model), **why._asdict()}
         ModelWait.objects.update_or_create(run=run, step=self._step, defaults=about, create_defaults=about)
 
     def _note_presence(self, turn: Turn, failure: failures.CallFailed) -> None:
@@ -302,10 +312,10 @@ class Asking(Generic[T]):
         self._absences, self._away_since = 0, None
 
     async def _fail_for_now(self, failure: failures.CallFailed, pause: float) -> None:
-        waited_for = _is_waited_for(failure)
-        await self._fail(failure, self._back if waited_for else timezone.now() + timedelta(seconds=pause))
-        if waited_for:
+        if _is_waited_for(failure):
+            await self._found_away(failure)
             return
+        await self._fail(failure, timezone.now() + timedelta(seconds=pause))
         if isinstance(failure, failures.FormatRefused) and self._way:
             self._way = self._way.without(failure.refused, self._form)
             return
@@ -318,7 +328,17 @@ class Asking(Generic[T]):
         self._hear(failure, self._call.model)
         self._number += 1
 
+    async def _found_away(self, failure: failures.CallFailed) -> None:
+        self._looks += 1
+        if self._looks == 1 or failure.said or failure.input_tokens is not None:  # or may have cost something
+            await self._fail(failure, self._back)
+            self._looks = 1
+        else:
+            look = partial(_note_look, self._call, failure, self._back)
+            await self._context.write(look, "failure", gets_on=True)
+
     async def _fail(self, failure: failures.CallFailed, retry_at: datetime | None) -> None:
+        self._looks = 0
         await self._context.write(partial(_close_failed, self._call, failure, retry_at), "failure", gets_on=True)
 
     def _hear(self, failure: failures.CallFailed, model: str) -> None:
@@ -348,9 +368,22 @@ class Asking(Generic[T]):
             parameters=as_kept(self._model, self._conversation, self._form, self._way or Way()),
             deadline=timezone.now() + timedelta(seconds=self._models.timeout),
         )
-        if self._told:
-            ModelWait.objects.filter(run=run, step=self._step).delete()
+        self._wait_no_more()
         return statements.insert(call), self._overdrawn()
+
+    def _ask_again(self, gone: failures.CallFailed | None) -> tuple[ModelCall, Budget | None]:
+        """Where the last look found the provider away, under the same row, unless it is not going to be asked."""
+        self._wait_no_more()
+        if gone:
+            return self._call, None
+        now = timezone.now()
+        deadline = now + timedelta(seconds=self._models.timeout)
+        statements.update(ModelCall, self._call.pk, started=now, deadline=deadline, retry_at=None)
+        return self._call, self._overdrawn()
+
+    def _wait_no_more(self) -> None:
+        if self._told:
+            ModelWait.objects.filter(run=self._context.claimed, step=self._step).delete()
 
     def _overdrawn(self) -> Budget | None:
         run = self._context.claimed
@@ -372,6 +405,14 @@ class Asking(Generic[T]):
                 live.show_text(run.pk, self._step, text())
 
         return show
+
+
+def _given_up(absence: Absence) -> failures.CallFailed:
+    last, for_long = absence.last, in_words((timezone.now() - absence.since).total_seconds())
+    was = f"took no more requests for {for_long}" if absence.limited else f"was away for {for_long}"
+    failure = type(last)(f"The model was not asked: its provider {was}. {last}")
+    failure.given_up = True
+    return failure
 
 
 def _is_waited_for(failure: failures.CallFailed) -> bool:
@@ -412,9 +453,17 @@ def _close_answered(call: ModelCall, reply: Reply) -> None:
         said=reply.text,
         but=_held_back(call.run),
         answer=reply.text,
+        error="",
         answered_by=in_one_line(reply.model)[:200],
         fingerprint=in_one_line(reply.fingerprint)[:200],
     )
+
+
+def _note_look(call: ModelCall, failure: failures.CallFailed, back: datetime) -> None:
+    """The provider was away once more: the row stays open, and is asked again then."""
+    call.looks, call.looked_since = call.looks + 1, call.looked_since or call.started
+    values = {"looks": call.looks, "looked_since": call.looked_since}
+    statements.update(ModelCall, call.pk, **values, retry_at=back, error=str(failure))
 
 
 def _close_failed(call: ModelCall, failure: failures.CallFailed, retry_at: datetime | None) -> None:

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from engine.llm.failures import AWAY
 from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall, Run
-from runs.attempts import Retry
+from runs.attempts import WAITED_FOR, Retry
 from runs.usage import known_cost, tokens
 
 from . import rules
@@ -118,7 +117,7 @@ def _cell(
             mark=". ".join(filter(None, [_mark(agent, number), repeats])),
             repeats=repeats,
         )
-    if call and call.status == ModelCall.Status.FAILED:
+    if call and (call.status == ModelCall.Status.FAILED or call.waits):
         return _cell_of_failure(judgement, call, cell, retries.get(step))
     if judgement.run.over:
         cut = texts.get(step)
@@ -153,9 +152,8 @@ def _cell_of_failure(judgement: Judgement, call: ModelCall, cell: Callable[..., 
         again = call.attempt - 1
         after = f" {again} {'retry' if again == 1 else 'retries'} did not help." if again else ""
         return cell("failed", WORDS["failed"], f"{ERASED if judgement.run.redacted else call.error}{after}")
-    if call.error_code == AWAY:
-        said = f"{call.error} It is asked again as soon as its provider is back, which costs no attempt."
-        return cell("retrying", "Waits", said, until=call.retry_at)
+    if call.waits:
+        return cell("retrying", "Waits", f"{call.error} {WAITED_FOR}", until=call.retry_at)
     said = f"{call.error} It is asked again; after the last retry the judgement fails."
     return cell("retrying", retry.heading if retry else "Is asked again", said, until=call.retry_at)
 

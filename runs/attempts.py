@@ -7,6 +7,8 @@ from engine.asking import ATTEMPTS, TIMEOUTS, budget_of
 from engine.llm.failures import NO_ATTEMPTS, TimedOut
 from engine.models import ModelCall
 
+WAITED_FOR = "It is asked again as soon as its provider takes requests, which costs no attempt."
+
 
 @dataclass(frozen=True)
 class Retry:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from statistics import median
 from uuid import UUID
 
-from engine.llm.failures import AWAY
 from engine.llm.providers import is_rehearsal
 from engine.llm.tokens import tokens_of
 from engine.models import ModelCall, ModelWait, Run
@@ -61,8 +60,8 @@ def _question(
     if wait:
         return Question(step, who, _waits(wait), again, since=wait.since, away=wait.absent)
     assert call  # noqa: S101 - who neither waits nor was asked has no question
-    if call.status == ModelCall.Status.FAILED:
-        said = "waits for its provider" if call.error_code == AWAY else "is asked again"
+    if call.waits or call.status == ModelCall.Status.FAILED:
+        said = "waits for its provider" if call.waits else "is asked again"
         return Question(step, who, said, again, until=call.retry_at)
     read = tokens_of(ModelCall.objects.values_list("prompt", flat=True).get(pk=call.pk))
     return Question(step, who, f"reads {read:,} tokens", again, since=call.started, usual=_usual(call.model, calls))
@@ -72,8 +71,15 @@ def _waits(wait: ModelWait) -> str:
     if not wait.away:
         return f"waits for a place at {wait.provider}"
     runs = "1 run waits" if wait.runs == 1 else f"{wait.runs} runs wait"
-    since = wait.away.astimezone(UTC)
-    return f"waits: {wait.provider} has not answered since {since:%H:%M} UTC; {runs}. {wait.said}"
+    return f"waits: {wait.provider} {_absence(wait)}; {runs}. {wait.said}"
+
+
+def _absence(wait: ModelWait) -> str:
+    if wait.until:
+        requests = "no more requests" if wait.limited else "no requests"
+        return f"takes {requests} until {wait.until.astimezone(UTC):%H:%M:%S} UTC"
+    since = f"{wait.away.astimezone(UTC):%H:%M} UTC" if wait.away else ""
+    return f"limits requests since {since}" if wait.limited else f"has not answered since {since}"
 
 
 def _usual(model: str, calls: Sequence[ModelCall]) -> str:

@@ -20,6 +20,7 @@ from engine.evidence.findings import Fault
 from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
 from engine.models import Document, ModelCall, Review, Run
+from engine.plurals import counted
 from engine.version import VERSION
 
 from . import asked_told
@@ -27,7 +28,7 @@ from .face import Face, face_of
 from .redaction import Redaction, redactions_of
 from .usage import used, used_both_ways
 from .uses import ShownUse, shown
-from .words import overridden, redacted
+from .words import lasting, overridden, redacted
 
 RECORD_FORM = "magi-record/1"
 ERASED = "Erased."
@@ -257,8 +258,17 @@ def attempt_told(call: ModelCall) -> tuple[str, str, str]:
         f"answered by {call.answered_by}" if call.answered_by else "",
         moment_in_words(call.started),
         f"{call.seconds:.1f} s" if call.seconds is not None else "",
+        looked(call),
         *used_both_ways([call]),
         call.left_out,
     ]
     heading = f"Attempt {call.attempt}{series}: {STATUS[call.status]}"
     return heading, call.error, " · ".join(filter(None, facts))
+
+
+def looked(call: ModelCall) -> str:
+    """How often, and for how long, it was made in vain at a provider that was away."""
+    if not call.looked_since:
+        return ""
+    end = call.started if call.status == ModelCall.Status.ANSWERED else call.ended or call.started
+    return f"made {counted(call.looks, 'time')} in vain in {lasting(end - call.looked_since)} before"

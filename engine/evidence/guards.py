@@ -371,7 +371,8 @@ _tables = (
         unique=((PLACE, COUNTS),),
         run="OLD.run_id",
         rules=(
-            Rule("open", when=OPEN, kept=("id", *PLACE, "model", "prompt", "left_out", "started")),
+            Rule("open", when=OPEN, kept=("id", *PLACE, "model", "prompt", "left_out")),
+            Rule("asked", when=f"{OPEN} AND OLD.retry_at IS NULL", kept=("started",)),
             Rule(
                 "closed",
                 when=f"NOT ({OPEN})",
@@ -379,6 +380,7 @@ _tables = (
                     *("id", *PLACE, "status", "model", "answer_format", "answered_by", "started", "deadline", "ended"),
                     *("left_out", "parameters", "fingerprint"),
                     *("input_tokens", "output_tokens", "estimated", "cost", "error_code", "retry_at"),
+                    *("looks", "looked_since"),
                 ),
                 erased=("prompt", "answer", "error"),
             ),

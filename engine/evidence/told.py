@@ -206,9 +206,9 @@ CALL_FACTS = (
     *("input_tokens", "output_tokens", "estimated", "cost", "error_code"),
 )
 # told where there are any: what was sealed before says nothing of them
-SAID_OF_CALL = ("left_out", "parameters", "fingerprint")
+SAID_OF_CALL = ("left_out", "parameters", "fingerprint", "looks")
 CALL_TEXTS = ("prompt", "answer", "error")
-CALL = ("pk", "run", "started", "ended", *CALL_FACTS, *SAID_OF_CALL, *CALL_TEXTS)
+CALL = ("pk", "run", "started", "ended", "looked_since", *CALL_FACTS, *SAID_OF_CALL, *CALL_TEXTS)
 DOCUMENT_TEXTS = ("title", "text", "digest")
 DOCUMENT = ("run", "number", "kind", *DOCUMENT_TEXTS)
 
@@ -251,5 +251,6 @@ def _of_call(values: dict[str, Any]) -> Draft:
     facts = {name: values[name] for name in CALL_FACTS}
     facts |= {"estimated": bool(values["estimated"]), "started": stamp(values["started"])}
     facts |= {name: values[name] for name in SAID_OF_CALL if values[name]}
+    facts |= {"looked_since": stamp(values["looked_since"])} if values["looked_since"] else {}
     texts = {name: values[name] for name in CALL_TEXTS}
     return Draft(ATTEMPT, stamp(values["ended"]) or "", facts, texts, row=values["pk"])

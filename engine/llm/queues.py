@@ -22,16 +22,22 @@ from . import failures
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds between two looks at a provider that does not say when to come back
 AFTER_A_LIMIT = 2  # requests at once after a limit of rate
 ANY_NUMBER = 1_000_000
+NEWS = timedelta(seconds=5)  # by which the end of a wait has to move before everybody is told
 
 
 @dataclass(frozen=True)
 class Absence:
-    """A provider that was last found away. `named`: it said itself when to ask again."""
+    """A provider that was last found away. `until`: it said itself when to ask again."""
 
     since: datetime
     began: float  # by the monotonic clock
     last: failures.CallFailed
-    named: bool = False
+    until: datetime | None = None
+
+    @property
+    def limited(self) -> bool:
+        """It is there, and takes no more for now."""
+        return isinstance(self.last, failures.RateLimited)
 
 
 class ProviderAway(Exception):
@@ -90,7 +96,7 @@ class ProviderQueue:
         return Turn(self, patience, since)
 
     def changes(self) -> "asyncio.Future[None]":
-        """Done as soon as the provider goes away or comes back."""
+        """Done as soon as the provider goes away or comes back, or names another wait."""
         if self._news is None or self._news.done():
             self._news = asyncio.get_running_loop().create_future()
         return self._news
@@ -134,15 +140,19 @@ class ProviderQueue:
             usual = 0.0
         self._next = max(self._next, now + (usual if failure.retry_after is None else failure.retry_after))
         self._limited = self._limited or isinstance(failure, failures.RateLimited)
+        back = timezone.now() + timedelta(seconds=max(0.0, self._next - now))
+        until = back if named else None
         if self.absence is None:
-            self.absence = Absence(timezone.now(), now, failure, named)
+            self.absence = Absence(timezone.now(), now, failure, until)
             self._tell()
         elif turn.probes or named:
-            self.absence = replace(self.absence, last=failure, named=named)
-        absence, pause = self.absence, timedelta(seconds=max(0.0, self._next - now))
+            before, self.absence = self.absence, replace(self.absence, last=failure, until=until)
+            if _is_news(before, self.absence):
+                self._tell()
+        absence = self.absence
         self._inside.discard(turn)
         self._admit()
-        return timezone.now() + pause, absence
+        return back, absence
 
     def _tell(self) -> None:
         if self._news and not self._news.done():
@@ -176,4 +186,11 @@ class ProviderQueue:
 
     def _is_in_vain(self, turn: Turn, absence: Absence, now: float) -> bool:
         end = turn.gives_up_at(absence)
-        return now >= end or (absence.named and self._next > end)
+        return now >= end or (absence.until is not None and self._next > end)
+
+
+def _is_news(before: Absence, after: Absence) -> bool:
+    """Whether all who wait have to be told: not for a wait that ends a moment earlier or later."""
+    if before.limited != after.limited or before.until is None or after.until is None:
+        return (before.limited, before.until) != (after.limited, after.until)
+    return abs(after.until - before.until) > NEWS

@@ -81,7 +81,9 @@ class ModelCallQuerySet(models.QuerySet["ModelCall"]):
     def interrupt(self) -> None:
         """Whoever made the open ones of these calls is gone; an answer will not be kept, but may have cost."""
         for call in self.filter(status=ModelCall.Status.OPEN).select_related("run").order_by("pk"):
-            call.close(ModelCall.Status.INTERRUPTED, counted=(None, None), said="")
+            # between two looks at a provider that is away nothing was asked
+            said = None if call.retry_at else ""
+            call.close(ModelCall.Status.INTERRUPTED, counted=(None, None), said=said, retry_at=None)
 
 
 class ModelCall(models.Model):
@@ -94,6 +96,10 @@ class ModelCall(models.Model):
     `parameters` is what the request asked for beside them (length, temperature …), as JSON, and
     `fingerprint` what the endpoint said of its configuration. `cost` is in billionths of a dollar, None where it is
     unknown; `estimated` says that the endpoint did not count the tokens.
+
+    A request that finds its provider away is a row, and all that look again until it is back are another one: since
+    `looked_since` it was made `looks` times in vain, `started` is when it was made last, and `retry_at` of an open one
+    when it is made again.
     """
 
     class Status(models.TextChoices):
@@ -125,6 +131,8 @@ class ModelCall(models.Model):
     deadline = models.DateTimeField()
     ended = models.DateTimeField(null=True)
     retry_at = models.DateTimeField(null=True)
+    looks = models.PositiveIntegerField(default=0, db_default=0)
+    looked_since = models.DateTimeField(null=True)
 
     before: timedelta | None = None
 
@@ -188,6 +196,12 @@ class ModelCall(models.Model):
         if self.seconds is None:
             return None
         return self.seconds + (self.before.total_seconds() if self.before else 0.0)
+
+    @property
+    def waits(self) -> bool:
+        """Its provider was away, and it is made again."""
+        away = self.status == self.Status.OPEN or self.error_code == failures.AWAY
+        return away and self.retry_at is not None
 
     @property
     def lost(self) -> bool:

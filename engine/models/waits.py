@@ -27,8 +27,8 @@ class ModelWaitQuerySet(models.QuerySet["ModelWait"]):
 
 
 class ModelWait(models.Model):
-    """A question that waits for its turn at a provider. `away`: since when that does not answer; `said` is what was
-    found there last."""
+    """A question that waits for its turn at a provider. `away`: since when that does not answer, or takes no more
+    (`limited`); `until` is when to ask again, where it said so; `said` is what was found there last."""
 
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, related_name="waits")
     step = models.CharField(max_length=80)
@@ -36,6 +36,8 @@ class ModelWait(models.Model):
     provider = models.CharField(max_length=80)
     since = models.DateTimeField(default=timezone.now)
     away = models.DateTimeField(null=True)
+    until = models.DateTimeField(null=True)
+    limited = models.BooleanField(default=False)
     said = models.TextField(blank=True)
 
     runs = 1  # that wait for this provider, as `of` counts them

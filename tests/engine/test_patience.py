@@ -4,13 +4,16 @@ import asyncio
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db.models import Count
 
 from engine import asking, running
+from engine.evidence import verification
 from engine.llm import queues
 from engine.llm.failures import RateLimited, TimedOut, Unreachable, UnusableAnswer
 from engine.models import ModelCall, ModelWait
 from engine.worker import Engine
 from judgements.models import Judgement
+from runs.record import looked, record_line
 from runs.steering import cancel
 from tests.conftest import JAPAN, agents, perform
 from tests.waiting import until
@@ -41,7 +44,31 @@ async def test_a_provider_that_is_away_costs_no_attempt(judgement, models):
     models.will("openai/a", *[away() for _ in range(12)], *[UnusableAnswer("No answer.")] * 3)
     assert (await perform(judgement.pk, models)).outcome == "approved"
     answered = [(1, "unusable_answer"), (2, "unusable_answer"), (3, "unusable_answer"), (4, "")]
-    assert await attempts() == [(1, "away")] * 12 + answered
+    assert await attempts() == [(1, "away"), *answered]
+
+
+async def test_all_looks_at_a_provider_that_is_away_are_one_row_after_the_first(judgement, models):
+    models.will("openai/a", away(), away(), Unreachable("It broke off."), *[away()] * 9)
+    await perform(judgement.pk, models)
+    found = [call async for call in ModelCall.objects.filter(step="A1").order_by("pk")]
+    told = [(call.attempt, call.error_code, call.looks, call.retry_at is None) for call in found]
+    assert told == [(1, "away", 0, False), (1, "unreachable", 1, False), (2, "away", 0, False), (2, "", 8, True)]
+    assert found[3].looked_since < found[3].started
+    assert found[3].error == ""
+    assert await sync_to_async(lambda: verification.verify_one(judgement.pk)[2])() == []
+    lines = await sync_to_async(lambda: record_line(judgement.pk))()
+    assert '"looks":8' in lines
+    assert looked(found[3]) == "made 8 times in vain in 0 s before"
+
+
+async def test_a_provider_that_is_away_too_long_is_told_in_the_row_of_all_looks(judgement, models, settings):
+    settings.SERVER_PATIENCE = 0.2
+    for model in ("openai/a", "openai/b", "openai/c"):
+        models.will(model, *[away() for _ in range(100)])
+    await perform(judgement.pk, models)
+    last = [call async for call in ModelCall.objects.filter(step="A1").order_by("pk")]
+    assert len(last) <= 2
+    assert last[-1].error.startswith("The model was not asked: its provider was away for")
 
 
 async def test_each_of_the_three_budgets_is_its_own(judgement, models):
@@ -109,6 +136,8 @@ async def test_three_judgements_end_at_a_provider_that_takes_three_calls_in_a_mo
         assert (await perform(judgement.pk, models)).outcome == "approved"
     limited = await ModelCall.objects.filter(error_code="away").acount()
     assert 0 < limited < 60
+    most = ModelCall.objects.values("run", "step").annotate(rows=Count("pk")).order_by("-rows")
+    assert (await most.afirst())["rows"] == 2  # where it was refused first, and where it was answered
 
 
 async def waits():
@@ -127,6 +156,7 @@ async def test_who_waits_is_told_apart_and_is_cancelled_at_once(judgement, mira,
     await until(all_wait, "a question that waits")
     [wait] = await sync_to_async(ModelWait.objects.of)(judgement.pk)
     assert (wait.provider, wait.said, wait.runs) == ("openai", "It could not be reached.", 1)
+    assert wait.until > wait.since
     assert await sync_to_async(cancel)(judgement, mira)
     await until(nobody_is_performed(engine), "the end of waiting")
     await engine.stop(grace=0)

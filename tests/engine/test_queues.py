@@ -126,3 +126,18 @@ async def test_who_is_cancelled_while_it_waits_keeps_nobody_waiting():
     await asyncio.gather(task, return_exceptions=True)
     queue.leave(inside)
     assert granted([last]) == [True]
+
+
+async def test_who_waits_hears_when_a_provider_names_another_wait():
+    queue = ProviderQueue()
+    first, second, third = entered(queue, 3)
+    first.lost(away())
+    news = []
+    for turn, failure in (
+        (second, RateLimited("Slowly.", retry_after=20)),
+        (third, RateLimited("Slowly.", retry_after=21)),
+    ):
+        changes = queue.changes()
+        turn.lost(failure)
+        news.append((changes.done(), queue.absence.limited, queue.absence.until is not None))
+    assert news == [(True, True, True), (False, True, True)]

@@ -1,6 +1,7 @@
 """What the pages of all kinds say of models that are asked, wait, or are asked again."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -57,6 +58,18 @@ def test_a_place_that_is_waited_for_and_a_provider_that_is_away_are_named(run, m
     }, left
     [(_, sentence)] = sentences_of(questions_of(run, [], face_of(run).asker))
     assert sentence.startswith("Balthasar waits: llama has not answered since 13:05 UTC")
+
+
+def test_a_provider_that_limits_requests_is_there_and_says_until_when(run):
+    wait = partial(ModelWait.objects.create, run=run, fence=run.fence, away=NOON, said="Three a minute.")
+    wait(step="A1", provider="groq", limited=True, until=NOON + timedelta(seconds=20))
+    wait(step="B1", provider="slow", limited=True)
+    wait(step="C1", provider="llama", until=NOON + timedelta(minutes=2))
+    assert said(run) == {
+        "A1": "Melchior · waits: groq takes no more requests until 13:05:20 UTC; 1 run waits. Three a minute.",
+        "B1": "Balthasar · waits: slow limits requests since 13:05 UTC; 1 run waits. Three a minute.",
+        "C1": "Casper · waits: llama takes no requests until 13:07:00 UTC; 1 run waits. Three a minute.",
+    }
 
 
 def test_every_kind_knows_who_asks_in_each_step_and_none_breaks_on_a_step_that_it_does_not_know(run):
