@@ -91,7 +91,7 @@ def _usual(model: str, calls: Sequence[ModelCall]) -> str:
 def writing(question: Question, texts: Mapping[str, str]) -> Question:
     """As it is once something of its answer has come."""
     reads = question.said.startswith("reads")
-    return replace(question, said="writes") if reads and texts.get(question.step) else question
+    return replace(question, said="writes") if reads and question.step in texts else question
 
 
 def questions_shown(questions: Sequence[Question], texts: Mapping[str, str]) -> Iterator[Fragment]:

@@ -46,6 +46,7 @@ def test_a_model_reads_writes_and_is_asked_again_after_what_took_long(run):
     assert found["C1"] == "Casper · is asked again · retry 1 of 3"
     asked = questions_of(run, list(run.calls.order_by("pk")), face_of(run).asker)
     assert writing(asked[0], {"B1": "The plan"}).said == "writes"
+    assert writing(asked[0], {"B1": ""}).said == "writes"  # of a form of which nothing is shown while it grows
 
 
 def test_a_place_that_is_waited_for_and_a_provider_that_is_away_are_named(run, mira):
