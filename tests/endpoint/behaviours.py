@@ -228,8 +228,14 @@ async def informational(to: Exchange) -> None:
 async def stall(to: Exchange) -> None:
     """The first pieces of an answer, then blanks without end: a reason that has grown so far and grows no further."""
     at_once = replace(to, rule=replace(to.rule, chunk_delay=0))
-    await at_once.begin({"content": to.good()}, to.rule.cut_after)
+    await at_once.begin({"content": to.rule.content or to.good()}, to.rule.cut_after)
     await to.send_for_ever(framed(to.chunk({"content": " "})))
+
+
+async def reads(to: Exchange) -> None:
+    """Nothing but that it is there, as a server says it while a model reads a long prompt on a slow machine."""
+    await to.head(200, EVENTS)
+    await to.send_for_ever(b"9\r\n: reading\r\n2\r\n\n\n\r\n")
 
 
 async def close_at_once(to: Exchange) -> None:
@@ -386,6 +392,7 @@ BEHAVIOURS: dict[str, Callable[[Exchange], Awaitable[Any]]] = {
     "drip_body": drip_body,
     "endless": endless,
     "stall": stall,
+    "reads": reads,
     "torrent": torrent,
     "informational": informational,
     # broken off

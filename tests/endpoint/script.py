@@ -71,6 +71,23 @@ class Weather:
         return replace(rule, delay=delay, decision=decision, **unlucky)
 
 
+@dataclass
+class Tier:
+    """So many calls in so many seconds; each one more is told to `wait`."""
+
+    calls: int
+    seconds: float
+    wait: float
+    taken: list[float] = field(default_factory=list)
+
+    def refusal(self, at: float) -> Rule | None:
+        self.taken = [one for one in self.taken if one > at - self.seconds]
+        if len(self.taken) >= self.calls:
+            return Rule("status", error="rate_limit_exceeded", headers={"Retry-After": f"{self.wait:g}"})
+        self.taken.append(at)
+        return None
+
+
 class Script:
     """What is answered next: the first of `by_text` found in the messages, else the queue, else the default.
 
@@ -89,12 +106,14 @@ class Script:
         weather: dict | None = None,
         ledger: str = "",
         models: Iterable[str] = MODELS,
+        tier: dict | None = None,
     ) -> None:
         self.default = Rule(**default or {})
         self.queue = [Rule(**rule) for rule in queue]
         self.by_text = [([parts] if isinstance(parts, str) else parts, Rule(**rule)) for parts, rule in by_text]
         self.delay = delay
         self.models = list(models)
+        self.tier = Tier(**tier) if tier else None
         self.weather = Weather(**weather) if weather is not None else None
         self.ledger = open(ledger, "a", buffering=1) if ledger else None  # noqa: SIM115
 

@@ -100,7 +100,9 @@ class Server:
         messages = request.body.get("messages", [])
         self.counts["received"] += 1
         number = self.counts["received"]
-        rule = Rule() if request.path == "/redirected" else self.script.choose(text_of(messages), number)
+        refusal = self.script.tier.refusal(request.at) if self.script.tier else None
+        usual = Rule() if request.path == "/redirected" else None
+        rule = refusal or usual or self.script.choose(text_of(messages), number)
         self.counts[rule.behaviour] += 1
         record = {
             "number": number,

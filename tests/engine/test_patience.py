@@ -66,9 +66,8 @@ async def test_a_provider_that_is_away_too_long_is_told_in_the_row_of_all_looks(
     for model in ("openai/a", "openai/b", "openai/c"):
         models.will(model, *[away() for _ in range(100)])
     await perform(judgement.pk, models)
-    last = [call async for call in ModelCall.objects.filter(step="A1").order_by("pk")]
-    assert len(last) <= 2
-    assert last[-1].error.startswith("The model was not asked: its provider was away for")
+    codes = [call.error_code async for call in ModelCall.objects.filter(step="A1").order_by("pk")]
+    assert codes in (["away", "unreachable"], ["unreachable"])
 
 
 async def test_each_of_the_three_budgets_is_its_own(judgement, models):
@@ -136,7 +135,8 @@ async def test_three_judgements_end_at_a_provider_that_takes_three_calls_in_a_mo
         assert (await perform(judgement.pk, models)).outcome == "approved"
     limited = await ModelCall.objects.filter(error_code="away").acount()
     assert 0 < limited < 60
-    most = ModelCall.objects.values("run", "step").annotate(rows=Count("pk")).order_by("-rows")
+    kept = ModelCall.objects.exclude(status="interrupted")  # an engine is let go of with each judgement
+    most = kept.values("run", "step").annotate(rows=Count("pk")).order_by("-rows")
     assert (await most.afirst())["rows"] == 2  # where it was refused first, and where it was answered
 
 
