@@ -36,7 +36,10 @@ class Refusal:
 
     @property
     def said(self) -> str:
-        return f" It said: {failures.quoted(self.message)}." if self.message else ""
+        if not self.message:
+            return ""
+        end = "" if self.message.endswith((".", "!", "?", "…")) else "."
+        return f" It said: {failures.quoted(self.message)}{end}"
 
     def failure(self, model: str, asked: Mapping[str, Any]) -> failures.CallFailed:
         """`asked`: the body of the request."""

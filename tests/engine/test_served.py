@@ -1,6 +1,7 @@
 """Everything that servers are known to send, read without a wire: nothing right is refused, nothing cut is taken."""
 
 import json
+import re
 from contextlib import suppress
 
 from engine.llm import failures
@@ -71,7 +72,8 @@ def test_every_error_is_the_failure_that_it_has_to_be():
         step = getattr(failure, "refused", "")
         wait = None if failure.retry_after is None else round(failure.retry_after, 2)
         found = (failure.code, one.tells in str(failure), failure.server_away, wait, step)
-        if found != (one.ends, True, one.away, one.wait, one.step):
+        ended_twice = re.search(r"[.!?…]”\.", str(failure))
+        if ended_twice or found != (one.ends, True, one.away, one.wait, one.step):
             wrong.append((one.server, one.status, one.body[:90], found, str(failure)))
     assert wrong == []
 
