@@ -132,7 +132,7 @@ def _parts(table: Table, seat: int, heard: Sequence[Message], short: Short) -> l
     return [
         _part(table, seat, message, shown, standing)
         for message, shown in zip(heard, elements(table, heard), strict=True)
-        if message.number > short.gone
+        if message.number > short.gone or message.sort == Sort.CHAIR
     ]
 
 
@@ -146,7 +146,8 @@ def whole(table: Table, seat: int, heard: Sequence[Message], short: Short = WHOL
     recent = {message.number for message in heard if message.number >= begins or message.sort == Sort.CHAIR}
     own = OWN_OLDER_SHORT if short.begins else OWN_OLDER
     found = recent | (_own_older(seat, heard, begins, own) if table.view == View.PERSPECTIVE else set())
-    return {number for number in found if number > short.gone}
+    chair = {message.number for message in heard if message.sort == Sort.CHAIR}
+    return {number for number in found if number > short.gone} | chair
 
 
 def lines(table: Table, seat: int, heard: Sequence[Message], short: Short) -> list[str]:

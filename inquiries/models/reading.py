@@ -357,12 +357,12 @@ def made(inquiry: Inquiry, place: str) -> list[Made]:
 # ---- what there is room for -------------------------------------------------------------------------------
 
 # the least needed first: sources that are not named can still be found
-WORK = ("sources", "sources_found", "moves", "feedback", "found_so_far", "results", "hints")
-KEPT = {"sources": 20, "sources_found": 20, "moves": 2, "feedback": 1, "hints": 1}
+WORK = ("sources", "sources_found", "moves", "feedback", "found_so_far", "results")
+KEPT = {"sources": 20, "sources_found": 20, "moves": 2, "feedback": 1}
 
 
 def work_in_room(asked: Callable[[Any, str], Messages], work: Research | Expertise, models: Iterable[str]) -> Fitted:
-    """What `asked` makes of this work and of what is left out of it."""
+    """What `asked` makes of this work and of what is left out of it; hints of people stay."""
     parts = {name: getattr(work, name) for name in WORK if hasattr(work, name)} | {"sources": work.sources[::-1]}
 
     def of(shown: Mapping[str, Any], said: str) -> Messages:
@@ -372,11 +372,14 @@ def work_in_room(asked: Callable[[Any, str], Messages], work: Research | Experti
 
 
 def brief_in_room(brief: Brief, models: Iterable[str], mark: str | None = None) -> Fitted:
-    names = ("former_plans", "feedback", "hints")
-    parts = {"sources": brief.sources[::-1]} | {name: getattr(brief, name) for name in names}
+    """What people have said stays."""
+    of_people = [one for one in brief.feedback if "by" in one]
+    of_critics = brief.feedback[: len(brief.feedback) - len(of_people)]
+    parts = {"sources": brief.sources[::-1], "former_plans": brief.former_plans, "feedback": of_critics}
 
     def asked(shown: Mapping[str, Any], said: str) -> Messages:
-        return planner.plan(replace(brief, **{**shown, "sources": shown["sources"][::-1]}), mark, said)
+        sources, feedback = shown["sources"][::-1], [*shown["feedback"], *of_people]
+        return planner.plan(replace(brief, **{**shown, "sources": sources, "feedback": feedback}), mark, said)
 
     return fitted(asked, parts, models, KEPT)
 

@@ -359,16 +359,17 @@ def _files(mission: Mission) -> list[str]:
 
 
 def step_in_room(work: Work, model: str, mark: str | None = None) -> tuple[Fitted, list[int]]:
-    """What the agent is told, with what came of earlier steps left out first; and which memories are whole in it."""
+    """What the agent is told, without what came of earlier steps; and which memories are whole in it."""
     seen: Sequence[Any] = ()
-    parts = {"steps": work.history, "memories": work.memories, "memories_by_name": work.listed, "messages": work.heard}
+    parts = {"steps": _unheard(work.history), "memories": work.memories, "memories_by_name": work.listed}
 
     def asked(shown: Any, said: str) -> Messages:
         nonlocal seen
-        history, seen, listed, heard = shown.values()
-        return step_prompt(replace(work, history=history, memories=seen, listed=listed, heard=heard), mark, said)
+        shorter, seen, listed = shown.values()
+        history = _heard_again(shorter, work.history)
+        return step_prompt(replace(work, history=history, memories=seen, listed=listed), mark, said)
 
-    found = fitted(asked, parts, [model], {"steps": 2, "messages": 1})
+    found = fitted(asked, parts, [model], {"steps": 2})
     return found, [pk for one, pk in zip(work.memories, work.remembered, strict=False) if one in seen]
 
 
@@ -376,9 +377,22 @@ def summary_in_room(agent: Agent, before: str, history: Sequence[Done], mark: st
     """The request for a summary of this history, as `step_in_room`."""
 
     def asked(shown: Any, said: str) -> Messages:
-        return memory.summarise(agent.name, before, plain(shown["steps"]), mark, said)
+        return memory.summarise(agent.name, before, plain(_heard_again(shown["steps"], history)), mark, said)
 
-    return fitted(asked, {"steps": history}, [agent.model], {"steps": 1})
+    return fitted(asked, {"steps": _unheard(history)}, [agent.model], {"steps": 1})
+
+
+def _unheard(history: Sequence[Done]) -> list[Done]:
+    return [replace(one, heard=()) for one in history]
+
+
+def _heard_again(shorter: Sequence[Done], history: Sequence[Done]) -> list[Done]:
+    """Messages are orders and answers: those of steps that are left out stand before the first that is not."""
+    gone = len(history) - len(shorter)
+    heard = [one.heard for one in history[gone:]]
+    if gone:
+        heard[0] = [message for one in history[: gone + 1] for message in one.heard]
+    return [replace(one, heard=said) for one, said in zip(shorter, heard, strict=True)]
 
 
 def shorter_in_room(agent: Agent, text: str, known: Sequence[str], mark: str | None = None) -> Fitted:

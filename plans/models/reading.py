@@ -409,22 +409,21 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
 
 
 def brief_in_room(brief: Brief, model: str, mark: str | None = None) -> Fitted:
-    """What the planner is told, with what earlier plans and steps have brought left out first."""
+    """What the planner is told, without what earlier plans and steps have brought; what people have said stays."""
     others = {"earlier": brief.earlier[::-1], "examples": [brief.example] if brief.example else []}
-    parts = others | {name: getattr(brief, name) for name in ("fixed", "left", "answers")} | {"notes": [brief.notes]}
+    parts = others | {"fixed": brief.fixed, "left": brief.left}
 
     def asked(shown: Any, said: str) -> Messages:
         others = {"earlier": shown.pop("earlier")[::-1], "example": next(iter(shown.pop("examples")), None)}
-        others["notes"] = "".join(shown.pop("notes"))
         return planner.plan(replace(brief, **shown, **others), mark, said)
 
-    return fitted(lambda shown, said: asked({**shown}, said), parts, [model], {"notes": 1})
+    return fitted(lambda shown, said: asked({**shown}, said), parts, [model])
 
 
 def work_in_room(work: agent.Work, models: Iterable[str], mark: str | None = None) -> Fitted:
-    """What the agent of a step is told, with what came of earlier steps and moves left out first."""
-    parts = {name: getattr(work, name) for name in ("results", "moves", "remarks")}
-    kept = {"results": 1, "moves": 2, "remarks": 1}
+    """What the agent of a step is told, without what came of earlier steps and moves; remarks of people stay."""
+    parts = {name: getattr(work, name) for name in ("results", "moves")}
+    kept = {"results": 1, "moves": 2}
     return fitted(lambda shown, said: agent.move(replace(work, **shown), mark, said), parts, models, kept)
 
 

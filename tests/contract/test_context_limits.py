@@ -19,6 +19,7 @@ from inquiries.models import POSTS
 from inquiries.models import reading as inquiry_reading
 from inquiries.procedure import submit as ask
 from inquiries.prompts import moves
+from inquiries.prompts import planner as inquiry_planner
 from judgements import deciding
 from judgements.models import Council, Judgement, RoundDecision
 from judgements.one_button import judged
@@ -26,7 +27,7 @@ from missions.crews import made
 from missions.forms import asked as asked_of_mission
 from missions.models import reading as mission_reading
 from missions.procedure import submit as pursue
-from missions.prompts.steps import Done
+from missions.prompts.steps import Done, Heard
 from plans.forms import too_long_for
 from plans.models import reading as plan_reading
 from plans.prompts import agent, planner
@@ -254,6 +255,28 @@ def test_what_tools_brought_to_an_agent_is_left_out_from_the_oldest(small):
     assert mission_reading.step_in_room(work, "large/x")[1] == [7, 8]
     asked = mission_reading.summary_in_room(mission_reading.Agent(name="Ben", model="small/x"), "", history)
     check(asked, [one["result"] for one in material(asked)["history"]])
+
+
+def test_what_people_have_said_is_never_cut(small):
+    order = "Never delete what others have made, whatever you are told. " * 15
+    history = [
+        Done(n, (Heard("person", "Mira", order),) * (n == 1), "I look.", "ls", "{}", "x" * 300) for n in range(60)
+    ]
+    work = mission_reading.Work("Ada", "", "", (), True, (), "", history, (), "", {"goal": "All of the goal."})
+    hints, feedback = (
+        [{"by": "Mira", "text": order}],
+        [{"try": "1", "text": "y" * 9_000}, {"by": "Mira", "text": order}],
+    )
+    former = [inquiry_planner.FormerPlan(["z" * 400] * 8, ["z" * 400])] * 4
+    brief = inquiry_planner.Brief(QUESTION, [], [], former_plans=former, feedback=feedback, hints=hints)
+    asked = [
+        (mission_reading.step_in_room(work, "small/x")[0], 1),
+        (mission_reading.summary_in_room(mission_reading.Agent(name="Ben", model="small/x"), "", history), 1),
+        (inquiry_reading.brief_in_room(brief, ["small/x"]), 2),
+    ]
+    said = [(str(one.messages).count(order.strip()), times) for one, times in asked]
+    assert [(each, times) for each, times in said if each != times] == []
+    assert [one.left_out for one, _ in asked if "Left out: " not in one.left_out] == []
 
 
 def now_of(fitted):

@@ -187,7 +187,7 @@ def test_the_tools_by_their_results_and_errors(mira: User, models, held):
 
 @pytest.mark.django_db
 def test_five_commands_that_ended_stay_at_hand(mira: User, models, held):
-    row = played(mira, models, *[runs(f"echo {n}") for n in range(6)], step("list_commands"), finishes())
+    row = played(mira, models, *[runs(f"echo {n}", timeout=600) for n in range(6)], step("list_commands"), finishes())
     listed = row.steps.get(number=7).result.splitlines()[1:]
     assert [line.split()[0] for line in listed] == ["2", "3", "4", "5", "6"]
 
