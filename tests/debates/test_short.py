@@ -22,7 +22,7 @@ from tests.corpus.means import retell
 from tests.databases import tampering
 
 from .golden import debate
-from .tampering import change
+from .tampering import change, of_debate
 from .test_procedure import Panel, says
 from .test_procedure import debate as submitted
 
@@ -102,18 +102,28 @@ def test_a_debate_of_small_models_is_held_to_its_end_and_its_record_says_what_th
     assert cut["Requests cut"] == f"{len(short)} requests left something out; the last, in {last.step}: {last.left_out}"
     assert attempt_told(last)[2].endswith(f" · {last.left_out}")
     forged = {
-        ('lines_before="[0-9]+', 'lines_before="3'): "was shortened as no rule says.",
-        (r"(\n[0-9]+ \w+: )Remark", r"\1Reward"): "has other lines than the record.",
+        "a border where none is": ('lines_before="[0-9]+', 'lines_before="3'),
+        "another line": (r"(\n[0-9]+ \w+: )Remark", r"\1Reward"),
+        "prompts of before": ("", ""),
     }
-    assert {each: doubt_of(pk, short[0], *each) for each in forged} == forged
+    said = {
+        name: doubt_of(pk, short[0], *each, "1" if name == "prompts of before" else "") for name, each in forged.items()
+    }
+    assert said == {
+        "a border where none is": "was shortened as no rule says.",
+        "another line": "has other lines than the record.",
+        "prompts of before": "was shortened, which prompts of version 1 never are.",
+    }
 
 
-def doubt_of(pk, call, pattern, instead):
-    """What is said of a prompt that was written anew, with all hashes right."""
+def doubt_of(pk, call, pattern, instead, version):
+    """What is said of a prompt, or of a debate, that was written anew, with all hashes right."""
     with tampering(), transaction.atomic():
         told = [{**one, "content": re.sub(pattern, instead, one["content"])} for one in json.loads(call.prompt)]
         change(call, "prompt", json.dumps(told, ensure_ascii=False))
+        if version:
+            of_debate("prompt_version", version)(pk)
         retell(pk)
-        [fault] = verify_one(pk)[2]
+        fault = verify_one(pk)[2][0]
         transaction.set_rollback(True)
     return re.sub("^What a model was told for message [0-9]+ ", "", fault.text)
