@@ -21,7 +21,8 @@ whatever texts stand in."""
 
 SHORTENED = 400  # characters of an older text, where there is no room for all of it
 SAID = 150  # tokens of the sentence, and of a complaint that may follow
-TIMES = 6  # what a part takes is an estimate: where too little went, a little more goes
+AT_ONCE = 4  # items that go together: so several requests in a row begin alike, and a server uses that again
+TIMES = 6  # what a part takes is an estimate: where too little went more goes, each time twice as much
 
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -43,8 +44,8 @@ def fitted(
     if room is None or (over := prompt_tokens(messages) - room) <= 0:
         return Fitted(messages)
     wanted, said = SAID, ""
-    for _ in range(TIMES):
-        wanted += over
+    for time in range(TIMES):
+        wanted += over << time
         shown, said = without(parts, wanted, kept)
         messages = asked(shown, said)
         if (over := prompt_tokens(messages) - room) <= 0:
@@ -59,7 +60,7 @@ def without(parts: Parts, tokens: int, kept: Mapping[str, int]) -> tuple[dict[st
         tokens -= one.shorten(tokens)
     gone = dict.fromkeys(parts, 0)
     for name, items in shown.items():
-        while tokens > 0 and len(items) > kept.get(name, 0):
+        while (tokens > 0 or gone[name] % AT_ONCE) and len(items) > kept.get(name, 0):
             tokens -= items.pop(0).tokens
             gone[name] += 1
     left = [one for items in shown.values() for one in items]

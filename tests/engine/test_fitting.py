@@ -57,5 +57,6 @@ def test_whole_items_go_where_shorter_texts_are_not_enough_and_the_newest_stays(
     assert shown["results"] == [f"{number:3}" * 100 for number in range(90 - len(shown["results"]), 90)]
     assert said == f"This model has no room for all of it. Left out: results ({90 - len(shown['results'])} of 90)."
     assert shown["words"] == ["c " * 150]
+    assert (90 - len(shown["results"])) % 4 == 0
     shown, said = shown_of(results=["a " * 150], words=["c " * 150] * 90, more_words=["d " * 150] * 3)
     assert (shown["results"], shown["more_words"], len(shown["words"]) < 40) == (["a " * 150], ["d " * 150] * 3, True)
