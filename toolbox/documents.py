@@ -144,13 +144,14 @@ REFUSED = {
     "encrypted": "asks for a password. Save it without one and attach that.",
     "pages": "has more than 200 pages. Attach those that matter.",
     "characters": "has more text than can be read. Attach the pages that matter.",
+    "xfa": "is a form that Adobe's programs alone show. Print it to a PDF there and attach that.",
 }
 PICTURES = "has no text, only pictures. Let a program for text recognition (OCR) read it and attach what that says."
 PAGE_OF_PICTURES = "(Page {} has no text that could be read.)"
 
 
 def _lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
-    """Page after page, with an empty line between. A page without text is said to be there."""
+    """Page after page, each with what is filled in and written on it. A page without text is said to be there."""
     try:
         found = json.loads(child.run(PDF, data, until=until))
     except child.Stopped as stopped:
@@ -158,11 +159,13 @@ def _lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
         raise UnreadableDocument(f"{shown} {LATE if late else STOPPED[type(stopped)]}") from stopped
     if "refused" in found:
         raise UnreadableDocument(f"{shown} {REFUSED[found['refused']]}")
-    pages = [_keepable(page) for page in found["pages"]]
-    if not any(page.strip() for page in pages):
+    if not any(page["text"].strip() or page["on"] for page in found["pages"]):
         raise UnreadableDocument(f"{shown} {PICTURES}")
-    for number, page in enumerate(pages, 1):
-        yield from page.splitlines() if page.strip() else [PAGE_OF_PICTURES.format(number)]
+    for number, page in enumerate(found["pages"], 1):
+        text = _keepable(page["text"])
+        yield from text.splitlines() if text.strip() else [PAGE_OF_PICTURES.format(number)]
+        yield ""
+        yield from map(_keepable, page["on"])
         yield ""
 
 

@@ -1,30 +1,66 @@
-"""The texts of a PDF's pages, as JSON. A program for `child.py`: what opens a PDF of strangers does nothing else."""
+"""The texts of a PDF's pages, and what stands in and on them, as JSON. A program for `child.py`: what opens a PDF of
+strangers does nothing else."""
 
 import io
 import json
 import sys
+from collections.abc import Iterator
 
-from pypdf import PasswordType, PdfReader
+from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.errors import LimitReachedError
+
+from toolbox import pdf_fields
+from toolbox.pdf_comments import Comments, annotations_of
+from toolbox.pdf_objects import listed, mapping, words
 
 MOST_PAGES = 200
 MOST_CHARACTERS = 1_000_000
+ATTACHED = "Attached file, which is not read: “{}”"
 
 
 def read(data: bytes) -> dict[str, object]:
-    """`pages`, or `refused` with the reason in a word."""
+    """`pages`, each with its `text` and the lines `on` it, or `refused` with the reason in a word."""
     reader = PdfReader(io.BytesIO(data))
     # one that only its owner's password protects opens without any, in every viewer
     if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
         return {"refused": "encrypted"}
     if len(reader.pages) > MOST_PAGES:
         return {"refused": "pages"}
-    texts: list[str] = []
+    pages, length = [], 0
     for page in reader.pages:
-        texts.append(page.extract_text())
-        if sum(map(len, texts)) > MOST_CHARACTERS:
+        text, on = page.extract_text(), lines_on(page)
+        pages.append({"text": text, "on": on})
+        length += len(text) + sum(map(len, on))
+        if length > MOST_CHARACTERS:
             return {"refused": "characters"}
-    return {"pages": texts}
+    if shows_nothing_without_its_program(reader):
+        return {"refused": "xfa"}
+    if pages:
+        pages[-1]["on"] = [*pages[-1]["on"], *(ATTACHED.format(name) for name in attached(reader))]
+    return {"pages": pages}
+
+
+def lines_on(page: PageObject) -> list[str]:
+    annotations = annotations_of(page)
+    return [*pdf_fields.lines(annotations), *Comments(page, annotations).lines()]
+
+
+def shows_nothing_without_its_program(reader: PdfReader) -> bool:
+    """A form of XFA: its pages ask for a program of Adobe's, and what people filled in is nowhere else."""
+    catalog = mapping(reader.trailer.get("/Root"))
+    form = mapping(catalog.get("/AcroForm"))
+    return "/XFA" in form and (not listed(form.get("/Fields")) or bool(catalog.get("/NeedsRendering")))
+
+
+def attached(reader: PdfReader) -> Iterator[str]:
+    catalog = mapping(reader.trailer.get("/Root"))
+    nodes, seen = [mapping(mapping(catalog.get("/Names")).get("/EmbeddedFiles"))], 0
+    while nodes and seen < MOST_PAGES:
+        node, seen = nodes.pop(), seen + 1
+        nodes += [mapping(one) for one in listed(node.get("/Kids"))]
+        for name, described in zip(listed(node.get("/Names"))[0::2], listed(node.get("/Names"))[1::2], strict=False):
+            told = mapping(described)
+            yield words(told.get("/UF")) or words(told.get("/F")) or words(name) or "without a name"
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from toolbox import child
 from .fetching import Fetched
 
 HTML, PDF = Path(__file__).with_name("html_text.py"), Path(__file__).parents[1] / "pdf.py"
-EXTRACTED = "magi 1"  # whose text it is; another extraction is another number
+EXTRACTED = "magi 2"  # whose text it is; another extraction is another number
 LONGEST_HTML, LONGEST_TEXT, LONGEST_TITLE = 2**20, 1_000_000, 200
 LINKS_SHOWN = 60
 PATIENCE = 20.0  # seconds for a place among what is opened: a page that is there should not be told to be none
@@ -40,6 +40,7 @@ _MACHINE = re.compile(
     re.IGNORECASE,
 )
 _KEEPABLE = re.compile("[\0\ud800-\udfff]")
+REFUSED = {"pages": "It has more than 200 pages.", "xfa": "It is a form that Adobe's programs alone show."}
 STOPPED: Mapping[type[child.Stopped], str] = {
     child.NoPlace: "too much else is being read just now",
     child.OutOfTime: "it takes too long",
@@ -135,9 +136,9 @@ def _links(address: str, base: str, links: Sequence[Sequence[str]]) -> list[list
 def _of_pdf(body: bytes) -> tuple[str, str, list[str], list[list[str]]]:
     found = json.loads(_opened(PDF, body))
     if refused := found.get("refused"):
-        raise NotRead({"pages": "It has more than 200 pages."}.get(refused, f"It cannot be read: {refused}."))
-    pages = found["pages"]
-    if not any(page.strip() for page in pages):
+        raise NotRead(REFUSED.get(refused, f"It cannot be read: {refused}."))
+    pages = ["\n".join(filter(None, (page["text"].strip(), *page["on"]))) for page in found["pages"]]
+    if not any(pages):
         raise NotRead(f"There is no text in it, only pictures on {counted(len(pages), 'page')}.")
     return "", "\n\n".join(f"(Page {number})\n{page}" for number, page in enumerate(pages, 1)), [], []
 
