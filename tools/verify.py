@@ -239,7 +239,7 @@ def examine_debate(entries):  # seed, draws, clock and end of a debate; why else
             yield "A draw is not what the seed and the messages before it give", f": turn {turn['number']}"
     yield from examine_clock(said)
     own = [turn["number"] for turn in turns if turn["why"] != "challenge"]  # which is nobody's opinion
-    stated = [one for one in [*said, *acts] if "act" in one or one.get("turn") in own]
+    stated = [one for one in [*said, *acts] if "act" in one or one.get("turn") in own or one.get("kind") == "leaving"]
     stated.sort(key=lambda one: one["after"] if "act" in one else one["number"])
     stood = {one["seat"]: one["verdict"] or "ABSTAIN" for one in stated if one["verdict"] or one["abstained"]}
     verdicts = [stood.get(member["seat"], "") for member in asked["members"] if member["kind"] == "member"]
@@ -262,7 +262,7 @@ def examine_clock(said):  # members' messages count, and after each fourth of th
             if [one["note"], one["after"]] != [due, clock] or clock % 4 or noted == clock:
                 yield "A note was not due", where
             noted = clock
-        elif "kind" in one and (noted is None or (clock % 4 == 0 and noted != clock)):  # the chair has none
+        elif one.get("kind") in ("said", "closing") and (noted is None or (clock % 4 == 0 and noted != clock)):
             yield "A note is missing before it", where
         clock += counts
         if one["clock"] != (clock if counts else None):

@@ -12,6 +12,7 @@ from debates.attached import Attached
 from debates.forms import Submission, as_asked, panel_named
 from debates.models import Debate, Panel, PanelChanged, PanelVersion
 from debates.procedure import submit
+from debates.rules.course import Sort
 from debates.rules.outcome import NO_DECISION
 from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
@@ -74,7 +75,10 @@ class Command(RunCommand[Debate]):
             to = "" if message["speaking_to"] == ["everyone"] else f" to {', '.join(message['speaking_to'])}"
             verdict = "ABSTAIN" if message["abstained"] else message["verdict"]
             stands = f" [{verdict}]" if verdict else ""
-            said = f"{message['number']}. {message['name']}{to}{stands}: {message['content']}"
+            words = message["content"]
+            if message["kind"] == Sort.LEAVING:
+                to, words = " withdraws", message["verdict_reasoning"]
+            said = f"{message['number']}. {message['name']}{to}{stands}{': ' if words else ''}{words}"
             yield ("message", message["number"]), f"  {said}"
 
     def status_of(self, run: Run) -> int:
