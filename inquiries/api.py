@@ -6,6 +6,7 @@ from engine.evidence.chain import stamp
 
 from .models import Claim, Inquiry, Order, Source
 from .models.reading import possible_words_to
+from .passages import worded
 from .rules.course import NOT_ANSWERED, State
 
 STATE = (
@@ -24,6 +25,7 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "question": row.question,
         "answer": row.answer or (NOT_ANSWERED if run.error else None),
         "trace": row.trace or (NOT_ANSWERED if run.error else None),
+        "finalizer": finalizer_object(row) if run.outcome == "answered" else None,
         "why": row.why or None,
         "retries": state.retry_count,
         "retry_limit": row.retry_limit,
@@ -62,6 +64,12 @@ def _shown(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return None if value == "" else value
+
+
+def finalizer_object(row: Inquiry) -> dict[str, Any]:
+    beside = worded(row)
+    pieces = [{"text": text, "own": own} for text, own in beside.pieces]
+    return {"wording": pieces, "told": beside.told or None, "approved": beside.approved or None}
 
 
 def order_object(one: Order) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from engine.models import Run
 from runs.words import shown_name
 
 from .models import Claim, Inquiry, Order, OrderKind, Quote
-from .models.reading import flags_of
-from .prompts.finalizer import MARKER
+from .models.reading import claims_of, flags_of
+from .prompts.finalizer import MARKER, inserted
 from .quotes import fold
 from .rules.course import NOT_ANSWERED
 
@@ -47,6 +47,27 @@ class ClaimShown:
     bare: bool
     flags: tuple[str, ...]
     notes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Worded:
+    """What a finalizer has said beside the approved answer, which no critic has read: `pieces` of its wording, and
+    whether each is its own; `told`, how it says the answer was reached. `approved`: the approved answer, where another
+    stands as the answer; so it is in records of before, whose answer the finalizer worded."""
+
+    pieces: tuple[tuple[str, bool], ...] = ()
+    told: str = ""
+    approved: str = ""
+
+
+def worded(inquiry: Inquiry) -> Worded:
+    """Of one that was answered."""
+    final = next((one.handed_in for one in reversed(inquiry.ordered) if one.kind == OrderKind.FINAL), {})
+    approved = inquiry.state.expert_answer
+    claims = {one.number: one.text for one in claims_of(inquiry)}
+    pieces = tuple(inserted(final.get("wording", ""), approved, claims))
+    differs = approved and _plain(MARKER.sub("", inquiry.answer)) != _plain(approved)
+    return Worded(pieces, final.get("told", ""), approved if differs else "")
 
 
 def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:

@@ -24,7 +24,7 @@ from .prompts import asked, critics, finalizer, moves, planner
 from .prompts.common import Messages, complaint, no_preview
 from .prompts.moves import Made
 from .rules.course import Impossible
-from .rules.facts import Category, Station
+from .rules.facts import Category, Finalized, Station
 from .rules.limits import pause
 from .rules.orders import ORCHESTRATOR, Finish, Over, Review, Work, following
 
@@ -134,8 +134,8 @@ async def _perform(run: RunContext, inquiry: Inquiry, order: Work | Review | Fin
         case Review(station):
             await _review(run, inquiry, station)
         case Finish(stated=True):
-            stated = finalizer.Finalized(inquiry.state.final_answer, inquiry.state.final_reasoning_trace)
-            await run.write(partial(keeping.keep_final, run.pk, stated), "order")
+            stated = Finalized(inquiry.state.final_answer, inquiry.state.final_reasoning_trace)
+            await run.write(partial(keeping.keep_final, run.pk, finalizer.Worded(stated)), "order")
         case Finish():
             await _finish(run, inquiry)
 
@@ -211,10 +211,10 @@ async def _finish(run: RunContext, inquiry: Inquiry) -> None:
         read,
         no_preview,
         complaint,
-        said=lambda final: (final.answer, final.trace),
+        said=lambda worded: (finalizer.own_words(worded.wording), worded.told),
     )
 
-    def keep(call: ModelCall, said: finalizer.Finalized) -> None:
+    def keep(call: ModelCall, said: finalizer.Worded) -> None:
         keeping.keep_final(run.pk, said, call)
 
     messages = finalizer.finish(of, run_boundary(run.pk))

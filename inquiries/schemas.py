@@ -129,12 +129,26 @@ class Source(Strict):
     read: Moment
 
 
+class WordingPiece(Strict):
+    text: str
+    own: bool = Field(description="Whether these are the finalizer's words; the others were approved.")
+
+
+class FinalizerWords(Strict):
+    """What a finalizer said beside the answer. No critic has read it."""
+
+    wording: list[WordingPiece] = Field(description="Empty where it added no words.")
+    told: str | None = Field(description="How the answer was reached, in its words; `trace` is made by code.")
+    approved: str | None = Field(description="The approved answer, where `answer` is another, as in older records.")
+
+
 class Inquiry(Run):
     status: Status
     outcome: Literal["answered", "unanswered"] | None
     question: str
     answer: str | None
     trace: str | None
+    finalizer: FinalizerWords | None = Field(description="Null as long as nothing is answered.")
     why: str | None
     actions: list[Literal["hint", "stop", "replan"]] = Field(
         description="What can be said to it now; all else is refused."

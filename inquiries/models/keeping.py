@@ -14,12 +14,13 @@ from engine.models import Gate, ModelCall, Run, ToolCall
 from engine.search import label, words_of
 from runs.models import SearchText
 
+from ..prompts.finalizer import Worded
 from ..prompts.moves import Claimed, HandIn
 from ..prompts.moves import Move as Moved
 from ..prompts.planner import Plan
 from ..quotes import Folded, Place, complaint, find, fold, left_out, nearest, unsupported
 from ..rules.course import Impossible, after
-from ..rules.facts import Category, Finalized, Reviewed, Station
+from ..rules.facts import Category, Reviewed, Station
 from ..rules.limits import HAND_INS, SAME_CALLS
 from ..rules.orders import Finish, Over, following
 from .at_hand import PAGE, pages_left
@@ -120,10 +121,12 @@ def keep_decision(pk: UUID, critic: Station, gate: int) -> None:
         _order(inquiry, OrderKind.REVIEW, decision=decision, feedback=said, by_name=by[:150], gate=decided)
 
 
-def keep_final(pk: UUID, said: Finalized, call: ModelCall | None = None) -> None:
+def keep_final(pk: UUID, said: Worded, call: ModelCall | None = None) -> None:
     inquiry = looked_at(pk)
     if isinstance(following(inquiry.state), Finish):
-        _order(inquiry, OrderKind.FINAL, reply=_json({"answer": said.answer, "trace": said.trace}), call=call)
+        own = {name: text for name in ("wording", "told") if (text := getattr(said, name))}
+        reply = {"answer": said.final.answer, "trace": said.final.trace, **own}
+        _order(inquiry, OrderKind.FINAL, reply=_json(reply), call=call)
 
 
 def keep_move(pk: UUID, station: Station, call: ModelCall, said: Moved) -> None:

@@ -26,6 +26,7 @@ from .work import Move, Order, OrderKind
 FOLDED = 64  # sources that stay in memory
 SHORTENED = 400  # characters of an older result, where there is no room
 CHARACTERS_OF_A_TOKEN = 4
+COURSE_LINE = 300  # characters of what came of an order, in a trace
 
 
 # ---- places -----------------------------------------------------------------------------------------------
@@ -224,7 +225,8 @@ def reviewable(inquiry: Inquiry, critic: Station) -> Reviewable:
 def approved(inquiry: Inquiry) -> Approved:
     state = inquiry.state
     claims = [{"number": one.number, "text": one.text} for one in claims_of(inquiry)]
-    return Approved(inquiry.question, state.expert_answer, state.expert_reasoning, claims, list(course_of(inquiry)))
+    course = list(course_of(inquiry.ordered))
+    return Approved(inquiry.question, state.expert_answer, state.expert_reasoning, claims, course)
 
 
 def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
@@ -299,23 +301,31 @@ _ABOUT: dict[str, str] = {
 }
 
 
-def course_of(inquiry: Inquiry) -> Iterator[str]:
-    """A line for each order and what came of it."""
-    for one in inquiry.ordered:
-        about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
-        match one.kind:
-            case OrderKind.REVIEW:
-                passed = "let pass" if one.decision == "approve" else "sent back"
-                yield f"{about}: {passed}. {one.feedback}".strip()
-            case OrderKind.ERROR:
-                yield f"{about}: {one.error}"
-            case OrderKind.WORK if one.station != Station.PLANNER:
-                yield f"{about}: {one.handed_in.get('text', '')}"
-            case OrderKind.WORK:
-                steps = [one.counts.get(name, 0) for name in ("research", "expert")]
-                yield f"{about}: {steps[0]} of research, {steps[1]} of the expert."
-            case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
-                yield f"{one.by_name or 'The command line'}: {one.kind}. {one.feedback}".strip()
+def course_of(orders: Iterable[Order]) -> Iterator[str]:
+    """A line for each order and what came of it: the trace of an answer is made of these, and by nobody's words."""
+    for one in orders:
+        if said := _came(one):
+            head, text = said
+            line = " ".join(f"{head} {text}".split())
+            yield line if len(line) <= COURSE_LINE else f"{line[: COURSE_LINE - 1].rstrip()}…"
+
+
+def _came(one: Order) -> tuple[str, str] | None:
+    about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
+    match one.kind:
+        case OrderKind.REVIEW:
+            passed = "let pass" if one.decision == "approve" else "sent back"
+            return f"{about}: {passed}{f' by {one.by_name}' if one.by_name else ''}.", one.feedback
+        case OrderKind.ERROR:
+            return f"{about}:", one.error
+        case OrderKind.WORK if one.station != Station.PLANNER:
+            return f"{about}:", one.handed_in.get("text", "")
+        case OrderKind.WORK:
+            steps = [one.counts.get(name, 0) for name in ("research", "expert")]
+            return f"{about}: {steps[0]} of research, {steps[1]} of the expert.", ""
+        case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
+            return f"{one.by_name or 'The command line'}: {one.kind}.", one.feedback
+    return None
 
 
 def feedback_on(inquiry: Inquiry, place: str) -> list[dict[str, str]]:

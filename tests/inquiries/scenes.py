@@ -47,7 +47,7 @@ def answers(text="It may be sold.", numbers=(1,), answerable=True, **more):
     return _done(**{**said, "results_not_needed": [], **more})
 
 
-def final(answer="It may be sold [claim:2].", trace="The law was read."):
+def final(answer="[answer] [claim:2]", trace="The law was read."):
     return json.dumps({"final_answer": answer, "final_reasoning_trace": trace})
 
 

@@ -59,7 +59,7 @@ def faults():
 
 async def test_it_is_answered_with_quotes_that_stand_in_their_sources(mira, models):
     run, row = await played(mira, models)
-    assert (run.status, run.outcome, row.answer) == (Run.Status.FINISHED, "answered", "It may be sold [claim:2].")
+    assert (run.status, run.outcome, row.answer) == (Run.Status.FINISHED, "answered", "It may be sold. [claim:2]")
     quote = await Quote.objects.select_related("claim", "source").aget()
     [[start, end]] = quote.parts
     assert (quote.source.number, LAW[start:end]) == (1, LIMIT[2])
@@ -92,7 +92,7 @@ async def test_work_that_is_sent_back_is_done_again_with_the_words_of_the_critic
     better = ("The limit of the law is 150.", 1, "a warming potential of 150 or more")
     run, row = await played(
         mira, models, researcher=[found(LIMIT), found(better)], critic_researcher=[sends_back(), passes()],
-        expert=[answers(numbers=[2])], finalizer=[final("It may be sold [claim:3].")],
+        expert=[answers(numbers=[2])], finalizer=[final("[answer] [claim:3]")],
     )  # fmt: skip
     assert (run.outcome, row.state.retry_count) == ("answered", 1)
     second = asked_of(models, "researcher")[1]
@@ -261,6 +261,8 @@ async def test_what_cannot_be_said_is_refused_with_a_sentence(mira, models):
 
 CHANGED = (
     (Quote, "claim__inquiry", {"parts": [[0, 4]]}),
+    (Inquiry, "pk", {"answer": "It may not be sold. [claim:2]"}),
+    (Inquiry, "pk", {"trace": "Everybody agreed."}),
     (Order, "inquiry", {"decision": "reject"}),
     (Claim, "inquiry", {"text": "Another."}),
     (Move, "inquiry", {"thought": "Another."}),

@@ -217,7 +217,7 @@ async def test_a_sum_can_be_quoted_as_it_was_worked_out(mira, models):
             answers("It is 6000.", claims=[{"text": "It is 6000.", "quotes": [
                 {"source": 3, "quote": "6350 - 350 = 6000"}], "reasoned_from": [1]}]),
         ],
-        finalizer=[final("It is 6000 [claim:2].")],
+        finalizer=[final("[answer] [claim:2]")],
     )  # fmt: skip
     run = await perform((await sync_to_async(inquiry)(mira)).pk, models)
     assert (run.outcome, (await Source.objects.aget(inquiry=run.pk, number=3)).kind) == ("answered", "calculation")

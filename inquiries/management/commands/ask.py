@@ -79,7 +79,7 @@ class Command(RunCommand[Inquiry]):
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
     def news(self, row: Inquiry) -> News:
-        for number, line in enumerate(course_of(row), 1):
+        for number, line in enumerate(course_of(row.ordered), 1):
             yield number, f"  {line[:300]}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
