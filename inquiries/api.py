@@ -6,7 +6,7 @@ from engine.evidence.chain import stamp
 
 from .models import Claim, Inquiry, Order, Source
 from .models.reading import possible_words_to
-from .passages import worded
+from .passages import beside_answer, worded
 from .rules.course import NOT_ANSWERED, State
 
 STATE = (
@@ -27,6 +27,7 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "trace": row.trace or (NOT_ANSWERED if run.error else None),
         "finalizer": finalizer_object(row) if run.outcome == "answered" else None,
         "why": row.why or None,
+        **vars(beside_answer(row)),
         "retries": state.retry_count,
         "retry_limit": row.retry_limit,
         "limits": row.limits,

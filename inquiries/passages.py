@@ -5,15 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from engine.models import Run
 from runs.words import shown_name
 
 from .models import Claim, Inquiry, Order, OrderKind, Quote
-from .models.reading import claims_of, flags_of
+from .models.reading import claims_of, flags_of, in_no_claim, not_used
 from .prompts.finalizer import MARKER, inserted
 from .quotes import fold
 from .rules.course import NOT_ANSWERED
+from .rules.facts import Station
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
 NOTE = re.compile(r"\s*claim\s+(\d{1,5})\s*[:.]", re.IGNORECASE)
@@ -58,6 +60,23 @@ class Worded:
     pieces: tuple[tuple[str, bool], ...] = ()
     told: str = ""
     approved: str = ""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What an answer says beyond its claims, what of the results it does not use, each with its step and why, and which
+    steps of research nobody waited for."""
+
+    in_no_claim: tuple[str, ...] = ()
+    not_used: tuple[Mapping[str, Any], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def beside_answer(inquiry: Inquiry) -> Beside:
+    works = [one for one in inquiry.ordered if one.kind == OrderKind.WORK and one.station == Station.EXPERT]
+    if not works or not works[-1].handed_in:
+        return Beside()
+    return Beside(tuple(in_no_claim(inquiry, works[-1])), tuple(not_used(inquiry, works[-1])), inquiry.state.left_out)
 
 
 def worded(inquiry: Inquiry) -> Worded:

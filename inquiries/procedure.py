@@ -191,7 +191,8 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
 
 async def _review(run: RunContext, inquiry: Inquiry, critic: Station) -> None:
     post, key = inquiry.post(critic), reading.key_of(inquiry, critic)
-    of = await run.read(partial(reading.reviewable, inquiry, critic))
+    tools = await run.read(partial(at_hand.names_of, inquiry, Station.RESEARCHER))
+    of = await run.read(partial(reading.reviewable, inquiry, critic, tools))
     if post.kind != PostKind.MODEL and not await run.read(partial(reading.came_back, run.pk, key)):
         about = asked.asked_of(critic, of)
         gate = await run.gate(key, kind=GATE, policy=post.policy, failed="tell", **vars(about))

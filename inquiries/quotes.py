@@ -355,6 +355,16 @@ def _plain(number: str) -> str:
     return digits + tail if len(tail) == 3 and digits != "0" else f"{digits}.{tail}"
 
 
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]*", re.MULTILINE)
+
+
+def unknown_names(text: str, support: Sequence[str]) -> list[str]:
+    """The names of a text that stand in nothing of what carries it: words with a capital that begin no sentence."""
+    told = fold(" ".join(support)).casefold()
+    found = (name for line in text.splitlines() for name in _NAME.findall(fold(line)))
+    return [name for name in dict.fromkeys(found) if name.casefold() not in told]
+
+
 def unsupported(text: str, support: Sequence[str]) -> list[str]:
     """The numbers of a text that stand in nothing of what carries it."""
     known = {number for one in support for number in numbers(one)}

@@ -142,6 +142,13 @@ class FinalizerWords(Strict):
     approved: str | None = Field(description="The approved answer, where `answer` is another, as in older records.")
 
 
+class NotUsed(Strict):
+    step: int
+    result: str
+    why: str = Field(description="In the expert's words; empty where it gave no reason.")
+    claims: list[str] = Field(description="Of that result, those on which the answer rests nowhere.")
+
+
 class Inquiry(Run):
     status: Status
     outcome: Literal["answered", "unanswered"] | None
@@ -150,6 +157,11 @@ class Inquiry(Run):
     trace: str | None
     finalizer: FinalizerWords | None = Field(description="Null as long as nothing is answered.")
     why: str | None
+    in_no_claim: list[str] = Field(
+        description="Numbers and names of the answer that stand in none of its claims, nor in what these rest on."
+    )
+    not_used: list[NotUsed] = Field(description="Results of research, and claims of them, that the answer leaves out.")
+    left_out: list[str] = Field(description="Steps of research that nobody waited for, since somebody stopped it.")
     actions: list[Literal["hint", "stop", "replan"]] = Field(
         description="What can be said to it now; all else is refused."
     )

@@ -15,7 +15,7 @@ from engine.search import label, words_of
 from runs.models import SearchText
 
 from ..prompts.finalizer import Worded
-from ..prompts.moves import Claimed, HandIn
+from ..prompts.moves import Claimed, HandIn, Result
 from ..prompts.moves import Move as Moved
 from ..prompts.planner import Plan
 from ..quotes import Folded, Place, complaint, find, fold, left_out, nearest, unsupported
@@ -27,8 +27,10 @@ from .at_hand import PAGE, pages_left
 from .inquiries import Inquiry
 from .looking import looked_at
 from .reading import (
+    NOT_NEEDED,
     FoldedSources,
     attempt,
+    calculated,
     claims_of,
     forget_folded,
     moves_at,
@@ -39,7 +41,7 @@ from .reading import (
     results,
 )
 from .sources import Claim, Passage, Quote, Source, of_one_site
-from .taking import is_bare, taken
+from .taking import taken
 from .work import Move, Order, OrderKind
 
 SAME_WORK = "The work that was handed in again is the same that was sent back: more tries will not help."
@@ -177,10 +179,14 @@ def keep_result(move: int, call: ToolCall) -> None:
 def _keep_hand_in(inquiry: Inquiry, station: Station, move: Move, done: HandIn, folded: Mapping[int, Folded]) -> None:
     """Its quotes are looked for before anybody is asked about it. What is refused stays as a move."""
     claims = [{"text": one.text, "quotes": [vars(q) for q in one.quotes], **_reasons(one)} for one in done.claims]
-    reply = _json({"found": done.found, "text": done.text, "reasoning": done.reasoning, "claims": claims})
+    work = {"found": done.found, "text": done.text, "reasoning": done.reasoning, "claims": claims}
+    not_needed = [{"step": step, "why": why} for step, why in done.not_needed.items()]
+    reply = _json(work | ({NOT_NEEDED: not_needed} if not_needed else {}))
     places = {(q.source, q.quote): _place(q.source, q.quote, folded) for one in done.claims for q in one.quotes}
     move.done, move.settled = reply, timezone.now()
-    move.refused = "\n".join([*_astray(places, folded), *_unreasoned(inquiry, station, done), *_alone(inquiry, done)])
+    move.refused = "\n".join(
+        [*_astray(places, folded), *_unreasoned(inquiry, station, done, places), *_alone(inquiry, done)]
+    )
     move.save(force_insert=True)
     if move.refused:
         refused = [one for one in moves_at(inquiry, move.place) if one.attempt == move.attempt and one.refused]
@@ -223,7 +229,9 @@ def _why_astray(source: int, quote: str, folded: Mapping[int, Folded]) -> str:
     return f"{shown} does not stand in source {source}.{instead} Quote what stands there, or drop the claim."
 
 
-def _unreasoned(inquiry: Inquiry, station: Station, done: HandIn) -> list[str]:
+def _unreasoned(
+    inquiry: Inquiry, station: Station, done: HandIn, places: Mapping[tuple[int, str], Place | None]
+) -> list[str]:
     """An answer is reasoned from claims that were let pass, and leaves no result out unsaid."""
     if station is not Station.EXPERT or not done.found:
         return []
@@ -232,11 +240,21 @@ def _unreasoned(inquiry: Inquiry, station: Station, done: HandIn) -> list[str]:
     used = {number for one in done.claims for number in one.reasoned_from}
     said = [f"There is no claim {number} among the results." for number in sorted(used - set(passed))]
     named = {passed[number] for number in used & set(passed)} | {step for step, why in done.not_needed.items() if why}
-    quoted = {q.source for one in done.claims for q in one.quotes}
-    left = [
-        one for one in found if one.step not in named and not quoted & {q.source for c in one.claims for q in c.quotes}
-    ]
+    quoted = [(source, place) for (source, _), place in places.items() if place]
+    left = [one for one in found if one.step not in named and not _quotes_too(inquiry, one, quoted)]
     return said + [f"The result of step {one.step} is neither used nor named as not needed." for one in left]
+
+
+def _quotes_too(inquiry: Inquiry, result: Result, quoted: Sequence[tuple[int, Place]]) -> bool:
+    """Whether the answer itself quotes what this result quotes: the same words, not the same source alone."""
+    numbers = {claim.number for claim in result.claims}
+    rows = (q for one in inquiry.claims.all() if one.number in numbers for q in one.quotes.all())
+    spans = [(q.source.number, q.parts[0][0], q.parts[-1][1]) for q in rows]
+    return any(
+        source == number and place.start < end and start < place.end
+        for source, place in quoted
+        for number, start, end in spans
+    )
 
 
 def _alone(inquiry: Inquiry, done: HandIn) -> Iterator[str]:
@@ -258,7 +276,7 @@ def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], plac
     known = {one.number: one.text for one in inquiry.claims.all()}
     for count, one in enumerate(claims, number + 1):
         support = [*(q.quote for q in one.quotes), *(known.get(n, "") for n in one.reasoned_from)]
-        bare = bool(unsupported(one.text, [inquiry.question, *support, *_calculated(inquiry, order.place)]))
+        bare = bool(unsupported(one.text, [inquiry.question, *support, *calculated(inquiry, order.place)]))
         row = Claim.objects.create(
             inquiry=inquiry, order=order, number=count, text=one.text, reasoned_from=list(one.reasoned_from), bare=bare
         )
@@ -266,12 +284,6 @@ def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], plac
             parts = [[part.start, part.end] for part in places[q.source, q.quote].parts]
             Quote.objects.create(claim=row, source=sources[q.source], text=q.quote, parts=parts)
     SearchText.objects.add(inquiry.pk, words_of("\n".join(one.text for one in claims)))
-
-
-def _calculated(inquiry: Inquiry, place: str) -> list[str]:
-    """Results of calls that are done. A number that was only repeated is no result of a sum."""
-    figures = [one for one in moves_at(inquiry, place) if one.tool.startswith("figures.")]
-    return [one.result for one in figures if one.tool_call and one.tool_call.done and not is_bare(one.tool_call)]
 
 
 # ---- errors, limits, people -------------------------------------------------------------------------------

@@ -14,13 +14,14 @@ from ..prompts.critics import Reviewable
 from ..prompts.finalizer import Approved
 from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
 from ..prompts.planner import Brief, FormerPlan
-from ..quotes import Folded
+from ..quotes import Folded, unknown_names, unsupported
 from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
 from ..rules.limits import MOVES_OF_A_STEP, SAME_CALLS
 from ..rules.orders import instruction, possible_words
 from .inquiries import Inquiry
 from .looking import looked_at
-from .sources import Claim, Source, of_one_site
+from .sources import Claim, Quote, Source, of_one_site
+from .taking import is_bare
 from .work import Move, Order, OrderKind
 
 FOLDED = 64  # sources that stay in memory
@@ -155,7 +156,7 @@ def brief_of(inquiry: Inquiry, tools: Sequence[str]) -> Brief:
     words = [{"by": one.by_name, "text": one.feedback} for one in inquiry.ordered if one.kind == OrderKind.REPLAN]
     return Brief(
         question=inquiry.question,
-        sources=[{"title": one.title, "kind": one.kind} for one in inquiry.sources.all()],
+        sources=_looked_in(inquiry),
         tools=tools,
         former_plans=former,
         feedback=[*feedback_on(inquiry, "plan"), *words],
@@ -163,6 +164,10 @@ def brief_of(inquiry: Inquiry, tools: Sequence[str]) -> Brief:
         today=today(inquiry),
         earlier=_earlier(inquiry.follows),
     )
+
+
+def _looked_in(inquiry: Inquiry) -> list[dict[str, str]]:
+    return [{"title": one.title, "kind": one.kind} for one in inquiry.sources.all()]
 
 
 def _earlier(followed: Inquiry | None) -> dict[str, Any] | None:
@@ -212,14 +217,69 @@ def came_back(pk: UUID, key: str) -> bool:
     return gate is not None and gate.state == Gate.State.EXPIRED and gate.used is not None
 
 
-def reviewable(inquiry: Inquiry, critic: Station) -> Reviewable:
+def reviewable(inquiry: Inquiry, critic: Station, tools: Sequence[str] = ()) -> Reviewable:
+    """`tools`: that those who research have."""
     state, place = inquiry.state, place_of(inquiry, critic)
     order = orders_at(inquiry, place, OrderKind.WORK)[-1]
     step: Any = {
         Station.CRITIC_RESEARCHER: lambda: state.research_steps[state.index],
         Station.CRITIC_EXPERT: lambda: list(state.expert_steps),
     }.get(critic, lambda: None)()
-    return Reviewable(inquiry.question, step, order.handed_in, checked(inquiry, order), feedback_on(inquiry, place))
+    work = {name: value for name, value in order.handed_in.items() if name != NOT_NEEDED}
+    beside: dict[str, Any] = {}
+    if critic is Station.CRITIC_PLANNER:
+        beside = {"sources": _looked_in(inquiry), "tools": tools}
+    elif critic is Station.CRITIC_EXPERT:
+        beside = {"in_no_claim": in_no_claim(inquiry, order), "not_used": not_used(inquiry, order)}
+        beside |= {"left_out": state.left_out}
+    feedback = feedback_on(inquiry, place)
+    return Reviewable(inquiry.question, step, work, checked(inquiry, order), feedback=feedback, **beside)
+
+
+NOT_NEEDED = "not_needed"  # in what an expert hands in: results that it does not need, and why
+
+
+def not_used(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
+    """Results that an answer rests on nowhere, and claims of others, each as it was let pass, with the reason that the
+    expert gave."""
+    named = {one["step"]: one["why"] for one in order.handed_in.get(NOT_NEEDED, ())}
+    used = _used(inquiry, order)
+    found = []
+    for one in results(inquiry):
+        rest = [claim.text for claim in one.claims if claim.number not in used]
+        if rest or not one.claims:
+            said = {"step": one.step, "result": one.result, "why": named.get(one.step, "")}
+            found.append(said | {"claims": rest})
+    return found
+
+
+def _used(inquiry: Inquiry, order: Order) -> set[int]:
+    """Numbers of claims that the claims of this work are reasoned from, or whose quotes they quote, too."""
+    own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
+    quoted = [(q.source_id, *_span(q)) for one in own for q in one.quotes.all()]
+    also = (
+        one.number
+        for one in inquiry.claims.all()
+        for q in one.quotes.all()
+        if any(source == q.source_id and start < _span(q)[1] and _span(q)[0] < end for source, start, end in quoted)
+    )
+    return {number for one in own for number in one.reasoned_from} | set(also)
+
+
+def _span(quote: Quote) -> tuple[int, int]:
+    return quote.parts[0][0], quote.parts[-1][1]
+
+
+def in_no_claim(inquiry: Inquiry, order: Order) -> list[str]:
+    """Numbers and names of an answer that stand neither in the question nor in its claims, in what these rest on, or in
+    what its expert has calculated."""
+    own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
+    numbers = {number for one in own for number in (one.number, *one.reasoned_from)}
+    beneath = [one for one in inquiry.claims.all() if one.number in numbers]
+    quotes = (quote.text for one in beneath for quote in one.quotes.all())
+    support = [inquiry.question, *(one.text for one in beneath), *quotes, *calculated(inquiry, order.place)]
+    text = order.handed_in.get("text", "")
+    return [*unsupported(text, support), *unknown_names(text, support)]
 
 
 def approved(inquiry: Inquiry) -> Approved:
@@ -264,6 +324,12 @@ def _rests(inquiry: Inquiry, number: int, titles: Mapping[int, str]) -> dict[str
     claim = next(one for one in inquiry.claims.all() if one.number == number)
     quotes = [{"source": titles[one.source_id], "quote": one.text} for one in claim.quotes.all()]
     return {"claim": number, "text": claim.text, "quotes": quotes}
+
+
+def calculated(inquiry: Inquiry, place: str) -> list[str]:
+    """Results of calls that are done. A number that was only repeated is no result of a sum."""
+    figures = [one for one in moves_at(inquiry, place) if one.tool.startswith("figures.")]
+    return [one.result for one in figures if one.tool_call and one.tool_call.done and not is_bare(one.tool_call)]
 
 
 def results(inquiry: Inquiry) -> list[Result]:

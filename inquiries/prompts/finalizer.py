@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.llm.shapes import TEXT, object_of
 
-from ..quotes import fold, unsupported
+from ..quotes import unknown_names, unsupported
 from ..rules.course import NOT_ANSWERED
 from ..rules.facts import Finalized
 from ..rules.limits import RESULT_LENGTH, TRACE_LENGTH
@@ -32,7 +32,6 @@ SCHEMA = object_of({"final_answer": TEXT, "final_reasoning_trace": TEXT})
 MARKER = re.compile(r"\[claim:(\d+)\]")
 ANSWER = "[answer]"
 _PLACES = re.compile(r"(\[answer\]|\[claim:\d+\])")
-_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -106,9 +105,7 @@ def _refuse_added(wording: str, of: Approved) -> None:
     support = [of.question, of.answer, of.reasoning, *(one["text"] for one in of.claims)]
     if numbers := unsupported(words, support):
         raise ValueError(f"The number {numbers[0]} does not stand in the approved answer.")
-    told = fold(" ".join(support)).casefold()
-    found = (name for line in words.split("\n") for name in _NAME.findall(fold(line)))
-    if names := [name for name in found if name.casefold() not in told]:
+    if names := unknown_names(words, support):
         raise ValueError(f"The name “{names[0]}” does not stand in the approved answer.")
 
 

@@ -33,9 +33,10 @@ You answer the question from the results of research, "results" in the material,
 their order. With each answer you make one move: you use one tool, or you hand in the answer. Work out numbers with a \
 tool, never in your head.
 
-Use every result, or name it in "results_not_needed" with the reason. Each claim of the answer is reasoned from claims \
-of the results, by their numbers, or quotes a source itself, word for word. Where the results do not carry an answer, \
-hand in "answerable": false and name in "answer" what is missing: that is a good result, too."""
+Use every result, or name it in "results_not_needed" with the reason, which your critic reads beside that result. The \
+answer has one claim at least, and no number or name that stands in none. Each claim is reasoned from claims of the \
+results, by their numbers, or quotes a source itself, word for word. Where the results do not carry an answer, hand in \
+"answerable": false and name in "answer" what is missing: that is a good result, too."""
 TOOLS = """
 
 # Your tools
@@ -295,13 +296,13 @@ def answer_schema(work: Expertise, tools: Sequence[Usable]) -> Schema:
     claim = {"text": TEXT}
     claim |= {"reasoned_from": list_of(number_of(known), CLAIMS)} if known else {}
     claim |= {"quotes": list_of(object_of({"source": number_of(sources), "quote": TEXT}), QUOTES)} if sources else {}
-    rest = {"claims": list_of(object_of(claim), CLAIMS)} if known or sources else {}
+    rest: dict[str, Schema] = {"claims": list_of(object_of(claim), CLAIMS, 1)}
     if work.results:
         not_needed = object_of({"step": number_of(one.step for one in work.results), "why": TEXT})
         rest |= {"results_not_needed": list_of(not_needed, len(work.results))}
     answered = object_of({"answerable": _is(True), "answer": TEXT, "reasoning": TEXT, **rest})
     nothing = object_of({"answerable": _is(False), "answer": TEXT})
-    return _exact([answered, nothing], tools)
+    return _exact([answered, nothing] if known or sources else [nothing], tools)
 
 
 def _numbers(work: Research | Expertise) -> list[int]:
@@ -361,6 +362,8 @@ def read_answer(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
     handed = HandIn(done.answerable, *words, claims=_claims(done.claims), not_needed=not_needed)
     if done.answerable and not done.reasoning.strip():
         raise ValueError("“reasoning” is empty: say how the answer follows.")
+    if done.answerable and not handed.claims:
+        raise ValueError("An answer rests on claims, and this has none. Write “claims”, or “answerable”: false.")
     if done.answerable and (bare := [one for one in handed.claims if not (one.quotes or one.reasoned_from)]):
         raise ValueError(f"The claim “{bare[0].text[:80]}” is reasoned from no claim, and quotes no source.")
     return _handed_in(said_, handed)

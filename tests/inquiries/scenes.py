@@ -2,6 +2,7 @@
 
 import json
 
+from engine.llm.failures import ServerError
 from engine.models import NewDocument
 from inquiries.models import POSTS
 from inquiries.procedure import submit
@@ -57,6 +58,13 @@ def passes():
 
 def sends_back(words="Name the limit itself."):
     return json.dumps({"feedback": words, "decision": "reject"})
+
+
+def breaks():
+    """An endpoint that is there and errs, and may be asked again at once."""
+    failure = ServerError("It broke.")
+    failure.retry_after = 0.001
+    return failure
 
 
 LIMIT = ("The limit is 150.", 1, "a warming potential of 150 or more")

@@ -7,7 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.evidence.audit import verify_all
-from engine.llm.failures import ServerError, Unauthorized
+from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Run, ToolCall
 from engine.steering import Over
 from inquiries import talking
@@ -24,6 +24,7 @@ from tests.inquiries.scenes import (
     LAW,
     LIMIT,
     answers,
+    breaks,
     calls,
     final,
     found,
@@ -64,6 +65,11 @@ async def test_it_is_answered_with_quotes_that_stand_in_their_sources(mira, mode
     [[start, end]] = quote.parts
     assert (quote.source.number, LAW[start:end]) == (1, LIMIT[2])
     assert [one.kind for one in row.ordered] == ["work", "review"] * 3 + ["final"]
+    plan = asked_of(models, "critic_planner")[0]
+    assert ([one["title"] for one in plan["sources"]], plan["tools"][:2]) == (
+        ["law.txt", "sheet.txt"],
+        ["sources.search", "sources.read"],
+    )
     call = await ToolCall.objects.aget(run=run)
     assert (call.tool, "[1] law.txt, from character 0:" in call.output) == ("sources.search", True)
     assert not await sync_to_async(faults)()
@@ -141,13 +147,6 @@ async def test_an_error_that_no_retry_helps_fails_it_and_a_person_lets_it_go_on(
     assert again.outcome == "answered"
     assert len(asked_of(models, "planner")) == 1
     assert not await sync_to_async(faults)()
-
-
-def breaks():
-    """An endpoint that is there and errs, and may be asked again at once."""
-    failure = ServerError("It broke.")
-    failure.retry_after = 0.001
-    return failure
 
 
 async def test_an_endpoint_that_errs_takes_a_retry_and_the_work_stays(mira, models):
