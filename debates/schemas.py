@@ -97,6 +97,9 @@ class NewDebate(Strict):
         description=f"{DOCUMENTS.number} at most, with {DOCUMENTS.characters:,} characters together. Files come as "
         "parts named documents of a multipart body, in which the part debate has these fields.",
     )
+    encoding: Annotated[str, text(40)] | None = Field(
+        None, description="Of files that do not say theirs and are not in UTF-8, as windows-1252."
+    )
     timekeeper: ModelName | None = Field(None, description="The model that words its notes; none for stated sentences.")
     rule: Rule = Field("majority", description="What makes an outcome of the verdicts.")
     most: StrictInt = Field(

@@ -81,7 +81,12 @@ class NewInquiry(Strict):
     hosts: list[Annotated[str, text(200)]] = Field([], max_length=50, description="The only sites that it reads there.")
     critics: Critics = Field(Critics(), description="Who lets work pass or sends it back.")
     documents: list[NewSource] = Field(
-        [], description="What is looked in; without any, and without the web, the documents of MAGI itself are."
+        [],
+        description="What is looked in; without any, and without the web, the documents of MAGI itself are. Files come "
+        "as parts named documents of a multipart body, in which the part inquiry has these fields.",
+    )
+    encoding: Annotated[str, text(40)] | None = Field(
+        None, description="Of files that do not say theirs and are not in UTF-8, as windows-1252."
     )
 
 

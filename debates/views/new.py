@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from engine.decoding import USUAL
 from engine.llm import catalogue, providers
 from engine.models import NewDocument
 from engine.models.budgets import Budget, BudgetUsedUp
@@ -21,9 +22,10 @@ from runs import retention
 from runs.begun import Brought, along, begun_by_page, brought
 from runs.forms import as_number, as_typed
 from runs.usual import usual
+from toolbox import documents
 
 from .. import again, procedure
-from ..attached import FILES, READABLE, Attached, brought_back, from_text, kept
+from ..attached import FILES, Attached, brought_back, from_text, kept
 from ..estimate import estimate, tokens_of
 from ..examples import EXAMPLES, example_called
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, DebateForm, Submission, typed_in
@@ -101,7 +103,9 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str], attached: Attach
     return redirect("debate-live", debate.pk)
 
 
-OWN = re.compile(rf"[om]\d+-\w+|d\d+|again|panel|panel_version|paste|paste_title|{'|'.join(DebateForm.base_fields)}")
+OWN = re.compile(
+    rf"[om]\d+-\w+|d\d+|again|encoding|panel|panel_version|paste|paste_title|{'|'.join(DebateForm.base_fields)}"
+)
 
 
 def _come(
@@ -231,7 +235,8 @@ def focus_after(posted: Mapping[str, str], change: re.Match[str]) -> str:
 def attached_to(request: HttpRequest, posted: Mapping[str, str]) -> tuple[Attached, Pasted]:
     """What the page had read before, then the files that came with it, then what was pasted; and what stays pasted,
     because it cannot be read."""
-    found, gone = Attached(), CHANGE.fullmatch(posted.get("do", ""))
+    encoding = posted.get("encoding", "").strip()
+    found, gone = Attached(encoding=encoding), CHANGE.fullmatch(posted.get("do", ""))
     removed = gone[3] if gone and gone[1] == "remove" and gone[2] == "document" else None
     for number in range(1, DOCUMENTS.number + 1):
         if (token := posted.get(f"d{number}")) and str(number) != removed:
@@ -262,7 +267,9 @@ def _page(
         "switches": [submission.own[name] for name in SWITCHES],
         "documents": _shown(submission.attached.documents, request.user.pk),
         "pasted": pasted,
-        "readable": READABLE,
+        "readable": documents.READABLE,
+        "encoding": submission.attached.encoding,
+        "encodings": USUAL,
         "unread": [problem.message for problem in submission.attached.problems],
         "problems": problems,
         "counts": {problem.path: problem.message for problem in problems if problem.path in ("options", "members")},

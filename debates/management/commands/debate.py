@@ -42,7 +42,7 @@ class Command(RunCommand[Debate]):
 
     def submit(self, options: dict[str, Any]) -> Debate:
         panel = panel_called(options["panel"])
-        submission = Submission.of(**self._asked(panel, options), attached=read(options["document"]))
+        submission = Submission.of(**self._asked(panel, options), attached=read(options["document"], self.encoding))
         if not submission.is_valid():
             problems = [(one.path, one.message) for one in submission.problems]
             raise bad_input(self.in_options(problems, {"documents": "document"}, otherwise="panel"))
@@ -67,6 +67,8 @@ class Command(RunCommand[Debate]):
     def begins(self, row: Debate) -> Iterator[str]:
         names = ", ".join(member.name for member in row.seated)
         yield f"Debating “{row.run.title}” ({row.pk}): {names}."
+        if titles := [str(one) for one in row.run.documents.all()]:
+            yield f"They read {', '.join(titles)}."
         if row.rehearsal:
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
@@ -87,8 +89,8 @@ class Command(RunCommand[Debate]):
         return WELL if not self.expected or run.outcome == self.expected else OTHERWISE
 
 
-def read(files: Sequence[str]) -> Attached:
-    found = Attached()
+def read(files: Sequence[str], encoding: str = "") -> Attached:
+    found = Attached(encoding=encoding)
     for name in files:
         try:
             with open(name, "rb") as file:

@@ -63,7 +63,7 @@ class Command(RunCommand[Inquiry]):
         own |= {name: options[name] for name in (*CRITICS, *MODELS, *LIMITS, "two_sites")}
         given = {"question": question, "retry_limit": options["limit"], "roster": options["posts"], **own}
         follows = _followed(options["follows"]) if options["follows"] else None
-        values, problems = asked(filled(given), [read(name) for name in options["document"]], follows)
+        values, problems = asked(filled(given), [read(name, self.encoding) for name in options["document"]], follows)
         if problems:
             raise bad_input(self.in_options(problems, CALLED))
         try:
@@ -109,9 +109,9 @@ def _followed(pk: UUID) -> Inquiry:
     return row
 
 
-def read(name: str) -> NewDocument:
+def read(name: str, encoding: str) -> NewDocument:
     try:
-        return documents.read(name, Path(name).read_bytes(), ATTACHED)
+        return documents.read(name, Path(name).read_bytes(), ATTACHED, encoding=encoding)
     except documents.UnreadableDocument as error:
         raise bad_input(f"--document: {error}") from error
     except OSError as error:
