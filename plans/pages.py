@@ -44,22 +44,18 @@ def _own_matter(plan: Plan, user: Any) -> str:
 
 def _place_of(plan: Plan, gate: Gate) -> int:
     """0 for what is asked about the plan itself."""
-    return next((place for place, step in _placed(plan) if stands_at(gate, step)), 0)
+    return next((place for place, step in enumerate(plan.steps_now, 1) if stands_at(gate, step)), 0)
 
 
 def hearers(plan: Plan) -> list[tuple[int, str]]:
     """Steps whose agents still hear something, with the words for them."""
-    open_ones = [(place, step) for place, step in _placed(plan) if not why_not(PlanAction.SAY, plan, step)]
-    return [(step.number, f"{step.owner}, step {place}") for place, step in open_ones]
+    open_ones = [step for step in plan.steps_now if not why_not(PlanAction.SAY, plan, step)]
+    return [(step.number, f"{step.owner}, step {step.number}") for step in open_ones]
 
 
 def heard_by(plan: Plan) -> dict[str, Any]:
     """Who still hears what is said, as the form shows them."""
     return {"hearers": hearers(plan), "planner_hears": not why_not(PlanAction.SAY, plan)}
-
-
-def _placed(plan: Plan) -> list[tuple[int, Step]]:
-    return list(enumerate(plan.steps_now, 1))
 
 
 def change_of(plan: Plan, step: Step) -> dict[str, Any]:

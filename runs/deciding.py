@@ -153,6 +153,7 @@ def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "gate": gate,
         "face": face,
+        "heading": face.heading(gate),
         "mark": mark_of(gate),
         "exact": folded(gate.text),
         "decisions": [(one, said_at(gate, one)) for one in gate.decisions.all()],
@@ -202,7 +203,7 @@ class Item:
 
     @property
     def title(self) -> str:
-        return self.face.row_title(self.gate)
+        return self.face.heading(self.gate)
 
     @property
     def glimpse(self) -> str:

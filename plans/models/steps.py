@@ -18,6 +18,8 @@ from ..prompts.planner import PERSON
 from ..rules.words import Effect, Event, Owner, Status, strongest
 from .teams import TeamAgent
 
+ANSWER = "Answer"  # the source of a person's words to what the planner or an agent asked
+
 
 def choices(words: Any) -> list[tuple[str, str]]:
     return [(word.value, word.value.replace("_", " ")) for word in words]
@@ -199,3 +201,7 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"Message {self.number}"
+
+    def is_remark_to(self, step: Step) -> bool:
+        """What it asked itself, its agent reads with the move that asked."""
+        return self.to_step == step.number and self.source != ANSWER
