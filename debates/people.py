@@ -15,7 +15,7 @@ from engine.models import Gate, Run
 from engine.policy import RETURN
 from engine.procedure import DoesNotFit
 
-from . import prompts
+from . import prompts, turn_fields
 from .models import Debate, Member, keeping
 from .models.laying import table_of
 from .rules.course import Standing, Turn, Why
@@ -163,6 +163,7 @@ def form_of(gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
             "why": text_of(table, turn, continues(course, turn)),
             "to": [table.names[asker] if asker and asker != turn.seat else EVERYONE],
             **_typed(typed),
+            **turn_fields.shown(table, turn, typed),
         }
     }
 
@@ -181,7 +182,8 @@ def answer_of(typed: QueryDict) -> dict[str, Any] | None:
         name: typed.get(name, "").replace("\r\n", "\n") for name in ("content", "verdict", "verdict_reasoning")
     }
     said["moved_by"] = [int(number) for number in re.findall(r"[0-9]{1,4}", typed.get("moved_by", ""))]
-    if "to" in typed:  # a closing has no such field
+    if "p1-claim" in typed:  # a closing has no such field
         said["speaking_to"] = typed.getlist("to")
         said |= {name: name in typed for name in ("expects_answer", "withdrawn")}
+        said |= turn_fields.read(typed)
     return said

@@ -76,7 +76,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if come := brought(posted):
         return _come(request, posted, come, attached, pasted)
     if posted.get("do") == TAKE:
-        return _page(request, taken(posted, attached), _as_it_is(_panel(posted.get("panel", ""))), pasted=pasted)
+        return _page(
+            request, taken(request, posted, attached), _as_it_is(_panel(posted.get("panel", ""))), pasted=pasted
+        )
     if change := CHANGE.fullmatch(posted.get("do", "")):
         begun = Submission(**changed(posted, *change.groups()), attached=attached)
         return _page(request, begun, _chosen(posted), focus=focus_after(posted, change), pasted=pasted)
@@ -127,7 +129,7 @@ def _first(request: HttpRequest) -> tuple[Submission, Chosen]:
         return Submission(**again.as_asked(earlier)), _as_it_is(_panel(str(version.panel_id)) if version else None)
     asked = request.GET.get("panel")
     panel = Panel.objects.offered().whole().first() if asked is None else _panel(asked)
-    return Submission(**held(panel)), _as_it_is(panel)
+    return Submission(**_with_oneself(held(panel), request.user)), _as_it_is(panel)
 
 
 def _earlier(request: HttpRequest) -> Debate | None:
@@ -148,9 +150,17 @@ def held(panel: Panel | None) -> dict[str, Any]:
 # ---- where members, options and rules come from ---------------------------------------------------------------
 
 
-def taken(posted: Mapping[str, str], attached: Attached) -> Submission:
+def taken(request: HttpRequest, posted: Mapping[str, str], attached: Attached) -> Submission:
     """What was typed, but members, options and rules are those of the panel that was chosen."""
-    return Submission(**{**typed_in(posted), **held(_panel(posted.get("panel", "")))}, attached=attached)
+    holds = _with_oneself(held(_panel(posted.get("panel", ""))), request.user)
+    return Submission(**{**typed_in(posted), **holds}, attached=attached)
+
+
+def _with_oneself(holds: dict[str, Any], user: Any) -> dict[str, Any]:
+    """Who begins a debate is offered where its panel has a person; of several, at the first of those seats."""
+    if place := next((one for one in holds["members"] if not one["model"]), None):
+        place["user"] = user.get_username()
+    return holds
 
 
 def written_so_far(request: HttpRequest, posted: Mapping[str, str], saved: Panel | None = None) -> HttpResponse:

@@ -40,7 +40,13 @@ def say(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _words(request: HttpRequest, plan: Plan, status: int, **more: Any) -> HttpResponse:
     typed = "" if status == 200 else request.POST.get("text", "")
-    context = {"display": {"id": str(plan.pk)}, **pages.heard_by(plan), "typed": typed, **more}
+    context = {
+        "display": {"id": str(plan.pk)},
+        **pages.heard_by(plan),
+        "typed": typed,
+        "refused": status != 200,
+        **more,
+    }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "plans/_say.html", context, status=status)
     return render(request, "plans/said.html", {**faces()["plan"].page(plan.pk), **context}, status=status)

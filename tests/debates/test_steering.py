@@ -60,7 +60,7 @@ def test_with_scripts_the_form_comes_back_alone_and_empty(page: Client, debate: 
     answer = page.post(reverse("debate-say", args=[debate.pk]), posted, headers=HTMX)
     html = answer.content.decode()
     assert (answer.status_code, html.startswith("<form"), "And you?" in html) == (200, True, False)
-    assert "Said." in html
+    assert ("Said." in html, "aria-invalid" in html) == (True, False)
     assert 'name="key" value="one"' not in html
     assert Message.objects.get().content == "And you?"
 
@@ -71,7 +71,13 @@ def test_with_scripts_what_is_refused_stands_in_its_form_again(page: Client, deb
     answer = page.post(reverse("debate-say", args=[debate.pk]), posted, headers=HTMX)
     html = " ".join(answer.content.decode().split())
     assert (answer.status_code, html.startswith("<form")) == (409, True)
-    for text in ("But wait!", "The debate is over.", '<option value="2" selected>', 'name="ask" value="1" checked'):
+    for text in (
+        "aria-invalid",
+        "But wait!",
+        "The debate is over.",
+        '<option value="2" selected>',
+        'name="ask" value="1" checked',
+    ):
         assert text in html
 
 
