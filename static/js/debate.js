@@ -117,7 +117,7 @@ if (performance.getEntriesByType("navigation")[0]?.type !== "navigate") written(
 
 const mine = $("#mine");
 const ownForm = () => $("form", mine);
-const isTyped = (form) => $$("textarea, input:not([type])", form).some((field) => field.value.trim());
+const isTyped = (form) => $$("textarea, input[type=text]", form).some((field) => field.value.trim());
 
 function turnAsked() {
   const turns = $("#asked").dataset.turns.split(" ");
