@@ -33,7 +33,9 @@ def _pair(a: StepShown | None, b: StepShown | None, erased: bool) -> Pair:
 
 
 def _side(step: StepShown | None) -> Side | None:
-    return step and Side(f"{step.owner}: {step.word.lower()}", step.state, text=step.action)
+    if step is None:
+        return None
+    return Side(f"{step.owner}: {step.word.lower()}", step.state, text=step.action)
 
 
 def _differs(a: Display, b: Display, otherwise: int, of: int, erased: bool) -> Iterator[Differs]:

@@ -210,6 +210,8 @@ class Planning(Face[Plan, Display]):
             if gate.text.startswith("The planner "):  # it gave no plan, and is not who asks
                 return title_that_fits(gate.text)
             return asked_by(f"{step} asks" if reading.number_of(gate) else "The planner asks", gate)
+        if gate.kind == Kind.FAILURE:
+            return f"{step} failed. What now?"
         if gate.kind == Kind.SEAT:
             return asked_by(f"{step} is for a person", gate)
         action = " ".join(action_in(gate.text).split()) if gate.kind == Kind.STEP else ""

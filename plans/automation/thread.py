@@ -131,10 +131,11 @@ def _who_ended(step: Step, state: StepState) -> str:
 
 def _words(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
     """What people said besides deciding, and what was said of the plan. What was said at a gate stands there."""
+    ended = {f"{step}: {state.why}" for step in steps.values() for state in step.history}  # stands at its step
     at_gates = Counter(filter(None, map(_said_at, plan.run.gates.all())))
     for one in plan.messages.all():
         said = (one.by_name, one.to_step, one.content)
-        if one.source not in (HUMAN, MANAGER):
+        if one.source not in (HUMAN, MANAGER) or one.content in ended:
             continue
         if one.source == HUMAN and at_gates[said]:
             at_gates[said] -= 1

@@ -293,6 +293,7 @@ def give_up(plan: UUID, number: int, why: str, series: int | None = None) -> Non
     step = Step.objects.get(plan=plan, number=number)
     if step.status == Status.WORKING and series in (None, step.series):
         change(step, Event.GIVE_UP, why=why)
+        say(plan, MANAGER, f"{step}: {why}")
 
 
 # ---- moves ------------------------------------------------------------------------------------------------

@@ -301,7 +301,7 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
 
 def _times_asked(plan: Plan) -> int:
     """By the planner: what is asked because it gave no plan is no question of its own."""
-    asked = [one.call_id for one in plan.revisions.all() if one.questions]
+    asked = [one.call_id for one in plan.revisions.all() if one.questions and one.call_id]
     return ModelCall.objects.filter(pk__in=asked, status=ModelCall.Status.ANSWERED).count() if asked else 0
 
 

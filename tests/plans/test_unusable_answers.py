@@ -6,7 +6,7 @@ from asgiref.sync import sync_to_async
 from engine.evidence.audit import verify_all
 from plans import talking
 from plans.display import display_of
-from plans.models import Plan, Step
+from plans.models import Message, Plan, Step
 from plans.rules.demands import OPEN_READS
 from runs.feed import snapshot_of
 from tests.conftest import perform
@@ -32,6 +32,9 @@ async def test_four_unusable_moves_fail_the_step_and_the_planner_plans_the_rest_
     assert [(one.number, one.status) for one in plan.steps.all()] == [(1, "failed"), (2, "completed")]
     assert plan.step(1).error.startswith("Sums gave no next move in step 1 after 4 attempts: ")
     assert (plan.run.outcome, plan.revision) == ("done", 2)
+    assert await Message.objects.filter(
+        plan=run, source="GroupChatManager", content=f"Step 1: {plan.step(1).error}"
+    ).aexists()
     assert (await sync_to_async(verify_all)()).faults == []
     assert problems((await sync_to_async(entries_of_all)())[str(run)]) == []
 
