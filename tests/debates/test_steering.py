@@ -1,5 +1,7 @@
 """The forms of the live page by which people steer a debate."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -79,6 +81,12 @@ def test_with_scripts_what_is_refused_stands_in_its_form_again(page: Client, deb
         'name="ask" value="1" checked',
     ):
         assert text in html
+
+
+def test_what_is_said_and_what_is_steered_from_one_page_are_two_acts(page: Client, debate: Debate):
+    html = page.get(reverse("debate-live", args=[debate.pk])).content.decode()
+    keys = re.findall(r'name="key" value="([^"]+)"', html)
+    assert len({*keys}) == len(keys) == 2
 
 
 def test_a_broken_form_does_nothing(page: Client, debate: Debate):
