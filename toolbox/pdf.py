@@ -12,6 +12,7 @@ from pypdf.errors import LimitReachedError
 from toolbox import pdf_fields
 from toolbox.pdf_comments import Comments, annotations_of
 from toolbox.pdf_objects import listed, mapping, words
+from toolbox.pdf_struck import Watch
 
 MOST_PAGES = 200
 MOST_CHARACTERS = 1_000_000
@@ -28,7 +29,7 @@ def read(data: bytes) -> dict[str, object]:
         return {"refused": "pages"}
     pages, length = [], 0
     for page in reader.pages:
-        text, on = page.extract_text(), lines_on(page)
+        text, on = seen(page)
         pages.append({"text": text, "on": on})
         length += len(text) + sum(map(len, on))
         if length > MOST_CHARACTERS:
@@ -40,9 +41,12 @@ def read(data: bytes) -> dict[str, object]:
     return {"pages": pages}
 
 
-def lines_on(page: PageObject) -> list[str]:
-    annotations = annotations_of(page)
-    return [*pdf_fields.lines(annotations), *Comments(page, annotations).lines()]
+def seen(page: PageObject) -> tuple[str, list[str]]:
+    """Its text, and the lines on it."""
+    watch, annotations = Watch(), annotations_of(page)
+    text = page.extract_text(visitor_operand_before=watch.drawn, visitor_text=watch.written)
+    comments = Comments(page, annotations)
+    return text, [*pdf_fields.lines(annotations), *comments.struck(watch.found()), *comments.lines()]
 
 
 def shows_nothing_without_its_program(reader: PdfReader) -> bool:

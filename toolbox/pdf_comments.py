@@ -11,6 +11,7 @@ from pypdf.generic import DictionaryObject, EncodedStreamObject, StreamObject
 
 from toolbox import pdf_signs
 from toolbox.pdf_objects import DEEPEST, Box, box, is_seen, listed, mapping, numbers, order, resolved, words
+from toolbox.pdf_struck import Rule, struck
 
 MARKED = {
     "Highlight": "Highlighted",
@@ -53,6 +54,11 @@ class Comments:
         counted = (f"{unseen} comment{'s' * (unseen > 1)}", "were" if unseen > 1 else "was")
         return [*found, *([HIDDEN.format(*counted)] if unseen else [])]
 
+    def struck(self, rules: Sequence[Rule]) -> list[str]:
+        """What the page itself has struck out."""
+        passages = struck(rules, self._signs) if rules else ()
+        return [f"{MARKED['StrikeOut']}: {''.join(self._told(passage))}" for passage in passages]
+
     def _thread(self, one: DictionaryObject, depth: int) -> Iterator[str]:
         if is_seen(one):
             yield from self._said(one)
@@ -92,7 +98,9 @@ class Comments:
 
     def _passage(self, one: DictionaryObject) -> tuple[str, str]:
         """What is marked, and the line in which it stands where that says more."""
-        marked = pdf_signs.within(self._signs, _places(one))
+        return self._told(pdf_signs.within(self._signs, _places(one)))
+
+    def _told(self, marked: Sequence[pdf_signs.Sign]) -> tuple[str, str]:
         text = pdf_signs.text_of(marked)
         if not text:
             return "a place without text", ""

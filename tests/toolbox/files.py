@@ -1,4 +1,4 @@
-"""Twenty files as people attach them, made from nothing, and the lines that members are shown of each.
+"""Files as people attach them, made from nothing, and the lines that members are shown of each.
 
     python -m tests.toolbox.files FOLDER
 
@@ -111,6 +111,7 @@ FORMS = {
         note("/Stamp", "", "Ben Ito", Name="/SBApproved", Rect=[300, 600, 400, 640]),
         note("/Ink", "", "Ben Ito", Rect=[50, 620, 120, 650]),
     ),
+    "lease-exported.pdf": pdfs.pdf(f"{pdfs.drawn('Rent 500 EUR a month').decode()} 79 803.2 50 0.8 re f".encode()),
     "lease-owner.pdf": pdfs.encrypted(CONTRACT),
     "scan.pdf": pdfs.SCANNED,
     "scan-and-text.pdf": pdfs.pdf("Cover letter", pdfs.PICTURE_ALONE),

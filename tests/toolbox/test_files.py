@@ -1,4 +1,4 @@
-"""Twenty files as people attach them: members are shown what people see of them."""
+"""Files as people attach them: members are shown what people see of them."""
 
 from .files import FILES, NAMED, shown
 
@@ -12,6 +12,7 @@ SEEN = {
         "Answer by Ben Ito: Agreed.",
     ],
     "lease-signed-by-hand.pdf": ["Stamp by Ben Ito: Approved", "Text box: Agreed on 3 May 2026, H. Kubo"],
+    "lease-exported.pdf": ["Struck out: “500 EUR” in “Rent 500 EUR a month”"],
     "lease-owner.pdf": ["Pets are allowed."],
     "scan.pdf": ["Refused: scan.pdf has no text, only pictures."],
     "scan-and-text.pdf": ["Cover letter", "(Page 2 has no text that could be read.)"],

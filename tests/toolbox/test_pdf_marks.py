@@ -122,3 +122,25 @@ def test_marks_on_a_turned_and_scaled_page_are_found():
     signs = pdf_signs.signs_of(page)
     assert pdf_signs.text_of(signs[:8]) == "Rent 500"
     assert pdf_signs.line_around(signs, signs[5:6]) == "Rent 500"
+
+
+def ruled(*rules: str) -> list[str]:
+    """Over the first line of a page, whose words stand where they do in PAGE."""
+    return on(pdfs.pdf(f"{' '.join(rules)} {pdfs.drawn('Rent 500 EUR a month').decode()}".encode()))
+
+
+STRUCK = ["Struck out: “500 EUR” in “Rent 500 EUR a month”"]
+RULES = (
+    ("79 803.2 50 0.8 re f", STRUCK),
+    ("0.8 w 79 803.6 m 129 803.6 l S", STRUCK),
+    ("q 2 0 0 2 0 0 cm 39.5 401.6 25 0.4 re f Q", STRUCK),
+    ("79 803.2 22 0.8 re f 101 803.2 28 0.8 re f", STRUCK),  # word by word
+    ("79 798 50 0.8 re f", []),  # underlined
+    ("79 803.2 50 9 re f", []),  # a box of colour
+    ("40 803.2 500 0.8 re f", []),  # a rule across the page
+)
+
+
+def test_what_a_line_is_drawn_through_is_struck_out():
+    found = {rule: ruled(rule) for rule, _ in RULES}
+    assert {rule: found[rule] for rule, lines in RULES if found[rule] != lines} == {}
