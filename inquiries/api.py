@@ -5,7 +5,7 @@ from typing import Any
 from engine.evidence.chain import stamp
 
 from .models import Claim, Inquiry, Order, Source
-from .models.reading import possible_words_to
+from .models.reading import flags_of, possible_words_to, steps_of
 from .passages import beside_answer, worded
 from .rules.course import NOT_ANSWERED, State
 
@@ -35,7 +35,7 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "error": failed,
         "actions": [] if run.over else list(possible_words_to(row)),
         "steps": [order_object(one) for one in row.ordered],
-        "claims": [claim_object(one) for one in row.claims.all()],
+        "claims": [claim_object(row, one) for one in row.claims.all()],
         "web": row.web,
         "collections": row.collections,
         "roster": str(row.roster_version) if row.roster_version else None,
@@ -89,6 +89,7 @@ def source_object(one: Source) -> dict[str, Any]:
     return said | {name: getattr(one, name) or None for name in names}
 
 
-def claim_object(one: Claim) -> dict[str, Any]:
+def claim_object(row: Inquiry, one: Claim) -> dict[str, Any]:
     quotes = [{"source": quote.source.number, "quote": quote.text, "parts": quote.parts} for quote in one.quotes.all()]
-    return {"number": one.number, "text": one.text, "quotes": quotes, "reasoned_from": one.reasoned_from}
+    said = {"number": one.number, "text": one.text, "quotes": quotes, "reasoned_from": one.reasoned_from}
+    return said | {"calculated": steps_of(row, one), "flags": flags_of(row, one), "bare": one.bare}

@@ -20,7 +20,7 @@ from engine.search import label
 from .models import Claim, Inquiry, Move, Order, OrderKind, Post, PostKind, Source
 from .models.reading import course_of
 from .prompts.finalizer import answer_with
-from .quotes import Folded, find, found_before
+from .quotes import Folded, find, find_cells, found_before
 from .rules.course import NOT_ANSWERED, Impossible, State, after, begin
 from .rules.facts import Station
 
@@ -208,7 +208,14 @@ def _quotes(asked: Mapping[str, str], entries: Sequence[dict[str, Any]]) -> str:
                 continue
             if source not in folded:
                 folded[source] = Folded(text)
-            places = (rule(words, folded[source]) for rule in (found_before, find))
-            if quote["parts"] not in ([[one.start, one.end] for one in place.parts] for place in places if place):
+            if not _stands(words, folded[source], quote["parts"]):
                 return f"A quote of claim {entry['facts']['number']} does not stand where it is said to."
     return ""
+
+
+def _stands(words: str, source: Folded, parts: Sequence[Sequence[int]]) -> bool:
+    """As all of it, as a calculation is quoted; by the rule of today, that of older records, or that of cells."""
+    if words == source.original:
+        return parts == [[0, len(words)]]
+    places = (*(rule(words, source) for rule in (found_before, find)), find_cells(words, source.original))
+    return any(place and [[one.start, one.end] for one in place.parts] == parts for place in places)

@@ -11,7 +11,7 @@ from engine.models import Run
 from runs.words import shown_name
 
 from .models import Claim, Inquiry, Order, OrderKind, Quote
-from .models.reading import claims_of, flags_of, in_no_claim, not_used
+from .models.reading import claims_of, flags_of, in_no_claim, not_used, steps_of
 from .prompts.finalizer import MARKER, inserted
 from .quotes import fold
 from .rules.course import NOT_ANSWERED
@@ -49,6 +49,7 @@ class ClaimShown:
     bare: bool
     flags: tuple[str, ...]
     notes: tuple[tuple[str, str], ...] = ()
+    steps: tuple[str, ...] = ()  # of calculations, in their order
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,7 @@ def claim_shown(inquiry: Inquiry, one: Claim, above: str = "") -> ClaimShown:
         one.bare,
         tuple(flags_of(inquiry, one)),
         tuple(_notes(inquiry, one.number)),
+        tuple(step for claim in (one, *others) for step in steps_of(inquiry, claim)),
     )
 
 

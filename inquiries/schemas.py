@@ -120,6 +120,11 @@ class Claim(Strict):
     text: str
     quotes: list[Quote]
     reasoned_from: list[int]
+    calculated: list[str] = Field(
+        description="The calculations that it rests on, step by step, as each was worked out."
+    )
+    flags: list[str] = Field(description="What is worth a look: of all its sources, or of what was calculated with.")
+    bare: bool = Field(description="Whether it has a number that stands in nothing that it rests on.")
 
 
 class Source(Strict):

@@ -1,16 +1,18 @@
 """How those who work on an inquiry ask the CSVs among its documents."""
 
 import asyncio
+from collections.abc import Sequence
 
 from asgiref.sync import sync_to_async
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.models import Effect
-from engine.models.documents import DocumentKind
 from engine.tools import Refused, Tool, Use
-from toolbox import tables
+from toolbox import documents, tables
 
-from .models import Source
+from .models import DOCUMENTS, Source
+
+TSV = "text/tab-separated-values"
 
 
 class TableRead(BaseModel):
@@ -40,28 +42,37 @@ async def ask(asked: TableAsk, use: Use) -> str:
     return f"Of source {asked.source}: {answer}"
 
 
-async def _lines(asked: TableRead, use: Use) -> list[str]:
-    found = Source.objects.filter(inquiry=use.run.pk, number=asked.source, document__kind=DocumentKind.CSV)
+async def _lines(asked: TableRead, use: Use) -> Sequence[str]:
+    found = Source.objects.filter(inquiry=use.run.pk, number=asked.source)
     source = await found.select_related("document").afirst()
-    if source is None:
+    if source is None or not source.is_csv:
         raise Refused(f"Source {asked.source} is no CSV. {await sync_to_async(_which)(use)}")
-    return source.text.split("\n")
+    return source.text.split("\n") if source.document else await asyncio.to_thread(_of_page, source)
+
+
+def _of_page(source: Source) -> Sequence[str]:
+    """Of a CSV of the web, which was kept as it was read, what a file that is attached becomes at once."""
+    name = "table.tsv" if source.type == TSV else "table.csv"
+    try:
+        return documents.read(name, source.text.encode(), DOCUMENTS).lines
+    except documents.UnreadableDocument as why:
+        raise Refused(str(why)) from why
 
 
 def _which(use: Use) -> str:
-    found = Source.objects.filter(inquiry=use.run.pk, document__kind=DocumentKind.CSV)
-    return f"CSVs are: {', '.join(map(str, found)) or 'none'}."
+    found = Source.objects.filter(inquiry=use.run.pk).listed()
+    return f"CSVs are: {', '.join(str(one) for one in found if one.is_csv) or 'none'}."
 
 
 TOOLS = (
     Tool(
         "tables.read",
-        "Shows the columns of a CSV and its first rows.",
+        "Shows the columns of a CSV and its first rows, as a source that can be quoted by them.",
         TableRead,
         Effect.READS,
         perform=read,
         timeout=20.0,
-        shown=6_200,
+        kept=60_000,
     ),
     Tool(
         "tables.ask",

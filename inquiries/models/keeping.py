@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,7 +19,7 @@ from ..prompts.finalizer import Worded
 from ..prompts.moves import Claimed, HandIn, Result
 from ..prompts.moves import Move as Moved
 from ..prompts.planner import Plan
-from ..quotes import Folded, Place, complaint, find, fold, left_out, nearest, unsupported
+from ..quotes import Folded, Place, Span, complaint, find, find_cells, fold, left_out, nearest, unsupported
 from ..rules.course import Impossible, after
 from ..rules.facts import Category, Reviewed, Station
 from ..rules.limits import HAND_INS, SAME_CALLS
@@ -40,10 +41,12 @@ from .reading import (
     place_of,
     results,
 )
-from .sources import Claim, Passage, Quote, Source, of_one_site
+from .sources import Claim, Passage, Quote, Source, SourceKind, of_one_site
 from .taking import taken
 from .work import Move, Order, OrderKind
 
+WORKED_OUT = (SourceKind.TABLE, SourceKind.CALCULATION)
+NEWEST = 5  # sources in which a quote is sought that does not stand where it is said to
 SAME_WORK = "The work that was handed in again is the same that was sent back: more tries will not help."
 ASKED_ALREADY = "This was asked already: what came of it stands at move {number}. Go on from there."
 NOT_TAKEN = f"Its work was refused {HAND_INS} times: for quotes that stand nowhere, or claims that rest on too little."
@@ -178,11 +181,12 @@ def keep_result(move: int, call: ToolCall) -> None:
 
 def _keep_hand_in(inquiry: Inquiry, station: Station, move: Move, done: HandIn, folded: Mapping[int, Folded]) -> None:
     """Its quotes are looked for before anybody is asked about it. What is refused stays as a move."""
+    done, tables = _with_calculations(inquiry, done), _tables(inquiry)
     claims = [{"text": one.text, "quotes": [vars(q) for q in one.quotes], **_reasons(one)} for one in done.claims]
     work = {"found": done.found, "text": done.text, "reasoning": done.reasoning, "claims": claims}
     not_needed = [{"step": step, "why": why} for step, why in done.not_needed.items()]
     reply = _json(work | ({NOT_NEEDED: not_needed} if not_needed else {}))
-    places = {(q.source, q.quote): _place(q.source, q.quote, folded) for one in done.claims for q in one.quotes}
+    places = {(q.source, q.quote): _place(q.source, q.quote, folded, tables) for one in done.claims for q in one.quotes}
     move.done, move.settled = reply, timezone.now()
     move.refused = "\n".join(
         [*_astray(places, folded), *_unreasoned(inquiry, station, done, places), *_alone(inquiry, done)]
@@ -203,8 +207,29 @@ def _reasons(one: Claimed) -> dict[str, Any]:
     return {"reasoned_from": list(one.reasoned_from)} if one.reasoned_from else {}
 
 
-def _place(source: int, quote: str, folded: Mapping[int, Folded]) -> Place | None:
-    return find(quote, folded[source]) if source in folded else None
+def _with_calculations(inquiry: Inquiry, done: HandIn) -> HandIn:
+    """A claim that rests on a calculation quotes all of it, which is how it is named."""
+    kept = Source.objects.filter(inquiry=inquiry, kind=SourceKind.CALCULATION).values_list("number", "read")
+    whole = dict(kept) if any(not q.quote for one in done.claims for q in one.quotes) else {}
+    claims = [
+        replace(one, quotes=[q if q.quote else replace(q, quote=whole.get(q.source, "")) for q in one.quotes])
+        for one in done.claims
+    ]
+    return replace(done, claims=claims)
+
+
+def _tables(inquiry: Inquiry) -> dict[int, SourceKind | str]:
+    """Sources of which not only sentences are quoted: what tables have shown, and calculations."""
+    found = (one for one in inquiry.sources.all() if one.is_csv or one.kind in WORKED_OUT)
+    return {one.number: one.kind for one in found}
+
+
+def _place(source: int, quote: str, folded: Mapping[int, Folded], tables: Mapping[int, str]) -> Place | None:
+    if source not in folded:
+        return None
+    if tables.get(source) == SourceKind.CALCULATION and quote == folded[source].original:
+        return Place((Span(0, len(quote)),))
+    return find(quote, folded[source]) or (find_cells(quote, folded[source].original) if source in tables else None)
 
 
 def _astray(places: Mapping[tuple[int, str], Place | None], folded: Mapping[int, Folded]) -> list[str]:
@@ -220,6 +245,10 @@ def _why_astray(source: int, quote: str, folded: Mapping[int, Folded]) -> str:
     shown = f"“{quote[:120]}”"
     if source not in folded:
         return f"There is no source {source}, which {shown} is said to stand in."
+    if not quote:
+        return f"Source {source} is no calculation: quote what stands there."
+    if stands := next((number for number, one in _others(source, folded) if find(quote, one)), None):
+        return f"{shown} does not stand in source {source}, and does in source {stands}: quote that."
     if wrong := complaint(quote):
         return f"{shown} cannot be looked for: {wrong}."
     if between := left_out(quote, folded[source]):
@@ -227,6 +256,12 @@ def _why_astray(source: int, quote: str, folded: Mapping[int, Folded]) -> str:
     near = nearest(quote, folded[source])
     instead = f" There stands: “{near}”" if near else ""
     return f"{shown} does not stand in source {source}.{instead} Quote what stands there, or drop the claim."
+
+
+def _others(source: int, folded: Mapping[int, Folded]) -> Iterator[tuple[int, Folded]]:
+    """A few that were read last: among them is what a tool has just shown."""
+    for number in sorted(set(folded) - {source}, reverse=True)[:NEWEST]:
+        yield number, folded[number]
 
 
 def _unreasoned(

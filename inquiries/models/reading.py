@@ -14,13 +14,13 @@ from ..prompts.critics import Reviewable
 from ..prompts.finalizer import Approved
 from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
 from ..prompts.planner import Brief, FormerPlan
-from ..quotes import Folded, unknown_names, unsupported
+from ..quotes import Folded, numbers, unknown_names, unsupported
 from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
 from ..rules.limits import MOVES_OF_A_STEP, SAME_CALLS
 from ..rules.orders import instruction, possible_words
 from .inquiries import Inquiry
 from .looking import looked_at
-from .sources import Claim, Quote, Source, of_one_site
+from .sources import Claim, Quote, Source, SourceKind, of_one_site
 from .taking import is_bare
 from .work import Move, Order, OrderKind
 
@@ -274,8 +274,8 @@ def in_no_claim(inquiry: Inquiry, order: Order) -> list[str]:
     """Numbers and names of an answer that stand neither in the question nor in its claims, in what these rest on, or in
     what its expert has calculated."""
     own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
-    numbers = {number for one in own for number in (one.number, *one.reasoned_from)}
-    beneath = [one for one in inquiry.claims.all() if one.number in numbers]
+    named = {number for one in own for number in (one.number, *one.reasoned_from)}
+    beneath = [one for one in inquiry.claims.all() if one.number in named]
     quotes = (quote.text for one in beneath for quote in one.quotes.all())
     support = [inquiry.question, *(one.text for one in beneath), *quotes, *calculated(inquiry, order.place)]
     text = order.handed_in.get("text", "")
@@ -299,20 +299,55 @@ def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
             "quotes_found_in": [titles[quote.source_id] for quote in one.quotes.all()],
             "has_numbers_without_quote": one.bare,
             "rests_on": [_rests(inquiry, number, titles) for number in one.reasoned_from],
+            **({"calculated": steps} if (steps := steps_of(inquiry, one)) else {}),
         }
         for one in inquiry.claims.all()
         if one.order_id == order.pk
     ]
 
 
+def steps_of(inquiry: Inquiry, claim: Claim) -> list[str]:
+    """The calculations that a claim rests on, after those whose results they take, each as it was worked out."""
+    known = [one for one in inquiry.sources.all() if one.kind == SourceKind.CALCULATION]
+    due = [one for one in known if one.pk in {quote.source_id for quote in claim.quotes.all()}]
+    taken = dict[int, Source]()
+    while due:
+        one = due.pop()
+        taken[one.number] = one
+        given = set(numbers(one.text.rpartition(" = ")[0]))
+        before = (other for other in known if other.number < one.number and other.number not in taken)
+        due += [other for other in before if given & set(numbers(other.text.rpartition(" = ")[2]))]
+    return [taken[number].text for number in sorted(taken)]
+
+
+def _from_nowhere(inquiry: Inquiry, claim: Claim, beneath: Sequence[Claim], steps: Sequence[str]) -> list[str]:
+    """Numbers that were calculated with, and stand in nothing that the claim rests on: they may have been made up."""
+    sums = {one.pk for one in inquiry.sources.all() if one.kind == SourceKind.CALCULATION}
+    quotes = [q.text for one in beneath for q in one.quotes.all() if q.source_id not in sums]
+    others = [one.text for one in beneath if one.pk != claim.pk]
+    results = [step.rpartition(" = ")[2] for step in steps]
+    given = " ; ".join(step.rpartition(" = ")[0] for step in steps)
+    return [one for one in unsupported(given, [inquiry.question, *quotes, *others, *results]) if one not in USUAL]
+
+
 ONE_SITE = "Rests on one site alone"
 
 
 def flags_of(inquiry: Inquiry, claim: Claim) -> list[str]:
-    """What is worth a look of a claim: flags that all of its sources have, and that all of them are of one site."""
-    numbers = [claim.number, *claim.reasoned_from]
-    quotes = (q for one in inquiry.claims.all() if one.number in numbers for q in one.quotes.all())
-    quoted = {quote.source_id for quote in quotes}
+    """What is worth a look of a claim: flags that all of its sources have, that all of them are of one site, and that
+    numbers from nowhere were calculated with."""
+    beneath = [one for one in inquiry.claims.all() if one.number in (claim.number, *claim.reasoned_from)]
+    steps = [step for one in beneath for step in steps_of(inquiry, one)]
+    made_up = _from_nowhere(inquiry, claim, beneath, steps) if steps else []
+    return [*_of_sources(inquiry, beneath), *([f"{CALCULATED_WITH}{', '.join(made_up)}"] if made_up else [])]
+
+
+CALCULATED_WITH = "Calculated with what stands in no quote: "
+USUAL = {*map(str, range(13)), "24", "30", "52", "60", "100", "360", "365", "366", "1000", "3600", "1000000"}
+
+
+def _of_sources(inquiry: Inquiry, beneath: Sequence[Claim]) -> list[str]:
+    quoted = {quote.source_id for one in beneath for quote in one.quotes.all()}
     sources = [one for one in inquiry.sources.all() if one.pk in quoted]
     if not sources:
         return []
@@ -343,9 +378,9 @@ def results(inquiry: Inquiry) -> list[Result]:
 
 
 def _claims(inquiry: Inquiry, order: Order) -> list[Claimed]:
-    numbers = {one.pk: one.number for one in inquiry.sources.all()}
+    sources = {one.pk: one.number for one in inquiry.sources.all()}
     return [
-        Claimed(one.text, [Quoted(numbers[q.source_id], q.text) for q in one.quotes.all()], [], one.number)
+        Claimed(one.text, [Quoted(sources[q.source_id], q.text) for q in one.quotes.all()], [], one.number)
         for one in inquiry.claims.all()
         if one.order_id == order.pk
     ]

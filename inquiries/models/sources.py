@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PASSAGE_LENGTH = 1_200
 CALLED = 50  # characters of a title, before the address of a page that is taken over
+CSV_TYPES = ("text/csv", "application/csv", "text/tab-separated-values")
 SOUGHT, CANDIDATES = 24, 400  # words of a query; passages that are weighed
 
 _ON_SQLITE = "inquiries_passage.id IN (SELECT rowid FROM inquiries_words WHERE inquiries_words MATCH %s)"
@@ -105,6 +106,13 @@ class Source(models.Model):
     def size(self) -> int:
         """Characters, without reading them where they are many."""
         return len(self.document.text) if self.document else self.length
+
+    @property
+    def is_csv(self) -> bool:
+        if self.document:
+            return self.document.kind == DocumentKind.CSV
+        path = self.address.partition("?")[0].lower()
+        return self.kind == SourceKind.PAGE and (self.type in CSV_TYPES or path.endswith((".csv", ".tsv")))
 
     @property
     def host(self) -> str:

@@ -81,6 +81,8 @@ def _claim(said: Mapping[str, Any], checked: Mapping[str, Any]) -> Iterator[str]
         yield from _part(f"  rests on claim {one['claim']}", one["text"])
         for quote in one["quotes"]:
             yield from _quote(quote["source"], quote["quote"])
+    for step in checked.get("calculated", ()):
+        yield from _part("  calculated", step)
     yield from (f"  flag: {flag}" for flag in checked.get("flags", ()))
     if checked["has_numbers_without_quote"]:
         yield "  has a number that stands in none of its quotes"
