@@ -224,6 +224,17 @@ async def test_a_sum_can_be_quoted_as_it_was_worked_out(mira, models):
     assert not await sync_to_async(faults)()
 
 
+async def test_a_csv_of_the_web_is_a_table_of_its_site(mira, models, outside):
+    asks = calls("tables.ask", source=1, sql="SELECT SUM(Price) AS total FROM data")
+    told = {"source": 2, "quote": "total: 13350.5"}
+    question = f"What do all pumps of {outside.address('/prices.csv')} cost?"
+    run, row = await researched(mira, models, read(outside, "/prices.csv"), asks, question=question, **told)
+    page, table = await sync_to_async(lambda: list(row.sources.all()))()
+    assert (run.outcome, page.is_csv, table.kind, table.host) == ("answered", True, "table", page.host)
+    assert of_one_site([page, table])
+    assert not await sync_to_async(faults)()
+
+
 async def test_what_was_read_goes_with_a_redaction(read_outside):
     run, _ = read_outside
     await sync_to_async(redact)(run.pk, "mira", "It is asked for.")
