@@ -18,7 +18,6 @@ from engine.models.documents import label_of
 from engine.search import label
 
 from .models import Claim, Inquiry, Move, Order, OrderKind, Post, PostKind, Source
-from .models.reading import course_of
 from .prompts.finalizer import answer_with
 from .quotes import Folded, find, find_cells, found_before
 from .rules.course import NOT_ANSWERED, Impossible, State, after, begin
@@ -163,7 +162,7 @@ WORDED_BY_A_MODEL = ("1", "2")  # versions of prompts in which the finalizer's t
 
 
 def _said(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Order]) -> str:
-    """Answer and trace are what the last order brought; that is what was approved, and what happened."""
+    """Answer and trace are what the last order brought; the answer is the one that was approved."""
     ended = [one["texts"] for one in entries if one["kind"] == ENDED and one["facts"].get("outcome")]
     said = [ended[-1].get(name, "") for name in ("answer", "trace")] if ended else []
     if not orders or not all(said):
@@ -173,7 +172,7 @@ def _said(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Orde
     if due[0] != NOT_ANSWERED and version not in WORDED_BY_A_MODEL:
         claims = [one["facts"] for one in entries if one["kind"] == CLAIM]
         numbers = [one["number"] for one in claims if one["order"] == works[-1].number]
-        due = [answer_with(works[-1].handed_in.get("text", ""), numbers), "\n".join(course_of(orders[:-1]))]
+        due[0] = answer_with(works[-1].handed_in.get("text", ""), numbers)
     return "" if said == due else "Its answer or its trace is not the one that was approved."
 
 

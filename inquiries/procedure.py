@@ -115,6 +115,9 @@ async def _step(run: RunContext, inquiry: Inquiry, order: Work | Review | Finish
         return
     try:
         await _perform(run, inquiry, order)
+    except Impossible as missing:  # its rows are not all there: no retry helps that
+        keep = partial(keeping.keep_failure, run.pk, station, Category.STATE, BROKEN, f"Its rows are broken: {missing}")
+        await run.write(keep, "order")
     except RunFailed as failure:
         if isinstance(order, Finish):  # an approved answer is not lost for want of words
             said = finalizer.by_code(await run.read(partial(reading.approved, inquiry)))

@@ -47,7 +47,7 @@ from .work import Move, Order, OrderKind
 
 WORKED_OUT = (SourceKind.TABLE, SourceKind.CALCULATION)
 NEWEST = 5  # sources in which a quote is sought that does not stand where it is said to
-SAME_WORK = "The work that was handed in again is the same that was sent back: more tries will not help."
+SAME_WORK = "The work that {critic} had sent back was handed in again: more tries will not help. It had said: {said}"
 ASKED_ALREADY = "This was asked already: what came of it stands at move {number}. Go on from there."
 NOT_TAKEN = f"Its work was refused {HAND_INS} times: for quotes that stand nowhere, or claims that rest on too little."
 
@@ -92,7 +92,8 @@ def _hand_in(inquiry: Inquiry, place: str, reply: str, counts: Mapping[str, Any]
     """None where it is the same work that was sent back: then the inquiry has come to its end."""
     reviews = orders_at(inquiry, place, OrderKind.WORK, OrderKind.REVIEW)
     if len(reviews) > 1 and reviews[-1].decision == "reject" and _same(reviews[-2].reply, reply):
-        _order(inquiry, OrderKind.EXHAUSTED, feedback=SAME_WORK)
+        said = {"critic": inquiry.state.last_critic, "said": reviews[-1].feedback}
+        _order(inquiry, OrderKind.EXHAUSTED, feedback=SAME_WORK.format(**said))
         return None
     return _order(inquiry, OrderKind.WORK, reply=reply, counts=counts, call=call)
 

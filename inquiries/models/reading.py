@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
+from engine.llm.prices import dollars
 from engine.llm.tokens import fitted, prompt_tokens, room_of
 from engine.models import Gate
+from engine.plurals import counted
 
 from ..prompts.common import Messages
 from ..prompts.critics import Reviewable
@@ -15,6 +17,7 @@ from ..prompts.finalizer import Approved
 from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
 from ..prompts.planner import Brief, FormerPlan
 from ..quotes import Folded, numbers, unknown_names, unsupported
+from ..rules.course import Impossible
 from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
 from ..rules.limits import MOVES_OF_A_STEP, SAME_CALLS
 from ..rules.orders import instruction, possible_words
@@ -24,6 +27,7 @@ from .sources import Claim, Quote, Source, SourceKind, of_one_site
 from .taking import is_bare
 from .work import Move, Order, OrderKind
 
+T = TypeVar("T")
 FOLDED = 64  # sources that stay in memory
 SHORTENED = 400  # characters of an older result, where there is no room
 CHARACTERS_OF_A_TOKEN = 4
@@ -82,12 +86,13 @@ def move_key(inquiry: Inquiry, station: Station) -> str:
 def exhausted(inquiry: Inquiry, station: Station, worked: float) -> str:
     """Why more tries will not help, in a sentence; empty where they may."""
     if inquiry.used_up:
-        return "It has cost what it may cost."
+        return f"It has cost {dollars(inquiry.run.spend)}, which is its limit."
     if worked >= inquiry.bounds.minutes * 60:
-        return f"It has worked for {inquiry.bounds.minutes} minutes, which is its limit."
+        return f"It has worked for {counted(inquiry.bounds.minutes, 'minute')}, which is its limit."
     place = place_of(inquiry, station)
     if station in (Station.RESEARCHER, Station.EXPERT) and tokens_left(inquiry, place) <= 0:
-        return f"A step has taken {inquiry.bounds.tokens:,} tokens, which is its limit."
+        about = f"{_ABOUT[station]} {inquiry.state.index + 1}" if station is Station.RESEARCHER else _ABOUT[station]
+        return f"{about} has taken {inquiry.bounds.tokens:,} tokens, which is the limit of a step."
     return ""
 
 
@@ -289,9 +294,16 @@ def approved(inquiry: Inquiry) -> Approved:
     return Approved(inquiry.question, state.expert_answer, state.expert_reasoning, claims, course)
 
 
+class Present(dict[int, T]):
+    """Rows that have to be there."""
+
+    def __missing__(self, pk: int) -> T:
+        raise Impossible("A source that is quoted is missing.")
+
+
 def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
     """What code found of each claim: its quotes stand where they are said to, or it would not be here."""
-    titles = {one.pk: str(one) for one in inquiry.sources.all()}
+    titles = Present({one.pk: str(one) for one in inquiry.sources.all()})
     return [
         {
             "claim": one.number,
@@ -378,7 +390,7 @@ def results(inquiry: Inquiry) -> list[Result]:
 
 
 def _claims(inquiry: Inquiry, order: Order) -> list[Claimed]:
-    sources = {one.pk: one.number for one in inquiry.sources.all()}
+    sources = Present({one.pk: one.number for one in inquiry.sources.all()})
     return [
         Claimed(one.text, [Quoted(sources[q.source_id], q.text) for q in one.quotes.all()], [], one.number)
         for one in inquiry.claims.all()
