@@ -32,6 +32,7 @@ from .reading import (
     FoldedSources,
     attempt,
     calculated,
+    carries,
     claims_of,
     forget_folded,
     moves_at,
@@ -311,8 +312,9 @@ def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], plac
     sources = {one.number: one for one in inquiry.sources.all()}
     known = {one.number: one.text for one in inquiry.claims.all()}
     for count, one in enumerate(claims, number + 1):
-        support = [*(q.quote for q in one.quotes), *(known.get(n, "") for n in one.reasoned_from)]
-        bare = bool(unsupported(one.text, [inquiry.question, *support, *calculated(inquiry, order.place)]))
+        said = [carries(q.quote, sources[q.source].kind) for q in one.quotes]
+        support = [inquiry.question, *said, *(known.get(n, "") for n in one.reasoned_from)]
+        bare = bool(unsupported(one.text, [*support, *calculated(inquiry, order.place, support)]))
         row = Claim.objects.create(
             inquiry=inquiry, order=order, number=count, text=one.text, reasoned_from=list(one.reasoned_from), bare=bare
         )

@@ -281,8 +281,10 @@ def in_no_claim(inquiry: Inquiry, order: Order) -> list[str]:
     own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
     named = {number for one in own for number in (one.number, *one.reasoned_from)}
     beneath = [one for one in inquiry.claims.all() if one.number in named]
-    quotes = (quote.text for one in beneath for quote in one.quotes.all())
-    support = [inquiry.question, *(one.text for one in beneath), *quotes, *calculated(inquiry, order.place)]
+    kinds = {one.pk: one.kind for one in inquiry.sources.all()}
+    quotes = (carries(quote.text, kinds.get(quote.source_id, "")) for one in beneath for quote in one.quotes.all())
+    support = [inquiry.question, *(one.text for one in beneath), *quotes]
+    support += calculated(inquiry, order.place, support)
     text = order.handed_in.get("text", "")
     return [*unsupported(text, support), *unknown_names(text, support)]
 
@@ -373,10 +375,28 @@ def _rests(inquiry: Inquiry, number: int, titles: Mapping[int, str]) -> dict[str
     return {"claim": number, "text": claim.text, "quotes": quotes}
 
 
-def calculated(inquiry: Inquiry, place: str) -> list[str]:
-    """Results of calls that are done. A number that was only repeated is no result of a sum."""
-    figures = [one for one in moves_at(inquiry, place) if one.tool.startswith("figures.")]
-    return [one.result for one in figures if one.tool_call and one.tool_call.done and not is_bare(one.tool_call)]
+def carries(quote: str, kind: str) -> str:
+    """What a claim may take from a quote: of a calculation its result, for anything can be put in."""
+    return quote.rpartition(" = ")[2] if kind == SourceKind.CALCULATION else quote
+
+
+def calculated(inquiry: Inquiry, place: str, support: Sequence[str]) -> list[str]:
+    """What was calculated at this place from numbers that stand in what supports it, or that were calculated so. A
+    number that was only repeated, or put in, is no result."""
+    found: list[str] = []
+    for one in moves_at(inquiry, place):
+        if one.tool.startswith("figures.") and one.tool_call and one.tool_call.done and not is_bare(one.tool_call):
+            given, _, result = one.result.rpartition(" = ")
+            made_up = [
+                number for number in unsupported(_without_marker(given), [*support, *found]) if number not in USUAL
+            ]
+            found += [] if made_up else [result]
+    return found
+
+
+def _without_marker(result: str) -> str:
+    """A calculation as it was worked out, without the line that says which source it is."""
+    return result.rpartition(":\n")[2]
 
 
 def results(inquiry: Inquiry) -> list[Result]:

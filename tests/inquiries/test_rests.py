@@ -72,7 +72,9 @@ async def test_an_answer_rests_on_cells_and_on_a_calculation_that_is_named_with_
         ],
         expert=[
             calls("figures.calculate", expression="7001 + 300"),
-            answers("It lost 7301.", claims=[{"text": "It lost 7301.", "reasoned_from": [1], "calculated": [5]}]),
+            answers(
+                "It lost 7301, not 7001.", claims=[{"text": "It lost 7301.", "reasoned_from": [1], "calculated": [5]}]
+            ),
         ],
     )
     run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
@@ -80,6 +82,7 @@ async def test_an_answer_rests_on_cells_and_on_a_calculation_that_is_named_with_
     first, second = told["claims"]
     steps = ["1200 - 900 = 300", "300 / 1200 * 100 = 25"]
     assert (first["calculated"], first["flags"], first["bare"]) == (steps, [], False)
+    assert told["in_no_claim"] == ("7001",)
     assert (second["calculated"][-1], second["flags"]) == ("7001 + 300 = 7301", [f"{CALCULATED_WITH}7001"])
     asked = [json.loads(said[1]["content"].split("\n")[1]) for model, said in models.asked if "critic_expert" in model]
     assert asked[0]["checked"][0]["flags"] == second["flags"]
