@@ -45,6 +45,7 @@ USUAL = (
 )
 NAMED = 40  # characters of a name in a sentence
 _SHIFTED = ("utf_7", "utf-7", "hz", "iso2022")  # in signs of ASCII: they would pass as UTF-8
+_META, _META_WITHIN = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE), 2_048
 _NO_TEXT = ("idna", "punycode", "unicode_escape", "raw_unicode_escape")
 _CODE_PAGE = re.compile(r"cp(125\d)|iso8859[-_](\d+)")
 
@@ -76,9 +77,18 @@ def no_encoding(name: str) -> str:
     return f"There is no encoding “{shown}”. Usual ones are {', '.join(USUAL[:8])}."
 
 
+def named_in_html(data: bytes) -> str:
+    """The charset that a page says it is in; one that is read in signs of ASCII is in no wide one, whatever it says."""
+    found = _META.search(data[:_META_WITHIN])
+    name = found[1].decode("ascii", errors="ignore").lower() if found else ""
+    return "" if name.startswith(("utf-16", "utf-32")) else name
+
+
 def decoded(data: bytes, named: str = "") -> Decoded:
     """The text without its byte order mark: as the bytes say, then in UTF-8, then in the encoding that somebody named.
     UnknownEncoding."""
+    if data.startswith(b"%PDF-"):
+        raise UnknownEncoding("is a PDF and no text. Attach it where documents are taken, or hand in what it says.")
     if named and data.isascii() and encoding_named(named).startswith(_SHIFTED):
         return by_name(data, named)
     try:

@@ -21,7 +21,7 @@ from email.errors import (
 from email.header import decode_header
 from email.message import Message
 
-from engine.decoding import Decoded, UnknownEncoding, by_name, decoded, encoding_named
+from engine.decoding import Decoded, UnknownEncoding, by_name, decoded, encoding_named, named_in_html
 from toolbox.web import html_text
 
 SHOWN = ("From", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
@@ -32,7 +32,6 @@ ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkc
 MAILS = ("message/rfc822", "message/global", "message/news")
 ATTACHED, HIDDEN = "Attached file, which is not read: {}", "(Parts that its HTML hides were left out: {}.)"
 NOTHING, BEGINS, ENDS = "(This mail has no text.)", "Attached mail:", "(End of the attached mail.)"
-CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 ENCODED = re.compile(r"=\?[^?\s]+\?[bBqQ]\?[^?]*\?=(?:\s+=\?[^?\s]+\?[bBqQ]\?[^?]*\?=)*")
 
 
@@ -145,8 +144,7 @@ class _Reader:
 
     def _html(self, part: Message) -> Seen:
         data = _bytes(part)
-        meta = CHARSET.search(data[:2_048])
-        found = html_text.read(self._text(data, _charset(part) or (meta[1].decode() if meta else "")).text)
+        found = html_text.read(self._text(data, _charset(part) or named_in_html(data)).text)
         hidden = [HIDDEN.format(found["hidden"])] if found["hidden"] else []
         return Seen(_trimmed(str(found["text"]).split("\n")), hidden)
 

@@ -4,13 +4,12 @@ Why so: docs/decisions.md, Documents.
 """
 
 import json
-import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.decoding import Decoded, UnknownEncoding, by_name, decoded, encoding_named
+from engine.decoding import Decoded, UnknownEncoding, by_name, decoded, encoding_named, named_in_html
 
 from . import child
 
@@ -39,7 +38,6 @@ MAIL_REFUSED = {
 PICTURES = "has no text, only pictures. Let a program for text recognition (OCR) read it and attach what that says."
 PAGE_OF_PICTURES = "(Page {} has no text that could be read.)"
 HIDDEN = "(Parts that the page hides were left out: {}.)"
-_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 class UnreadableDocument(ValueError):
@@ -68,9 +66,8 @@ def lines_of_mail(shown: str, data: bytes, until: float, encoding: str) -> tuple
 
 
 def lines_of_html(shown: str, data: bytes, until: float, encoding: str) -> tuple[list[str], str]:
-    declared = _CHARSET.search(data[:2_048])
     try:
-        text = _as_declared(data, declared[1].decode() if declared else "", encoding)
+        text = _as_declared(data, named_in_html(data), encoding)
     except UnknownEncoding as error:
         raise UnreadableDocument(f"{shown} {error}") from error
     found = _opened(HTML, shown, text.text.encode(errors="replace"), until)

@@ -100,6 +100,7 @@ def test_what_the_bytes_do_not_say_is_read_as_somebody_named():
         (b"caf\xe9 \x81", "windows-1252", "is not in Windows-1252: the byte 0x81 in line 1 after “caf”"),
         (b"caf\xe9\x01", "windows-1252", "is not in Windows-1252: it would have signs that nobody writes."),
         (b"caf\xe9", "latin9000", "cannot be read. There is no encoding “latin9000”."),
+        (b"%PDF-1.7 and more", "windows-1252", "is a PDF and no text."),
         (b"caf\xe9", "rot13", "cannot be read. There is no encoding “rot13”."),
         (b"\xef\xbb\xbfcaf\xe9", "windows-1252", "begins as UTF-8 does, and is broken from byte 3 on."),
     ],

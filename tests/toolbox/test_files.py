@@ -1,6 +1,10 @@
 """Files as people attach them: members are shown what people see of them."""
 
-from .files import FILES, NAMED, shown
+import pytest
+
+from toolbox.documents import AS_CSV, AS_MAIL, AS_PDF, UnreadableDocument, read
+
+from .files import FILES, LIMITS, NAMED, shown
 
 SEEN = {
     "leave-filled.pdf": ["Field “Name”: Hana Kubo", "Field “reason”: Parental leave", "Field “Paid leave”: ticked"],
@@ -50,3 +54,27 @@ def test_members_are_shown_of_each_file_what_people_see():
 def test_an_encoding_that_nobody_named_is_not_guessed():
     assert ["is not in UTF-8" in shown(name)[0] for name in NAMED] == [True, True]
     assert "There is no encoding “latin9000”." in shown("angebot.eml", "latin9000")[0]
+
+
+def test_a_page_that_was_saved_is_read_in_the_charset_that_it_names():
+    pages = {
+        '<meta charset="iso-8859-1"><p>Caf\xe9</p><p hidden>No</p>': "latin-1",
+        '<meta charset="utf-16"><p>Caf\xe9</p><p hidden>No</p>': "utf-8",  # it cannot be: it was read in ASCII
+        "<p>Caf\xe9</p><p hidden>No</p>": "utf-16",
+    }
+    found = [read("page.html", text.encode(name), LIMITS).lines for text, name in pages.items()]
+    assert found == [("Café", "(Parts that the page hides were left out: 1.)")] * 3
+
+
+def test_what_an_office_program_saved_is_refused_with_what_to_do():
+    said = {}
+    for name, data in {
+        "a.xlsx": b"PK\3\4",
+        "b.docx": b"PK\3\4",
+        "c.rtf": b"{\\rtf1",
+        "d.msg": b"\xd0\xcf\x11\xe0",
+    }.items():
+        with pytest.raises(UnreadableDocument) as refused:
+            read(name, data, LIMITS)
+        said[name] = str(refused.value).partition("a PDF. ")[2]
+    assert said == {"a.xlsx": AS_CSV, "b.docx": AS_PDF, "c.rtf": AS_PDF, "d.msg": AS_MAIL}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from engine.decoding import named_in_html
 from engine.plurals import counted
 from engine.web.addresses import NotRead, noted
 from toolbox import child
@@ -27,7 +28,7 @@ PATIENCE = 20.0  # seconds for a place among what is opened: a page that is ther
 TEXTS = ("text/", "application/json", "application/xml", "application/ld+json", "application/csv")
 PAGES = ("text/html", "application/xhtml+xml")
 WIDE = ("utf-16", "utf-32")
-LOOKED_AT = 2_048  # bytes in which a page names its charset
+LOOKED_AT = 2_048  # bytes that say what it is
 MACHINE = "Has text that addresses the reader as a machine"
 HIDDEN = "{number} hidden parts were left out"
 UNREADABLE = "Some of its characters could not be read"
@@ -113,7 +114,7 @@ def _kind(got: Fetched) -> str:
 
 
 def _of_html(got: Fetched) -> tuple[str, str, list[str], list[list[str]]]:
-    declared = got.charset or _named_in(got.body[:LOOKED_AT])
+    declared = got.charset or named_in_html(got.body)
     text, flags = decoded(got.body[:LONGEST_HTML], declared)
     flags += [CUT] if len(got.body) > LONGEST_HTML else []
     found = json.loads(_opened(HTML, text.encode(errors="replace")))
@@ -180,8 +181,3 @@ def _known(name: str) -> str:
     if not found._is_text_encoding or found.name in ("idna", "punycode", "unicode_escape", "raw_unicode_escape"):
         return ""
     return "cp1252" if found.name in ("ascii", "iso8859-1") else found.name
-
-
-def _named_in(head: bytes) -> str:
-    found = re.search(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", head, re.IGNORECASE)
-    return found[1].decode("ascii", errors="ignore").lower() if found else ""
