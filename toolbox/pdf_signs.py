@@ -109,14 +109,14 @@ class _Reader:
         self.write(given[-1:], amounts)
 
     def choose_font(self, given: list[object], amounts: list[float]) -> None:
-        described = mapping(mapping(self._resources.get("/Font")).get(given[0])) if given else DictionaryObject()
+        described = self._named("/Font", given)
         if id(described) not in self._fonts:
-            self._fonts[id(described)] = Font.from_font_resource(described) if described else None
+            self._fonts[id(described)] = _font(described) if described else None
         self._state.font = self._fonts[id(described)]
         self._state.size = amounts[0] if amounts else self._state.size
 
     def draw_form(self, given: list[object], amounts: list[float]) -> None:
-        form = mapping(mapping(self._resources.get("/XObject")).get(given[0])) if given else None
+        form = self._named("/XObject", given)
         self._forms += 1
         if not isinstance(form, StreamObject) or form.get("/Subtype") != "/Form" or self._forms > FORMS:
             return
@@ -126,6 +126,11 @@ class _Reader:
             self._depth += 1
             self.draw(form, own, replace(self._state, place=place))
             self._depth -= 1
+
+    def _named(self, kind: str, given: list[object]) -> DictionaryObject:
+        """A resource; an empty one where nothing is named so."""
+        known = mapping(self._resources.get(kind))
+        return mapping(known.get(given[0])) if given and isinstance(given[0], str) else DictionaryObject()
 
     def write_spaced(self, given: list[object], amounts: list[float]) -> None:
         self.write(listed(given[0]) if given else (), amounts)
@@ -161,13 +166,28 @@ DOES: dict[bytes, Callable[[_Reader, list[object], list[float]], None]] = {
 }
 
 
+def _font(described: DictionaryObject) -> Font | None:
+    """None for one that pypdf writes no text in either."""
+    try:
+        return Font.from_font_resource(described)
+    except (AttributeError, TypeError):
+        return None
+
+
 def _glyphs(font: Font, data: bytes) -> Iterator[tuple[str, float, bool]]:
     """What is shown, its width in thousandths, and whether the space between words is added to it."""
-    coded = data.decode(font.encoding, "surrogatepass") if isinstance(font.encoding, str) and not len(data) % 2 else ""
+    coded = _coded(font.encoding, data) if isinstance(font.encoding, str) else ""
     for code in coded if coded else map(chr, data):
         named = font.encoding.get(ord(code), code) if isinstance(font.encoding, dict) else code
         width = font.space_width if code == font.space_char else font.get_text_width(code)
         yield "".join(font.character_map.get(one, one) for one in named), float(width), not coded and code == " "
+
+
+def _coded(encoding: str, data: bytes) -> str:
+    try:
+        return data.decode(encoding, "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode(encoding, "replace")
 
 
 def _sign(shown: str, width: float, state: State, text: list[float]) -> Sign:

@@ -116,6 +116,13 @@ def test_a_form_that_only_one_program_shows_is_known():
     assert pdf.read(marked(PAGE, form={"/XFA": "<xdp/>"})) == {"refused": "xfa"}
 
 
+def test_nonsense_on_a_page_keeps_nobody_from_what_is_marked():
+    nonsense = b"[/x 5] Do <<>> Do /F1 Do 1 Tm (a) cm null Td [<<>> (b)] TJ Q Q "
+    assert on(marked(pdfs.pdf(nonsense + pdfs.drawn("Rent")), note("/StrikeOut", QuadPoints=over(0, 50, 90)))) == [
+        "Struck out: “Rent”"
+    ]
+
+
 def test_marks_on_a_turned_and_scaled_page_are_found():
     turned = pdfs.pdf(b"q 0 2 -2 0 400 100 cm BT /F1 12 Tf 14 TL 10 20 Td [(Rent ) -200 (500) ] TJ (EUR) ' ET Q")
     (page,) = PdfReader(io.BytesIO(turned)).pages
