@@ -86,7 +86,7 @@ def worded(inquiry: Inquiry) -> Worded:
     approved = inquiry.state.expert_answer
     claims = {one.number: one.text for one in claims_of(inquiry)}
     pieces = tuple(inserted(final.get("wording", ""), approved, claims))
-    differs = approved and _plain(MARKER.sub("", inquiry.answer)) != _plain(approved)
+    differs = approved and _plain(_without_places(inquiry.answer)) != _plain(approved)
     return Worded(pieces, final.get("told", ""), approved if differs else "")
 
 
@@ -95,7 +95,7 @@ def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
     passages, and without sentences that these say again."""
     if inquiry.run.status == Run.Status.CANCELLED:
         return
-    text = re.sub(r"\s+([.,;:!?])", r"\1", MARKER.sub("", inquiry.answer or NOT_ANSWERED))
+    text = _without_places(inquiry.answer or NOT_ANSWERED)
     said = {_plain(one.text) for one in claims}
     paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
     first, *rest = [_SENTENCE.split(part) for part in paragraphs]
@@ -103,6 +103,10 @@ def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
     for sentences in (first[1:], *rest):
         if left := [one for one in sentences if _plain(one) not in said]:
             yield " ".join(left)
+
+
+def _without_places(answer: str) -> str:
+    return re.sub(r"\s+([.,;:!?])", r"\1", MARKER.sub("", answer))
 
 
 def _plain(text: str) -> str:

@@ -67,7 +67,7 @@ def _which(use: Use) -> str:
 TOOLS = (
     Tool(
         "tables.read",
-        "Shows the columns of a CSV and its first rows, as a source that can be quoted by them.",
+        "Shows the columns of a CSV and its first rows: a source, quoted as in “Row 2 … Amount: 900”.",
         TableRead,
         Effect.READS,
         perform=read,
@@ -76,7 +76,7 @@ TOOLS = (
     ),
     Tool(
         "tables.ask",
-        "Asks a CSV by one SELECT of SQLite over the table data. What comes is a source whose rows can be quoted.",
+        "Asks a CSV by one SELECT of SQLite over the table data. What comes is a source, quoted by its rows.",
         TableAsk,
         Effect.READS,
         perform=ask,

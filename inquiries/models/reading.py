@@ -435,12 +435,15 @@ _ABOUT: dict[str, str] = {
 
 
 def course_of(orders: Iterable[Order]) -> Iterator[str]:
-    """A line for each order and what came of it: the trace of an answer is made of these, and by nobody's words."""
+    """A line for each order and what came of it: the trace of an answer is made of these. What a model or a person has
+    said stands between quotation marks."""
     for one in orders:
         if said := _came(one):
             head, text = said
-            line = " ".join(f"{head} {text}".split())
-            yield line if len(line) <= COURSE_LINE else f"{line[: COURSE_LINE - 1].rstrip()}…"
+            words = " ".join(text.split())
+            words = words if len(words) <= COURSE_LINE else f"{words[: COURSE_LINE - 1].rstrip()}…"
+            own = one.kind == OrderKind.ERROR
+            yield f"{head} {words if own else f'“{words}”'}" if words else head
 
 
 def _came(one: Order) -> tuple[str, str] | None:
