@@ -10,9 +10,7 @@ from engine.models import Effect
 from engine.tools import Refused, Tool, Use
 from toolbox import documents, tables
 
-from .models import DOCUMENTS, Source
-
-TSV = "text/tab-separated-values"
+from .models import Source
 
 
 class TableRead(BaseModel):
@@ -47,14 +45,8 @@ async def _lines(asked: TableRead, use: Use) -> Sequence[str]:
     source = await found.select_related("document").afirst()
     if source is None or not source.is_csv:
         raise Refused(f"Source {asked.source} is no CSV. {await sync_to_async(_which)(use)}")
-    return source.text.split("\n") if source.document else await asyncio.to_thread(_of_page, source)
-
-
-def _of_page(source: Source) -> Sequence[str]:
-    """Of a CSV of the web, which was kept as it was read, what a file that is attached becomes at once."""
-    name = "table.tsv" if source.type == TSV else "table.csv"
     try:
-        return documents.read(name, source.text.encode(), DOCUMENTS).lines
+        return await asyncio.to_thread(source.as_table)
     except documents.UnreadableDocument as why:
         raise Refused(str(why)) from why
 

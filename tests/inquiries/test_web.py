@@ -232,6 +232,8 @@ async def test_a_csv_of_the_web_is_a_table_of_its_site(mira, models, outside):
     page, table = await sync_to_async(lambda: list(row.sources.all()))()
     assert (run.outcome, page.is_csv, table.kind, table.host) == ("answered", True, "table", page.host)
     assert of_one_site([page, table])
+    follows = await sync_to_async(page.as_document)()
+    assert (follows.kind, follows.lines[1]) == ("csv", "N12 | 6.350,50")
     assert not await sync_to_async(faults)()
 
 
