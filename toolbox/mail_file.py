@@ -35,6 +35,13 @@ NOTHING, BEGINS, ENDS = "(This mail has no text.)", "Attached mail:", "(End of t
 ENCODED = re.compile(r"=\?[^?\s]+\?[bBqQ]\?[^?]*\?=(?:\s+=\?[^?\s]+\?[bBqQ]\?[^?]*\?=)*")
 
 
+class AsItStands(policy.Compat32):
+    """Header fields keep the bytes that are in no encoding: the reader knows what to do about them."""
+
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        return value
+
+
 class NotRead(Exception):
     """`args` are why, in a word, and what is to be said of it."""
 
@@ -54,7 +61,7 @@ class Seen:
 def read(data: bytes, named: str = "") -> dict[str, object]:
     """`lines`, and the encoding that was `taken` where it was the one that somebody named; or `refused` with a word."""
     reader = _Reader(named)
-    message = message_from_bytes(data, policy=policy.compat32)
+    message = message_from_bytes(data, policy=AsItStands())
     if not any(name in message for name in ("From", "To", "Date", "Subject", "Received", "Message-ID")):
         return {"refused": "no mail"}
     try:

@@ -38,6 +38,10 @@ SEEN = (
     ),
     (of(*in_parts(HIDES)), ["No.", "", "(Parts that its HTML hides were left out: 1.)"]),
     (of(*in_parts(TEXT, PICTURE))[2:], ["Attached file, which is not read: “küche.png”"]),
+    (
+        of(*in_parts(TEXT, 'Content-Type: image/png; name="küche.png"\n\nx'))[2:],
+        ["Attached file, which is not read: “küche.png”"],
+    ),
     (of(*in_parts(TEXT, AS_FILE))[2:], ["Attached file, which is not read: “log.txt”"]),
     (of(*in_parts(TEXT, MAIL))[3:], INSIDE),
     (of("Content-Transfer-Encoding: quoted-printable\n", "caf=C3=A9 =\n1"), ["café 1"]),
