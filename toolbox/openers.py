@@ -26,6 +26,7 @@ REFUSED = {
     "encrypted": "asks for a password. Save it without one and attach that.",
     "pages": "has more than 200 pages. Attach those that matter.",
     "characters": "has more text than can be read. Attach the pages that matter.",
+    "lost": f"has a part that cannot be read. {ANOTHER}",
     "xfa": "is a form that Adobe's programs alone show. Print it to a PDF there and attach that.",
 }
 MAIL_REFUSED = {
@@ -35,8 +36,9 @@ MAIL_REFUSED = {
     "broken": "is broken: a part of the mail cannot be decoded. Save it anew from your mail program.",
     "nested": "has too many mails or parts within each other. Attach the one that matters.",
 }
-PICTURES = "has no text, only pictures. Let a program for text recognition (OCR) read it and attach what that says."
+PICTURES = "text, only pictures. Let a program for text recognition (OCR) read it and attach what that says."
 PAGE_OF_PICTURES = "(Page {} has no text that could be read.)"
+MOSTLY_PICTURE = "(Most of page {} is a picture, which was not read.)"
 HIDDEN = "(Parts that the page hides were left out: {}.)"
 
 
@@ -49,10 +51,12 @@ def lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
     found = _opened(PDF, shown, data, until)
     if "refused" in found:
         raise UnreadableDocument(f"{shown} {REFUSED[found['refused']]}")
-    if not any(page["text"].strip() or page["on"] for page in found["pages"]):
-        raise UnreadableDocument(f"{shown} {PICTURES}")
+    if not any(page["on"] or (page["text"].strip() and not page["picture"]) for page in found["pages"]):
+        text = any(page["text"].strip() for page in found["pages"])
+        raise UnreadableDocument(f"{shown} has {'hardly any' if text else 'no'} {PICTURES}")
     for number, page in enumerate(found["pages"], 1):
         yield from page["text"].splitlines() if page["text"].strip() else [PAGE_OF_PICTURES.format(number)]
+        yield from [MOSTLY_PICTURE.format(number)] if page["picture"] and page["text"].strip() else []
         yield from ("", *page["on"], "")
 
 

@@ -3,6 +3,7 @@ strangers does nothing else."""
 
 import io
 import json
+import logging
 import sys
 from collections.abc import Iterator
 
@@ -16,37 +17,63 @@ from toolbox.pdf_struck import Watch
 
 MOST_PAGES = 200
 MOST_CHARACTERS = 1_000_000
+FEW = 200  # characters: what a scanner writes on its pictures, and no page of a text
 ATTACHED = "Attached file, which is not read: “{}”"
 
 
+class Lost(logging.Handler):
+    """Hears what pypdf leaves out with no more than a warning. Of what is not there at all nothing is lost."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.any = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        said, values = str(record.msg), record.args if isinstance(record.args, dict) else {}
+        missing = isinstance(values.get("exception"), KeyError | TypeError)
+        self.any |= said.startswith("Exceeded") or (said.startswith("Impossible to decode") and not missing)
+
+
 def read(data: bytes) -> dict[str, object]:
-    """`pages`, each with its `text` and the lines `on` it, or `refused` with the reason in a word."""
+    """`pages`, each with its `text`, the lines `on` it, and whether most of it is a `picture` that has no text; or
+    `refused` with the reason in a word."""
     reader = PdfReader(io.BytesIO(data))
     # one that only its owner's password protects opens without any, in every viewer
     if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
         return {"refused": "encrypted"}
     if len(reader.pages) > MOST_PAGES:
         return {"refused": "pages"}
-    pages, length = [], 0
-    for page in reader.pages:
-        text, on = seen(page)
-        pages.append({"text": text, "on": on})
+    pages, length, lost = list[dict[str, object]](), 0, Lost()
+    logging.getLogger("pypdf").addHandler(lost)
+    for number, page in enumerate(reader.pages, 1):
+        text, on, picture = seen(page)
+        on += [ATTACHED.format(name) for name in attached(reader)] if number == len(reader.pages) else []
+        pages.append({"text": text, "on": on, "picture": picture})
         length += len(text) + sum(map(len, on))
         if length > MOST_CHARACTERS:
             return {"refused": "characters"}
+    if lost.any:
+        return {"refused": "lost"}
     if shows_nothing_without_its_program(reader):
         return {"refused": "xfa"}
-    if pages:
-        pages[-1]["on"] = [*pages[-1]["on"], *(ATTACHED.format(name) for name in attached(reader))]
     return {"pages": pages}
 
 
-def seen(page: PageObject) -> tuple[str, list[str]]:
-    """Its text, and the lines on it."""
+def seen(page: PageObject) -> tuple[str, list[str], bool]:
     watch, annotations = Watch(), annotations_of(page)
     text = page.extract_text(visitor_operand_before=watch.drawn, visitor_text=watch.written)
     comments = Comments(page, annotations)
-    return text, [*pdf_fields.lines(annotations), *comments.struck(watch.found()), *comments.lines()]
+    on = [*pdf_fields.lines(annotations), *comments.struck(watch.found()), *comments.lines()]
+    return text, on, len(text.strip()) < FEW and not watch.recognised and shows_a_picture(page, watch)
+
+
+def shows_a_picture(page: PageObject, watch: Watch) -> bool:
+    """Whether pictures cover half of it, as those of scanners do."""
+    known = mapping(mapping(page.get("/Resources")).get("/XObject"))
+    covered = sum(
+        area for name, area in watch.pictures if not name or mapping(known.get(name)).get("/Subtype") == "/Image"
+    )
+    return covered * 2 >= float(page.mediabox.width) * float(page.mediabox.height) > 0
 
 
 def shows_nothing_without_its_program(reader: PdfReader) -> bool:

@@ -32,14 +32,21 @@ class Watch:
 
     rules: list[Rule] = field(default_factory=list)
     lines: set[tuple[float, float]] = field(default_factory=set)  # of text: how high, and of what size
+    pictures: list[tuple[str, float]] = field(default_factory=list)  # names, and what they cover
+    recognised: bool = False  # text that nobody sees stands for what a picture shows
     _width: float = 1.0
     _from: Sequence[float] = ()
 
     def drawn(self, operator: bytes, given: Sequence[object], place: list[float], _: object) -> None:
-        if operator not in (b"re", b"m", b"l", b"w") or not given:
+        if operator in (b"Do", b"INLINE IMAGE"):
+            name = str(given[0]) if operator == b"Do" and given else ""
+            self.pictures.append((name, abs(place[0] * place[3] - place[1] * place[2])))
+        if operator not in (b"re", b"m", b"l", b"w", b"Tr") or not given:
             return
         amounts = [float(one) for one in given if isinstance(one, int | float)]
-        if operator == b"w":
+        if operator == b"Tr":
+            self.recognised |= amounts == [3]
+        elif operator == b"w":
             self._width = amounts[0] if amounts else 1.0
         elif operator == b"m":
             self._from = amounts

@@ -114,6 +114,8 @@ FORMS = {
     "lease-exported.pdf": pdfs.pdf(f"{pdfs.drawn('Rent 500 EUR a month').decode()} 79 803.2 50 0.8 re f".encode()),
     "lease-owner.pdf": pdfs.encrypted(CONTRACT),
     "scan.pdf": pdfs.SCANNED,
+    "scan-by-phone.pdf": pdfs.pdf(*[b"q 595 0 0 842 0 0 cm /Im1 Do Q " + pdfs.drawn("Scanned by a phone")] * 2),
+    "letter-and-scan.pdf": pdfs.pdf("Cover letter", b"q 595 0 0 842 0 0 cm /Im1 Do Q " + pdfs.drawn("Page 2 of 2")),
     "scan-and-text.pdf": pdfs.pdf("Cover letter", pdfs.PICTURE_ALONE),
 }
 EXPORTS = {

@@ -19,6 +19,8 @@ SEEN = {
     "lease-exported.pdf": ["Struck out: “500 EUR” in “Rent 500 EUR a month”"],
     "lease-owner.pdf": ["Pets are allowed."],
     "scan.pdf": ["Refused: scan.pdf has no text, only pictures."],
+    "scan-by-phone.pdf": ["Refused: scan-by-phone.pdf has hardly any text, only pictures."],
+    "letter-and-scan.pdf": ["Cover letter", "Page 2 of 2", "(Most of page 2 is a picture, which was not read.)"],
     "scan-and-text.pdf": ["Cover letter", "(Page 2 has no text that could be read.)"],
     "umsatz-de.csv": ["umsatz-de.csv (Windows-1252)", "4400 | 1.234,50 | Büro, Köln"],
     "ventes-fr.csv": ["03/10/2026 | 1 234,50 € | Fournitures"],

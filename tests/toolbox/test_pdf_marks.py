@@ -116,6 +116,29 @@ def test_a_form_that_only_one_program_shows_is_known():
     assert pdf.read(marked(PAGE, form={"/XFA": "<xdp/>"})) == {"refused": "xfa"}
 
 
+SCAN = b"q 595 0 0 842 0 0 cm /Im1 Do Q "
+PICTURES = (
+    (SCAN + pdfs.drawn("Scanned by a phone"), True),
+    (b"q 595 0 0 421 0 0 cm /Im1 Do Q q 595 0 0 421 0 421 cm /Im1 Do Q " + pdfs.drawn("In strips"), True),
+    (SCAN + b"BT 3 Tr ET " + pdfs.drawn("A receipt that was recognised"), False),
+    (SCAN + pdfs.drawn("\n".join(["A letter on paper with a picture."] * 9)), False),
+    (pdfs.PICTURE_ALONE + pdfs.drawn("With a logo"), False),
+)
+
+
+def test_a_page_that_is_mostly_a_picture_is_known():
+    found = [pdf.read(pdfs.pdf(page))["pages"][0]["picture"] for page, _ in PICTURES]
+    assert found == [expected for _, expected in PICTURES]
+
+
+def test_a_page_of_which_a_part_cannot_be_read_is_refused():
+    """By what pypdf only warns of: a drawing within the page in a form that it does not know."""
+    whole = pdfs.pdf(pdfs.drawn("Rent") + b" /Im1 Do")
+    picture = b"/Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8"
+    unknown = b"/Subtype /Form /Filter /X /Resources << /Font << /F1 3 0 R >> >>".ljust(len(picture))
+    assert pdf.read(whole.replace(picture, unknown)) == {"refused": "lost"}
+
+
 def test_nonsense_on_a_page_keeps_nobody_from_what_is_marked():
     nonsense = b"[/x 5] Do <<>> Do /F1 Do 1 Tm (a) cm null Td [<<>> (b)] TJ Q Q "
     assert on(marked(pdfs.pdf(nonsense + pdfs.drawn("Rent")), note("/StrikeOut", QuadPoints=over(0, 50, 90)))) == [

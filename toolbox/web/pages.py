@@ -41,7 +41,11 @@ _MACHINE = re.compile(
     re.IGNORECASE,
 )
 _KEEPABLE = re.compile("[\0\ud800-\udfff]")
-REFUSED = {"pages": "It has more than 200 pages.", "xfa": "It is a form that Adobe's programs alone show."}
+REFUSED = {
+    "pages": "It has more than 200 pages.",
+    "lost": "A part of it cannot be read.",
+    "xfa": "It is a form that Adobe's programs alone show.",
+}
 STOPPED: Mapping[type[child.Stopped], str] = {
     child.NoPlace: "too much else is being read just now",
     child.OutOfTime: "it takes too long",
