@@ -31,6 +31,12 @@ CHOICES = (
 WAS_NOT_THERE = "{name} was not there in time."
 SKIPPED = "{name} skipped the turn."
 HAS_LEFT = "{name} has no account any more."
+PLAIN = {
+    ", in verdict_reasoning": "",
+    "moved_by names messages of others": "only those of others can have moved you",
+    "moved_by names only such": "only such can have moved you",
+    "You have no verdict yet. State one of ": "Choose what you stand by: ",
+}
 NO_WORDS = "Write what you want to say, or skip your turn."
 
 
@@ -87,7 +93,14 @@ def _said(debate: Debate, turn: Turn, answer: Any) -> prompts.Answer:
     try:
         return prompts.read_answer(table, turn, json.dumps(answer))
     except ValueError as error:
-        raise DoesNotFit([("answer", str(error))]) from error
+        raise DoesNotFit([("answer", for_people(str(error)))]) from error
+
+
+def for_people(complaint: str) -> str:
+    """What a model would be told, without the names of its fields, which nobody sees on a page."""
+    for machine, plain in PLAIN.items():
+        complaint = complaint.replace(machine, plain)
+    return complaint
 
 
 def leave(run: UUID, turn: Turn, name: str, reason: str) -> None:

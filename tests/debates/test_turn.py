@@ -108,6 +108,14 @@ def test_all_that_the_api_takes_can_be_said_on_the_page(seat: Client, table: Tab
     assert (len(said.speaking_to), said.moved_by) == (2, [3])
 
 
+def test_no_word_of_a_machine_reaches_whoever_types(seat: Client, table: Table):
+    typed = {"verdict": "DO NOT HIRE", "verdict_reasoning": "", "moved_by": "999"}
+    said = send(seat, table, **typed).content.decode().partition('role="alert"')[2].partition("</div>")[0]
+    assert "Say why, in two words or more." in said
+    assert "only such can have moved you." in said
+    assert "_" not in said.replace("mine__line", "")
+
+
 def test_a_line_that_a_document_does_not_have_is_refused_with_its_number(seat: Client, table: Table):
     typed = {"p2-claim": "It was tried before.", "p2-side": "for", "p2-option": "HIRE", "p2-document": "A1"}
     for line in ("999", "first"):
