@@ -173,6 +173,7 @@ def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
         "own_words": own_words(gate, user) if gate.asks_persons else "",
         "own": face.gate_template(gate),
         "typed": typed.get("text", ""),
+        "rejects": typed.get("said", "").startswith(Decision.REJECT),
         "errors": {},
         **face.gate_context(gate, typed),
     }
