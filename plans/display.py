@@ -161,6 +161,8 @@ class Display:
     used: str
     trouble: str  # why the run failed
     thread: tuple[Said, ...]
+    hearers: tuple[tuple[int, str], ...]  # steps whose agents still hear something, with the words for them
+    planner_hears: bool
     progress: str
     thought: str
     planning: str
@@ -222,6 +224,7 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         used=used(seen.calls),
         trouble=failure_of(run) if run.status == Run.Status.FAILED else "",
         thread=tuple(_said(one) for one in sorted(plan.messages.all(), key=lambda one: one.number)),
+        **heard_by(plan),
         progress=_progress(plan),
         thought=plan.current.thought if plan.revisions.all() else "",
         planning=next((text for step, text in seen.texts.items() if step.startswith("plan-")), ""),
@@ -236,6 +239,16 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         asked_by=shown_name(run.asked_by),
         redacted=run.redacted,
     )
+
+
+def _hearers(plan: Plan) -> tuple[tuple[int, str], ...]:
+    open_ones = [step for step in plan.steps_now if not why_not(PlanAction.SAY, plan, step)]
+    return tuple((step.number, f"{step.owner}, step {step.number}") for step in open_ones)
+
+
+def heard_by(plan: Plan) -> dict[str, Any]:
+    """Who still hears what is said, as the form shows them."""
+    return {"hearers": _hearers(plan), "planner_hears": not why_not(PlanAction.SAY, plan)}
 
 
 def _plate(run: Run, plan: Plan, gates: Sequence[Gate]) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from runs.rights import STEER
 from runs.views.finding import row_for
 
 from .. import pages, talking
+from ..display import heard_by
 from ..forms import StepForm, WordsForm
 from ..models import Plan, Step
 from ..models.reading import why_not
@@ -42,7 +43,7 @@ def _words(request: HttpRequest, plan: Plan, status: int, **more: Any) -> HttpRe
     typed = "" if status == 200 else request.POST.get("text", "")
     context = {
         "display": {"id": str(plan.pk)},
-        **pages.heard_by(plan),
+        **heard_by(plan),
         "typed": typed,
         "refused": status != 200,
         **more,
@@ -73,7 +74,7 @@ def step(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     except (talking.Refused, Over) as refused:
         return _change(request, plan, found, 409, problems=[("", _why(refused))])
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "plans/_changed.html")
+        return render(request, "plans/_changed.html", {"step": found})
     return redirect(faces()["plan"].page_name("live"), pk)
 
 
