@@ -45,6 +45,7 @@ def _words(request: HttpRequest, plan: Plan, status: int, **more: Any) -> HttpRe
         "display": {"id": str(plan.pk)},
         **heard_by(plan),
         "typed": typed,
+        "to": as_number(request.POST.get("to", "")),
         "refused": status != 200,
         **more,
     }
