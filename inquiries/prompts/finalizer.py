@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.llm.shapes import TEXT, object_of
 
-from ..quotes import unknown_names, unsupported
+from ..quotes import fold, unknown_names, unsupported
 from ..rules.course import NOT_ANSWERED
 from ..rules.facts import Finalized
 from ..rules.limits import RESULT_LENGTH, TRACE_LENGTH
@@ -71,7 +71,11 @@ def read_final(text: str, of: Approved) -> Worded:
     told = said(answer.final_reasoning_trace, "final_reasoning_trace", TRACE_LENGTH)
     wording = wording if ANSWER in wording else f"{ANSWER} {wording}"
     _refuse_added(wording, of)
-    return Worded(by_code(of).final, wording if _words(own_words(wording)) else "", told)
+    return Worded(by_code(of).final, wording if any(own for _, own in _pieces(wording, of)) else "", told)
+
+
+def _pieces(wording: str, of: Approved) -> Iterator[tuple[str, bool]]:
+    return inserted(wording, of.answer, {one["number"]: one["text"] for one in of.claims})
 
 
 def own_words(wording: str) -> str:
@@ -79,19 +83,24 @@ def own_words(wording: str) -> str:
     return "\n".join(piece.strip() for piece in _PLACES.split(wording)[::2] if piece.strip())
 
 
+def _plain(text: str) -> str:
+    return fold(text).casefold().strip(" .")
+
+
 def _words(text: str) -> bool:
     return any(sign.isalnum() for sign in text)
 
 
 def inserted(wording: str, answer: str, claims: Mapping[int, str]) -> Iterator[tuple[str, bool]]:
-    """The pieces of a wording, and whether each is the finalizer's own."""
+    """The pieces of a wording, and whether each is the finalizer's own: none is that says an approved text whole."""
+    approved = {_plain(one) for one in (answer, *claims.values())}
     for piece in _PLACES.split(wording):
         if number := MARKER.fullmatch(piece):
             yield claims.get(int(number[1]), ""), False
         elif piece == ANSWER:
             yield answer, False
         elif piece.strip():
-            yield piece.strip(), _words(piece)
+            yield piece.strip(), _words(piece) and _plain(piece) not in approved
 
 
 def _refuse_added(wording: str, of: Approved) -> None:

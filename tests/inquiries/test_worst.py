@@ -90,6 +90,11 @@ def test_page_api_and_record_tell_the_answer_from_the_words_of_the_finalizer(mir
     assert verify_all().faults == []
 
 
+def test_a_finalizer_that_only_repeats_what_was_approved_has_said_nothing_of_its_own():
+    for text in ("[answer] [claim:2]", f"[answer] {TRUE}", "[answer] 0.02 is below 150", TRUE.upper()):
+        assert read_final(final(text), APPROVED).wording == "", text
+
+
 def test_names_and_numbers_that_nobody_approved_are_refused_in_a_wording():
     for text in ("[answer] It costs 7,000.", "[answer] So says Siemens."):
         with pytest.raises(ValueError, match="does not stand in the approved answer"):
