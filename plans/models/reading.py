@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -364,17 +363,11 @@ def _example(plan: Plan) -> Example | None:
 
 def places_of(keys: Collection[tuple[UUID, str]]) -> dict[tuple[UUID, str], tuple[str, str]]:
     """By runs and keys of moves: the step as everything calls it, and where it stands on its page."""
-    rows = Step.objects.filter(plan__in={plan for plan, _ in keys}, last_in=None).order_by("position")
-    there: dict[UUID, list[int]] = defaultdict(list)
-    for plan, number in rows.values_list("plan", "number"):
-        there[plan].append(number)
-    found = {}
-    for plan, key in keys:
-        number = int(match[1]) if (match := OF_STEP.match(key)) else 0
-        if number in there[plan]:
-            place = there[plan].index(number) + 1
-            found[plan, key] = (f"Step {number}", f"step-{place}")
-    return found
+    rows = Step.objects.filter(plan__in={plan for plan, _ in keys}, last_in=None)
+    there = set(rows.values_list("plan", "number"))
+    numbers = {(plan, key): int(match[1]) for plan, key in keys if (match := OF_STEP.match(key))}
+    found = {where: number for where, number in numbers.items() if (where[0], number) in there}
+    return {where: (f"Step {number}", f"step-{number}") for where, number in found.items()}
 
 
 def with_texts_beside(pk: UUID) -> list[Plan]:

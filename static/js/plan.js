@@ -36,7 +36,7 @@ function hear() {
 
 // that a step was changed is said until something else becomes of it
 function forget(note) {
-  const step = document.getElementById(note.parentElement.id.replace("edit", "step"));
+  const step = document.getElementById(note.parentElement.id.replace("edit", "place"));
   if (step?.dataset.number !== note.dataset.step || !["wait", "asks"].includes(step.dataset.state)) note.remove();
 }
 

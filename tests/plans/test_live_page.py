@@ -120,7 +120,7 @@ async def test_a_step_has_one_number_on_its_page_in_its_record_and_at_all_other_
     record = await sync_to_async(lambda: page.get(f"/plans/{run}/record/").content.decode())()
     assert all("Step 2, Sums: " in one and "Step 1, Sums: " not in one for one in (html, record))
     assert all(words in html for words in ("Sums, step 2", "Go to step 2", "revision 2 in place of step 1"))
-    assert await sync_to_async(reading.places_of)([(run, "step-2-0-1")]) == {(run, "step-2-0-1"): ("Step 2", "step-1")}
+    assert await sync_to_async(reading.places_of)([(run, "step-2-0-1")]) == {(run, "step-2-0-1"): ("Step 2", "step-2")}
 
 
 async def test_an_answer_stands_in_the_thread_and_is_told_to_its_agent_once(page, mira, models):
