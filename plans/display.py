@@ -275,8 +275,10 @@ def _progress(plan: Plan) -> str:
     said = [f"{counts.completed} of {counts.total} steps completed"]
     claimed = sum(map(bool, map(note_of, plan.steps_now)))
     said += [f"{claimed} of these claimed only"] if claimed else []
-    said += [f"{counts.rejected} left out"] if counts.rejected else []
-    said += [f"{counts.failed} failed"] if counts.failed else []
+    skipped = sum(step.skipped and step.status == Status.FAILED for step in plan.steps_now)
+    left_out, failed = counts.rejected + skipped, counts.failed - skipped
+    said += [f"{left_out} left out"] if left_out else []
+    said += [f"{failed} failed"] if failed else []
     said += [_revised(plan)] if plan.revision > 1 else []
     return ", ".join(said)
 

@@ -70,8 +70,8 @@ class Step(models.Model):
 
     @property
     def error(self) -> str:
-        """Why it failed, the last time that it did."""
-        return next((state.why for state in reversed(self.history) if state.status == Status.FAILED), "")
+        """Why it failed, the last time that it did: to leave it out without a word takes nothing of that away."""
+        return next((one.why for one in reversed(self.history) if one.status == Status.FAILED and one.why), "")
 
     @property
     def history(self) -> "Sequence[StepState]":
