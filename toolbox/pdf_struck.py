@@ -14,6 +14,7 @@ from toolbox.pdf_signs import Sign
 
 LOW, HIGH = 0.15, 0.45  # of the size: where such a line is above that of the text
 THICK, OFF = 0.15, 0.5  # of the size: how thick it is at most, and how far its ends are from those of signs
+MOST_RULES = 5_000  # of one page: what has more is a drawing
 NEAR = 1.0  # points between what is one line all the same
 LEVEL = 0.02  # how much a line may slope
 
@@ -59,7 +60,7 @@ class Watch:
     def _add(self, ends: Sequence[float], thick: float, place: list[float]) -> None:
         first, last = (mult([1, 0, 0, 1, *ends[at : at + 2]], place) for at in (0, 2))
         left, right = sorted((first[4], last[4]))
-        if right - left > 1 and abs(first[5] - last[5]) <= LEVEL * (right - left):
+        if len(self.rules) < MOST_RULES and right - left > 1 and abs(first[5] - last[5]) <= LEVEL * (right - left):
             self.rules.append(Rule(left, right, first[5], thick * abs(place[3] or place[1])))
 
     def written(self, text: str, place: list[float], matrix: list[float], _: object, size: float) -> None:
@@ -69,6 +70,8 @@ class Watch:
 
     def found(self) -> list[Rule]:
         """Those that may go through a text; what is drawn in pieces is one."""
+        if len(self.rules) == MOST_RULES:
+            return []
         joined: list[Rule] = []
         for one in sorted(self.rules, key=lambda rule: (round(rule.y), rule.left)):
             before = joined[-1] if joined else None

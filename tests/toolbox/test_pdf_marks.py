@@ -166,6 +166,7 @@ RULES = (
     ("q 2 0 0 2 0 0 cm 39.5 401.6 25 0.4 re f Q", STRUCK),
     ("79 803.2 22 0.8 re f 101 803.2 28 0.8 re f", STRUCK),  # word by word
     ("79 798 50 0.8 re f", []),  # underlined
+    (f"79 803.2 50 0.8 re f {'0 9 9 1 re f ' * 5_000}", []),  # a drawing
     ("79 803.2 50 9 re f", []),  # a box of colour
     ("40 803.2 500 0.8 re f", []),  # a rule across the page
 )
