@@ -5,18 +5,17 @@
 writes them and prints the table.
 """
 
+import os
 import sys
 from email.message import EmailMessage
 from email.policy import SMTP
 from pathlib import Path
 
-from engine.models import DocumentLimits
-from toolbox import documents
+import django
 
 from . import pdfs
 from .pdfs import field, marked, note, over
 
-LIMITS = DocumentLimits(number=20, size=2 * 2**20, characters=60_000)
 CP1252 = "windows-1252"
 ON = {"/N": {"/Ja": {}, "/Off": {}}}
 
@@ -140,8 +139,12 @@ NAMED = {"umsatz-de.csv": CP1252, "notes-latin1.txt": CP1252}  # what whoever at
 
 def shown(name: str, encoding: str = "") -> list[str]:
     """The title and the lines that members are shown; the sentence where it is refused."""
+    from engine.models import DocumentLimits
+    from toolbox import documents  # which the command below can import only once Django is set up
+
+    limits = DocumentLimits(number=20, size=2 * 2**20, characters=60_000)
     try:
-        found = documents.read(name, FILES[name], LIMITS, encoding=encoding)
+        found = documents.read(name, FILES[name], limits, encoding=encoding)
     except documents.UnreadableDocument as error:
         return [f"Refused: {error}"]
     return [found.title, *found.lines]
@@ -159,6 +162,8 @@ def table() -> str:
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()
     folder = Path(sys.argv[1])
     for name, data in FILES.items():
         (folder / name).write_bytes(data)

@@ -2,9 +2,12 @@
 
 import pytest
 
+from engine.models import DocumentLimits
 from toolbox.documents import AS_CSV, AS_MAIL, AS_PDF, UnreadableDocument, read
 
-from .files import FILES, LIMITS, NAMED, shown
+from .files import FILES, NAMED, shown
+
+LIMITS = DocumentLimits(number=20, size=2 * 2**20, characters=60_000)
 
 SEEN = {
     "leave-filled.pdf": ["Field “Name”: Hana Kubo", "Field “reason”: Parental leave", "Field “Paid leave”: ticked"],
