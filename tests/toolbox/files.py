@@ -132,7 +132,7 @@ MAILS = {
     "kuendigung-2005.eml": old_mail(),
     "cut.eml": plain_mail()[:-40],
 }
-TEXTS = {"notes-latin1.txt": "Café Müller, 12 £".encode("latin-1")}
+TEXTS = {"notes-latin1.txt": "Café Müller, 12 £".encode("latin-1"), "prices.xlsx": b"PK\3\4 and more"}
 FILES = {**FORMS, **EXPORTS, **MAILS, **TEXTS}
 NAMED = {"umsatz-de.csv": CP1252, "notes-latin1.txt": CP1252}  # what whoever attaches them says
 

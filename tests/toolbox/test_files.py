@@ -41,6 +41,9 @@ SEEN = {
     "forwarded.eml": ["Attached mail:", "From: Ada Okafor <ada@example.org>", "We offer 900 EUR."],
     "kuendigung-2005.eml": ["Subject: Rückfrage zur Kündigung", "Die Frist beträgt vier Wochen."],
     "cut.eml": ["Refused: cut.eml is cut off: a part of the mail has no end."],
+    "prices.xlsx": [
+        "Refused: prices.xlsx is neither text in UTF-8 nor a PDF. Save the sheet that matters as CSV (UTF-8)"
+    ],
     "notes-latin1.txt": ["notes-latin1.txt (Windows-1252)", "Café Müller, 12 £"],
 }
 
