@@ -11,7 +11,7 @@ from runs.api.saved import part
 
 from . import prompts
 from .estimate import Estimate, estimate
-from .models import SWITCHES, Debate, FirstVerdict, Member, Message, PanelVersion
+from .models import SWITCHES, Debate, FirstVerdict, Member, Message, PanelVersion, Steer
 from .models.secret import firsts_hidden, seed_digest, seed_told
 from .rules import course as rules
 from .rules.outcome import outcome_of
@@ -43,6 +43,7 @@ def facts(row: Debate) -> dict[str, Any]:
         "panel": _panel(row),
         "documents": [_document(one) for one in row.run.documents.all()],
         "messages": messages(row, course),
+        "acts": [_act(one, row) for one in row.steers.all()],
         "tally": dict(come_to.tally),
         "no_decision": row.no_decision or None,
         "because": row.ended_because or None,
@@ -127,15 +128,15 @@ def _member(member: Member, course: rules.Course) -> dict[str, Any]:
 
 def _last_stated(member: Member, course: rules.Course) -> tuple[int | None, str]:
     """Since which message a member stands by what it stands by, and its newest reason."""
-    challenges = {turn.number for turn in course.turns if turn.why == rules.Why.CHALLENGE}
-    since, reasoning, stood = None, "", ""
-    of_member = {one.number: one for one in member.debate.messages.all() if one.member_id == member.pk}
-    for said in course.messages:
-        if said.number in of_member and said.verdict and said.turn not in challenges:
-            since = since if said.verdict == stood else said.number
-            stood, reasoning = said.verdict, of_member[said.number].reasoning or reasoning
+    since, stood, reasons = None, "", []
+    words = {one.number: one.reasoning for one in member.debate.messages.all() if one.member_id == member.pk}
+    for one in course.statements:
+        if one.seat == member.seat:
+            since = since if one.verdict == stood else one.number
+            stood = one.verdict
+            reasons.append(words.get(one.number, ""))
     left = [one for one in member.debate.steers.all() if one.act == rules.Act.WITHDRAW and one.member_id == member.pk]
-    return since, next((one.reasoning for one in left if one.reasoning), reasoning)
+    return since, next(filter(None, [*(one.reasoning for one in left), *reversed(reasons)]), "")
 
 
 def _message(row: Debate, one: Message, seats: Mapping[int, int], names: Mapping[int, str]) -> dict[str, Any]:
@@ -161,6 +162,22 @@ def _message(row: Debate, one: Message, seats: Mapping[int, int], names: Mapping
         "clock": one.clock,
         "heard": one.heard,
         "cut": one.cut,
+    }
+
+
+def _act(one: Steer, row: Debate) -> dict[str, Any]:
+    stated = one.said_in(row)
+    return {
+        "number": one.number,
+        "at": time_of(one.made),
+        "kind": one.act,
+        "by": one.by_name,
+        "seat": next((member.seat for member in row.seated if member.pk == one.member_id), None),
+        "amount": one.amount or None,
+        "after": one.after,
+        "verdict": stated if stated and not one.abstained else None,
+        "abstained": one.abstained,
+        "verdict_reasoning": one.reasoning,
     }
 
 

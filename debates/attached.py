@@ -24,8 +24,6 @@ FILES = "documents"  # the field of files, and what problems with them are named
 UNTITLED = "Pasted text"
 ALTERED = "One of the documents did not come back as it was read. Attach it again."
 TOO_MANY = f"Attach at most {DOCUMENTS.number} documents. Leave out the others."
-TOGETHER = 20.0  # seconds in which all files of one submission are read
-READABLE = ".txt,.text,.md,.markdown,.csv,.tsv,.pdf,text/plain,text/markdown,text/csv,application/pdf"
 
 
 @dataclass
@@ -34,6 +32,7 @@ class Attached:
 
     documents: list[NewDocument] = field(default_factory=list)
     problems: list[FieldProblem] = field(default_factory=list)
+    encoding: str = ""  # of texts that do not say theirs
 
     def add(self, path: str, read: Callable[[], NewDocument]) -> bool:
         """Whether it is attached. Beyond the last place nothing is read."""
@@ -52,12 +51,12 @@ class Attached:
     def add_files(self, files: Iterable[Any]) -> None:
         """Uploaded ones. Also what turns out to be unreadable is one of those that may be tried: each takes its time,
         others wait for it, and there is one end of that for all of them."""
-        until = time.monotonic() + TOGETHER
+        until = time.monotonic() + documents.TOGETHER
         for number, file in enumerate(files):
             if number >= DOCUMENTS.number:
                 self.refuse(FILES, TOO_MANY)
                 return
-            self.add(FILES, partial(from_file, file, until))
+            self.add(FILES, partial(from_file, file, until, self.encoding))
 
     def refuse(self, path: str, message: str) -> None:
         """Once for each reason: of too many, all are too many in the same way."""
@@ -66,9 +65,9 @@ class Attached:
             self.problems.append(problem)
 
 
-def from_file(file: Any, until: float) -> NewDocument:
+def from_file(file: Any, until: float, encoding: str = "") -> NewDocument:
     documents.refuse_size(file.name or "", file.size, DOCUMENTS)  # before it is taken from where it lies
-    return documents.read(file.name or "", file.read(), DOCUMENTS, until)
+    return documents.read(file.name or "", file.read(), DOCUMENTS, until, encoding)
 
 
 def from_text(title: str, text: str) -> NewDocument:

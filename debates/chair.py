@@ -34,7 +34,7 @@ from .rules.course import Act
 MOST_MESSAGES = 40
 OVER = "The debate is over."
 CLOSING = "The closing has begun: who has the floor now speaks last."
-DONE_AT_ONCE = (Act.EXTEND, Act.GIVE_UP, Act.WITHDRAW, Act.LOOK)
+DONE_AT_ONCE = (Act.EXTEND, Act.GIVE_UP, Act.LOOK)
 LOOK = Right("debates.look_at_firsts", "look at what its members said alone before it is over", own=False)
 NOTHING_HIDDEN = "What the members said alone is not hidden, or there is nothing of it yet."
 SITS = "You sit at this table: what the others said alone would sway you."
@@ -80,13 +80,29 @@ class Deed:
         )
         RunAuthor.objects.note(self.debate.pk, self.by, Part.SAID)
 
-    def steer(self, act: Act, member: Member | None = None, request: str = "", name: str = "", **more: Any) -> None:
-        """`name`: what whoever acts is called at the table, where that may be called otherwise today."""
+    def leave(self, member: Member, **stated: Any) -> None:
+        """A message like any other, so that whoever is told of it hears what that person stood by, and why."""
+        Message.objects.create(
+            debate=self.debate,
+            number=self.course.newest + 1,
+            kind=rules.Sort.LEAVING,
+            member=member,
+            by=self.by,
+            by_name=member.user_name,
+            withdrawn=True,
+            heard=self.course.newest,
+            request=self.request,
+            **stated,
+        )
+        if stated["reasoning"]:
+            RunAuthor.objects.note(self.debate.pk, self.by, Part.SAID)
+
+    def steer(self, act: Act, member: Member | None = None, request: str = "", **more: Any) -> None:
         Steer.objects.create(
             debate=self.debate,
             number=max((one.number for one in self.debate.steers.all()), default=0) + 1,
             by=self.by,
-            by_name=name or record_name(self.by),
+            by_name=record_name(self.by),
             act=act,
             member=member,
             after=self.course.newest,
@@ -296,6 +312,7 @@ def _withdraw(deed: Deed, verdict: str, reasoning: str) -> bool:
     if member.seat in course.withdrawn:
         raise Refused("You have withdrawn already.")
     stands_by = course.stands_by.get(member.seat, "")
+    verdict = verdict or (stands_by if reasoning else "")
     if not verdict and not stands_by:
         raise Refused("You have no verdict yet. Name one, or abstain, and say why.")
     option = deed.debate.option_called(verdict)
@@ -305,7 +322,7 @@ def _withdraw(deed: Deed, verdict: str, reasoning: str) -> bool:
         raise Refused("Say in a sentence why: a verdict needs a reason.")
     stated: dict[str, Any] = {"verdict": option, "abstained": verdict == rules.ABSTAIN}
     stated["reasoning"] = _checked(reasoning) if reasoning else ""
-    deed.steer(Act.WITHDRAW, member, deed.request, name=member.user_name, **stated)
+    deed.leave(member, **stated)
     SearchText.objects.add(deed.debate.pk, words_of(reasoning))
     return False
 

@@ -11,7 +11,7 @@ from .parts import NO_VERDICT, Look
 from .rules.course import Act
 from .scene import Scene
 from .seats import withdrew_after
-from .sentences import in_words, listed
+from .sentences import counted, in_words, listed
 
 TIMES = ("never", "once", "twice")
 
@@ -126,7 +126,7 @@ def _rest(scene: Scene, dissent: Dissent) -> Iterator[str]:
     for point in dissent.unanswered:
         yield f"Not answered by anybody: {claim_in_words(scene, point)}"
     if dissent.seat in scene.course.withdrawn:
-        yield f"Withdrew after {withdrew_after(scene, dissent.seat)}, before the closing."
+        yield f"Withdrew after {counted(withdrew_after(scene, dissent.seat), 'message')}, before the closing."
     if dissent.seat in scene.course.silent:
         yield "Fell silent: its model could not be reached."
 

@@ -21,7 +21,7 @@ from runs.api.refusals import Faults, Refusal, wrong_fields
 from runs.api.saved import list_answer, saved_one
 from runs.api.schemas import SoughtSaved, placed, problems
 from runs.api.scopes import Scope, credential, needs
-from runs.api.submitting import OnceKey, submitted
+from runs.api.submitting import OnceKey, checked_encoding, submitted
 from runs.rights import EXPORT, SEE, STEER
 
 from . import chair, procedure, schemas
@@ -61,7 +61,7 @@ def submit_debate(request: HttpRequest, asked: schemas.NewDebate, key: OnceKey =
 
 
 def _attached(request: HttpRequest, asked: schemas.NewDebate) -> Attached:
-    found = Attached()
+    found = Attached(encoding=checked_encoding(asked.encoding))
     for number, one in enumerate(asked.documents):
         found.add(f"documents.{number}", partial(from_text, one.title or "", one.text))
     found.add_files(request.FILES.getlist(FILES))
@@ -72,7 +72,9 @@ def _submit(request: HttpRequest, asked: schemas.NewDebate, attached: Attached, 
     faults, panel = Faults(), None
     with faults.noted():
         panel = _named(asked)
-    own = asked.model_dump(exclude={"panel", "version", "options", "members", "documents"}, exclude_unset=bool(panel))
+    own = asked.model_dump(
+        exclude={"panel", "version", "options", "members", "documents", "encoding"}, exclude_unset=bool(panel)
+    )
     given = {name: list(map(_texts, some)) for name in ("options", "members") if (some := getattr(asked, name))}
     values = {"options": [], "members": [], **(as_asked(panel) if panel else {}), **own, **given}
     owner = credential(request).owner

@@ -15,7 +15,7 @@ from engine.models import Gate, Run
 from engine.policy import RETURN
 from engine.procedure import DoesNotFit
 
-from . import prompts
+from . import prompts, turn_fields
 from .models import Debate, Member, keeping
 from .models.laying import table_of
 from .rules.course import Standing, Turn, Why
@@ -31,6 +31,12 @@ CHOICES = (
 WAS_NOT_THERE = "{name} was not there in time."
 SKIPPED = "{name} skipped the turn."
 HAS_LEFT = "{name} has no account any more."
+PLAIN = {
+    ", in verdict_reasoning": "",
+    "moved_by names messages of others": "only those of others can have moved you",
+    "moved_by names only such": "only such can have moved you",
+    "You have no verdict yet. State one of ": "Choose what you stand by: ",
+}
 NO_WORDS = "Write what you want to say, or skip your turn."
 
 
@@ -87,7 +93,14 @@ def _said(debate: Debate, turn: Turn, answer: Any) -> prompts.Answer:
     try:
         return prompts.read_answer(table, turn, json.dumps(answer))
     except ValueError as error:
-        raise DoesNotFit([("answer", str(error))]) from error
+        raise DoesNotFit([("answer", for_people(str(error)))]) from error
+
+
+def for_people(complaint: str) -> str:
+    """What a model would be told, without the names of its fields, which nobody sees on a page."""
+    for machine, plain in PLAIN.items():
+        complaint = complaint.replace(machine, plain)
+    return complaint
 
 
 def leave(run: UUID, turn: Turn, name: str, reason: str) -> None:
@@ -163,6 +176,7 @@ def form_of(gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
             "why": text_of(table, turn, continues(course, turn)),
             "to": [table.names[asker] if asker and asker != turn.seat else EVERYONE],
             **_typed(typed),
+            **turn_fields.shown(table, turn, typed),
         }
     }
 
@@ -181,7 +195,8 @@ def answer_of(typed: QueryDict) -> dict[str, Any] | None:
         name: typed.get(name, "").replace("\r\n", "\n") for name in ("content", "verdict", "verdict_reasoning")
     }
     said["moved_by"] = [int(number) for number in re.findall(r"[0-9]{1,4}", typed.get("moved_by", ""))]
-    if "to" in typed:  # a closing has no such field
+    if "p1-claim" in typed:  # a closing has no such field
         said["speaking_to"] = typed.getlist("to")
         said |= {name: name in typed for name in ("expects_answer", "withdrawn")}
+        said |= turn_fields.read(typed)
     return said

@@ -67,6 +67,21 @@ class Alone:
 
 
 @dataclass(frozen=True)
+class Act:
+    """What was done from outside after message `after`, as `rules.Act` has it; `member` is whom it is about. Who left
+    out of turn in an older debate did so by an act with a verdict."""
+
+    number: int
+    after: int
+    at: datetime
+    kind: str
+    member: str = ""
+    amount: int = 0
+    verdict: str = ""
+    reasoning: str = ""
+
+
+@dataclass(frozen=True)
 class Debate:
     """A whole debate as it is exported. `digests`: SHA-256 of each document, by its id. `redacted`: when its texts were
     erased. `rule`, `because` and `code`: by what it came to its outcome, why it ended, and why there was none.
@@ -80,6 +95,7 @@ class Debate:
     documents: Sequence[Document]
     digests: dict[str, str]
     messages: Sequence[Message | Note]
+    acts: Sequence[Act] = ()
     outcome: str = ""
     alone: Sequence[Alone] = ()
     rule: str = ""
@@ -222,11 +238,18 @@ def write_debate(debate: Debate) -> str:
         wrapped("Documents", _lines(documents)),
         wrapped("Alone", _lines([_write_alone(one) for one in debate.alone])),
         wrapped("Messages", _lines([write(message) for message in debate.messages])),
+        wrapped("Acts", _lines([_write_act(one) for one in debate.acts])),
         element("Outcome", debate.outcome, **_came_about(debate)),
     ]
     redacted = _moment(debate.redacted) if debate.redacted else ""
     whole = wrapped("Debate", _lines(inner), id=debate.run, redacted=redacted)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}\n'
+
+
+def _write_act(one: Act) -> str:
+    about = {"member": one.member, "amount": one.amount or "", "verdict": one.verdict}
+    known = {"number": one.number, "after": one.after, "timestamp": _moment(one.at), "kind": one.kind}
+    return element("Act", one.reasoning, **known, **about)
 
 
 def _write_alone(one: Alone) -> str:

@@ -97,6 +97,9 @@ class NewDebate(Strict):
         description=f"{DOCUMENTS.number} at most, with {DOCUMENTS.characters:,} characters together. Files come as "
         "parts named documents of a multipart body, in which the part debate has these fields.",
     )
+    encoding: Annotated[str, text(40)] | None = Field(
+        None, description="Of files that do not say theirs and are not in UTF-8, as windows-1252."
+    )
     timekeeper: ModelName | None = Field(None, description="The model that words its notes; none for stated sentences.")
     rule: Rule = Field("majority", description="What makes an outcome of the verdicts.")
     most: StrictInt = Field(
@@ -212,7 +215,7 @@ class Message(Strict):
     number: int
     id: str = Field(examples=["7f3a9c21-46"])
     at: Moment
-    kind: Literal["said", "note", "chair", "closing"]
+    kind: Literal["said", "note", "chair", "closing", "leaving"]
     seat: int | None = Field(description="Null for the chair.")
     name: str
     speaking_to: list[str] = Field(description="Names, or everyone.")
@@ -230,6 +233,23 @@ class Message(Strict):
     heard: int = Field(description="The newest message that its speaker had read.")
     cut: bool
     repeats: int | None = Field(description="The earlier message that says the same, word for word.")
+
+
+class DebateAct(Strict):
+    """What somebody did to the debate as its chair. Who leaves a seat out of turn does so in a message."""
+
+    number: int = Field(description="Among the acts.")
+    at: Moment
+    kind: Act = Field(
+        description="Withdrawing in older debates alone; a look at what members said alone steers nothing."
+    )
+    by: str
+    seat: int | None = Field(description="Of the member that it is about.")
+    amount: int | None = Field(description="Of messages more.")
+    after: int = Field(description="The newest message then.")
+    verdict: str | None
+    abstained: bool
+    verdict_reasoning: str
 
 
 class Messages(Strict):
@@ -359,6 +379,7 @@ class Debate(Run):
     panel: ByPanel | None = Field(description="That it is by; null where it is nobody's but its own.")
     documents: list[Document]
     messages: list[Message]
+    acts: list[DebateAct]
     tally: dict[str, int] = Field(description="Verdicts by option, as members stand by them now.")
     no_decision: Literal["tie", "too_few", "quorum", "no_rule"] | None
     because: str | None = Field(description="Why it ended, or is closing.")

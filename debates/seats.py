@@ -45,17 +45,17 @@ def look_of(scene: Scene, seat: int) -> Look:
 
 def line_of(scene: Scene, seat: int) -> str:
     if seat in scene.course.withdrawn:
-        return f"Withdrew after {withdrew_after(scene, seat)}"
+        return f"Withdrew after {counted(withdrew_after(scene, seat), 'message')}"
     if seat in scene.course.silent:
         return "Silent"
     return counted(scene.course.counts[seat], "message")
 
 
 def withdrew_after(scene: Scene, seat: int) -> int:
-    """The number of its message, or of the last one before it left out of turn."""
-    own = (one.number for one in scene.course.messages if one.withdrawn and one.seat == seat)
-    left = (one.after for one in scene.course.acts(Act.WITHDRAW) if one.seat == seat)
-    return next(own, 0) or next(left, 0)
+    """How many messages of members there were by then, its own among them: as they are counted everywhere."""
+    own = [one.number for one in scene.course.messages if one.withdrawn and one.seat == seat]
+    left = [one.after for one in scene.course.acts(Act.WITHDRAW) if one.seat == seat]
+    return scene.clock_at(min([*own, *left], default=0))
 
 
 def _is_out(scene: Scene, seat: int) -> bool:

@@ -302,12 +302,16 @@ def sentence_of_note(scene: Scene, message: Message) -> str:
 def sentence_of_steer(scene: Scene, steer: Steer, most: int) -> str:
     name = scene.name(scene.seats.get(steer.member_id or 0))
     if steer.act == Act.WITHDRAW:
-        verdict = steer.said_in(scene.debate)
-        stands = "abstaining" if verdict == ABSTAIN else f"standing by {verdict}" if verdict else ""
-        return f"withdraws{f', {stands}' if stands else ''}."
+        return sentence_of_leaving(steer.said_in(scene.debate))
     if steer.act == Act.EXTEND:
         return f"{counted(steer.amount, 'message')} more: up to {most}."
     return _STEERED[Act(steer.act)].format(name=name)
+
+
+def sentence_of_leaving(verdict: str) -> str:
+    """Behind the name of who leaves out of turn; without a verdict it stands by the one that it had."""
+    stands = "abstaining" if verdict == ABSTAIN else f"standing by {verdict}" if verdict else ""
+    return f"withdraws{f', {stands}' if stands else ''}."
 
 
 _STEERED = {
@@ -356,6 +360,8 @@ def _newest(scene: Scene) -> str:
     if change := scene.changes.get(last.number):
         return f"{scene.name(change.seat)} changes to {scene.look(change.verdict).word}."
     name = scene.name(last.seat) if last.seat else "The chair"
+    if last.sort == Sort.LEAVING:
+        return f"{name} {sentence_of_leaving(scene.stood_at(last.number))}"
     return f"{name} speaks to {to_whom(scene, last.to)}."
 
 

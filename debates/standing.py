@@ -18,7 +18,7 @@ OF_MEMBERS = (
 NOT_TOLD = {
     Sort.NOTE: (*OF_MEMBERS, "by_id", "by_name", "speaking_to", "expects_answer", "names_option", "request"),
     Sort.CHAIR: (*OF_MEMBERS, "note", "after", "facts", "claim"),
-    **dict.fromkeys((Sort.SAID, Sort.CLOSING), ("note", "after", "facts", "claim", "names_option")),
+    **dict.fromkeys((Sort.SAID, Sort.CLOSING, Sort.LEAVING), ("note", "after", "facts", "claim", "names_option")),
 }
 
 

@@ -35,6 +35,7 @@ from .sentences import (
 
 MOST_NOTES = rules.MOST // rules.REMINDER_EVERY + 1
 MOST_OF_CHAIR = 40
+_TO = {Sort.CLOSING: "last word", Sort.LEAVING: "out of turn"}
 SIGNS = {"for": "+", "against": "−"}
 
 AGAIN = "It is asked again; after the last retry its turn is skipped."
@@ -109,7 +110,7 @@ def said_of(scene: Scene, message: Message) -> Said:
     return Said(
         number=message.number,
         name=f"{message.by_name}, chair" if person else member.name if member else "",
-        to="last word" if message.kind == Sort.CLOSING else f"to {to_whom(scene, known.to)}",
+        to=_TO.get(Sort(message.kind), f"to {to_whom(scene, known.to)}"),
         at=message.made,
         words="Erased." if scene.run.redacted else message.content,
         look=None if person else scene.look(scene.stood_at(message.number)),

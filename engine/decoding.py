@@ -22,7 +22,32 @@ MARKS = (
 _HIGH = frozenset([*range(0x28), *range(0xD8, 0xE0)])
 _LEAST_ZEROS = 0.1
 _JAPANESE = re.compile(rb"\x1b\$[@B]")  # ISO-2022-JP says where it begins to write in two bytes
-CONVERT = "Save it in UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8, with the encoding that it is in."
+CONVERT = "Name the encoding that it is in, such as windows-1252, save it in UTF-8, or convert it with iconv."
+# of many that Python knows, those in which people's files are: to choose from
+USUAL = (
+    "windows-1252",
+    "windows-1250",
+    "windows-1251",
+    "windows-1253",
+    "windows-1254",
+    "iso-8859-1",
+    "iso-8859-2",
+    "iso-8859-15",
+    "mac_roman",
+    "ibm850",
+    "koi8-r",
+    "shift_jis",
+    "euc-jp",
+    "euc-kr",
+    "gb18030",
+    "big5",
+    "utf-16le",
+)
+NAMED = 40  # characters of a name in a sentence
+_SHIFTED = ("utf_7", "utf-7", "hz", "iso2022")  # in signs of ASCII: they would pass as UTF-8
+_META, _META_WITHIN = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE), 2_048
+_NO_TEXT = ("idna", "punycode", "unicode_escape", "raw_unicode_escape")
+_CODE_PAGE = re.compile(r"cp(125\d)|iso8859[-_](\d+)")
 
 
 class UnknownEncoding(ValueError):
@@ -37,8 +62,67 @@ class Decoded:
     converted_from: str = ""
 
 
-def decoded(data: bytes) -> Decoded:
-    """The text without its byte order mark. UnknownEncoding."""
+def encoding_named(name: str) -> str:
+    """As Python calls it; empty where it is none of texts."""
+    try:
+        found = codecs.lookup(name.strip())
+    except (LookupError, ValueError):
+        return ""
+    return found.name if found._is_text_encoding and found.name not in _NO_TEXT else ""
+
+
+def no_encoding(name: str) -> str:
+    """Why this names none, in a sentence."""
+    shown = " ".join(name.split())[:NAMED]
+    return f"There is no encoding “{shown}”. Usual ones are {', '.join(USUAL[:8])}."
+
+
+def named_in_html(data: bytes) -> str:
+    """The charset that a page says it is in; one that is read in signs of ASCII is in no wide one, whatever it says."""
+    found = _META.search(data[:_META_WITHIN])
+    name = found[1].decode("ascii", errors="ignore").lower() if found else ""
+    return "" if name.startswith(("utf-16", "utf-32")) else name
+
+
+def decoded(data: bytes, named: str = "") -> Decoded:
+    """The text without its byte order mark: as the bytes say, then in UTF-8, then in the encoding that somebody named.
+    UnknownEncoding."""
+    if data.startswith(b"%PDF-"):
+        raise UnknownEncoding("is a PDF and no text. Attach it where documents are taken, or hand in what it says.")
+    if named and data.isascii() and encoding_named(named).startswith(_SHIFTED):
+        return by_name(data, named)
+    try:
+        return _certain(data)
+    except UnknownEncoding:
+        if not named or data.startswith(tuple(mark for mark, _ in MARKS)):
+            raise
+    return by_name(data, named)
+
+
+def by_name(data: bytes, name: str) -> Decoded:
+    """In just this one. Latin-1 is what browsers take it for: what it lacks is in Windows-1252. UnknownEncoding."""
+    codec = encoding_named(name)
+    if not codec:
+        raise UnknownEncoding(f"cannot be read. {no_encoding(name)}")
+    if codec == "iso8859-1" and re.search(rb"[\x80-\x9f]", data):
+        codec = "cp1252"
+    shown = _shown(codec)
+    try:
+        text = data.decode(codec)
+    except UnicodeDecodeError as error:
+        raise UnknownEncoding(f"is not in {shown}: {_place(data, error.start)}. {CONVERT}") from error
+    if not all(map(_is_ordinary, text)):
+        raise UnknownEncoding(f"is not in {shown}: it would have signs that nobody writes. {CONVERT}")
+    return Decoded(text.removeprefix("\ufeff"), "" if codec == "utf-8" else shown)
+
+
+def _shown(codec: str) -> str:
+    if found := _CODE_PAGE.fullmatch(codec):
+        return f"Windows-{found[1]}" if found[1] else f"ISO-8859-{found[2]}"
+    return codec.upper().replace("_", "-")
+
+
+def _certain(data: bytes) -> Decoded:
     for mark, name in MARKS:
         if data.startswith(mark):
             return _marked(data.removeprefix(mark), name)
@@ -78,8 +162,11 @@ def _as_wide(data: bytes, name: str) -> str:
         if not _HIGH.issuperset(high) or high.count(0) < len(high) * _LEAST_ZEROS:
             return ""
     text = _strictly(data, name)
-    ordinary = (sign in "\n\r\t\f" or unicodedata.category(sign) not in ("Cc", "Cn", "Co") for sign in text)
-    return text if all(ordinary) else ""
+    return text if all(map(_is_ordinary, text)) else ""
+
+
+def _is_ordinary(sign: str) -> bool:
+    return sign in "\n\r\t\f" or unicodedata.category(sign) not in ("Cc", "Cn", "Co")
 
 
 def _strictly(data: bytes, name: str) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 from engine.evidence.chain import stamp
 
 from .models import Claim, Inquiry, Order, Source
-from .models.reading import possible_words_to
+from .models.reading import flags_of, possible_words_to, steps_of
+from .passages import beside_answer, worded
 from .rules.course import NOT_ANSWERED, State
 
 STATE = (
@@ -24,7 +25,9 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "question": row.question,
         "answer": row.answer or (NOT_ANSWERED if run.error else None),
         "trace": row.trace or (NOT_ANSWERED if run.error else None),
+        "finalizer": finalizer_object(row) if run.outcome == "answered" else None,
         "why": row.why or None,
+        **vars(beside_answer(row)),
         "retries": state.retry_count,
         "retry_limit": row.retry_limit,
         "limits": row.limits,
@@ -32,7 +35,7 @@ def facts(row: Inquiry) -> dict[str, Any]:
         "error": failed,
         "actions": [] if run.over else list(possible_words_to(row)),
         "steps": [order_object(one) for one in row.ordered],
-        "claims": [claim_object(one) for one in row.claims.all()],
+        "claims": [claim_object(row, one) for one in row.claims.all()],
         "web": row.web,
         "collections": row.collections,
         "roster": str(row.roster_version) if row.roster_version else None,
@@ -64,6 +67,12 @@ def _shown(value: Any) -> Any:
     return None if value == "" else value
 
 
+def finalizer_object(row: Inquiry) -> dict[str, Any]:
+    beside = worded(row)
+    pieces = [{"text": text, "own": own} for text, own in beside.pieces]
+    return {"wording": pieces, "told": beside.told or None, "approved": beside.approved or None}
+
+
 def order_object(one: Order) -> dict[str, Any]:
     said = {"decision": one.decision, "feedback": one.feedback, "error": one.error, "by": one.by_name}
     return {
@@ -80,6 +89,7 @@ def source_object(one: Source) -> dict[str, Any]:
     return said | {name: getattr(one, name) or None for name in names}
 
 
-def claim_object(one: Claim) -> dict[str, Any]:
+def claim_object(row: Inquiry, one: Claim) -> dict[str, Any]:
     quotes = [{"source": quote.source.number, "quote": quote.text, "parts": quote.parts} for quote in one.quotes.all()]
-    return {"number": one.number, "text": one.text, "quotes": quotes, "reasoned_from": one.reasoned_from}
+    said = {"number": one.number, "text": one.text, "quotes": quotes, "reasoned_from": one.reasoned_from}
+    return said | {"calculated": steps_of(row, one), "flags": flags_of(row, one), "bare": one.bare}

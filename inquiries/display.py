@@ -17,7 +17,17 @@ from .models import Inquiry, Order, OrderKind
 from .models.at_hand import PAGE
 from .models.reading import attempt, claims_of, moves_at, orders_at, place_of, plan_number, possible_words_to
 from .moves_shown import MoveShown, astray_pages, shown
-from .passages import ClaimShown, answer_of, claim_shown, passed_claims, sent_back_claims
+from .passages import (
+    Beside,
+    ClaimShown,
+    Worded,
+    answer_of,
+    beside_answer,
+    claim_shown,
+    passed_claims,
+    sent_back_claims,
+    worded,
+)
 from .rules.course import State
 from .rules.facts import CRITIC_OF, Station
 from .rules.limits import STEPS
@@ -93,6 +103,8 @@ class Display:
     unread: tuple[tuple[str, str], ...]
     events: tuple[Event, ...]
     answer: tuple[str, ...]
+    worded: Worded
+    beside: Beside
     claims: tuple[ClaimShown, ...]
     unapproved: tuple[ClaimShown, ...]
     trace: str
@@ -146,6 +158,7 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
     shown_claims = claims_of(inquiry) if answered else passed_claims(inquiry) if run.over else []
     unapproved = sent_back_claims(inquiry) if run.over and not answered else []
     answer = tuple(answer_of(inquiry, shown_claims)) if run.over else ()
+    finalizer = worded(inquiry) if answered else Worded()
     moves = shown(inquiry, moves_at(inquiry, place)) if station else ()
     return Display(
         id=str(run.pk),
@@ -153,7 +166,7 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         question=inquiry.question,
         state=plate,
         word=word,
-        small=_small(inquiry, run, state),
+        small=_small(run, state, finalizer),
         wait=seen.wait,
         stamp=stamp_of(run, word, "Rehearsal" if inquiry.rehearsal else "", lambda outcome: OUTCOMES[outcome][0]),
         stations=tuple(_stations(inquiry, run)),
@@ -170,6 +183,8 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         unread=tuple(astray_pages(inquiry, PAGE)),
         events=tuple(events_of(inquiry)),
         answer=answer,
+        worded=finalizer,
+        beside=beside_answer(inquiry) if answered else Beside(),
         unapproved=tuple(claim_shown(inquiry, one) for one in unapproved),
         claims=tuple(claim_shown(inquiry, one, answer[0] if answer else "") for one in shown_claims),
         trace=inquiry.trace if answered else "",
@@ -223,9 +238,9 @@ def _plate(run: Run, state: State) -> tuple[str, str]:
     return "judging", "Reviewing" if isinstance(order, Review) else WORKING.get(state.next_step, "Answering")
 
 
-def _small(inquiry: Inquiry, run: Run, state: State) -> str:
+def _small(run: Run, state: State, finalizer: Worded) -> str:
     if run.outcome == "answered":
-        return "Every critic approved."
+        return "Every critic approved." if not finalizer.approved else "Critics approved another wording."
     if run.outcome:
         return "What was found stands below."
     return "" if run.over else _at_work(state)

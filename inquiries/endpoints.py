@@ -3,6 +3,7 @@
 Why so: docs/decisions.md, The API.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 from uuid import UUID
@@ -17,7 +18,7 @@ from runs.api.limits import submits
 from runs.api.refusals import Faults, Refusal, wrong_fields
 from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
-from runs.api.submitting import OnceKey, submitted
+from runs.api.submitting import OnceKey, checked_encoding, submitted
 from runs.rights import STEER
 from toolbox import documents
 
@@ -26,7 +27,8 @@ from .models import ATTACHED, Inquiry, OrderKind
 
 router = router_of("inquiry")
 UNTITLED = "Pasted text"
-OTHERWISE = {"documents", "critics", "follows", "models", "limits"}  # of what is asked, and read by itself
+FILES = "documents"  # the parts of a multipart body
+OTHERWISE = {"documents", "encoding", "critics", "follows", "models", "limits"}  # of what is asked, and read by itself
 
 
 @router.post(
@@ -40,14 +42,24 @@ OTHERWISE = {"documents", "critics", "follows", "models", "limits"}  # of what i
 def submit_inquiry(request: HttpRequest, asked: schemas.NewInquiry, key: OnceKey = None) -> HttpResponse:
     """It is planned, looked up step by step and answered; a critic lets each part pass or sends it back. Every quote is
     checked before a critic sees it. The same request under the same key brings the inquiry that was submitted first."""
-    return submitted(request, "inquiry", asked, key, partial(_submit, request, asked))
+    files, unreadable = documents.uploaded(request.FILES.getlist(FILES), ATTACHED, checked_encoding(asked.encoding))
+    queue = partial(_submit, request, asked, files, unreadable)
+    return submitted(request, "inquiry", asked, key, queue, [one.digest for one in files])
 
 
-def _submit(request: HttpRequest, asked: schemas.NewInquiry, **once: str) -> Inquiry:
-    faults, attached, follows = Faults(), [], None
+def _submit(
+    request: HttpRequest,
+    asked: schemas.NewInquiry,
+    files: Sequence[NewDocument],
+    unreadable: Sequence[str],
+    **once: str,
+) -> Inquiry:
+    faults, attached, follows = Faults(), list[NewDocument](), None
+    faults.add((FILES, said) for said in unreadable)
     for number, document in enumerate(asked.documents):
         with faults.noted():
             attached.append(_document(number, document))
+    attached += files
     critics = {f"{name}_critic": _critic(one) for name, one in asked.critics}
     with faults.noted():
         follows = _followed(request, asked.follows) if asked.follows else None

@@ -17,9 +17,11 @@ from engine.llm.providers import is_rehearsal
 from engine.models.documents import label_of
 from engine.search import label
 
-from .models import Claim, Inquiry, Move, Order, Post, PostKind, Source
-from .quotes import Folded, find, found_before
-from .rules.course import Impossible, State, after, begin
+from .models import Claim, Inquiry, Move, Order, OrderKind, Post, PostKind, Source
+from .prompts.finalizer import answer_with
+from .quotes import Folded, find, find_cells, found_before
+from .rules.course import NOT_ANSWERED, Impossible, State, after, begin
+from .rules.facts import Station
 
 ORDER, MOVE, RESULT, CLAIM, SOURCE = (f"inquiry.{name}" for name in ("order", "move", "result", "claim", "source"))
 
@@ -141,10 +143,11 @@ def doubt(entries: Sequence[dict[str, Any]]) -> str:
 
 
 def _course(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> str:
-    state = begin(submitted["texts"].get("question", ""), submitted["facts"]["retry_limit"])
+    state, orders = begin(submitted["texts"].get("question", ""), submitted["facts"]["retry_limit"]), list[Order]()
     for number, one in enumerate((entry for entry in entries if entry["kind"] == ORDER), 1):
         try:
-            state = _after(state, one)
+            orders.append(_order_of(one))
+            state = after(state, fact) if (fact := orders[-1].fact) else state
         except (Impossible, ValueError, TypeError, KeyError):
             return f"Order {number} cannot be what came next."
         if one["facts"]["number"] != number:
@@ -152,17 +155,34 @@ def _course(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> 
     outcomes = [one["facts"].get("outcome") for one in entries if one["kind"] == ENDED]
     if (outcome := next((one for one in reversed(outcomes) if one), None)) and not _is_its(outcome, state):
         return f"It came out as {outcome}, which its orders do not come to."
-    return ""
+    return _said(submitted["facts"]["prompt_version"], entries, orders)
 
 
-def _after(state: State, entry: Mapping[str, Any]) -> State:
-    """As the row would be read from what is told of it."""
+WORDED_BY_A_MODEL = ("1", "2")  # versions of prompts in which the finalizer's text became the answer
+
+
+def _said(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Order]) -> str:
+    """Answer and trace are what the last order brought; the answer is the one that was approved."""
+    ended = [one["texts"] for one in entries if one["kind"] == ENDED and one["facts"].get("outcome")]
+    said = [ended[-1].get(name, "") for name in ("answer", "trace")] if ended else []
+    if not orders or not all(said):
+        return ""
+    due = [orders[-1].handed_in.get(name, "") for name in ("answer", "trace")]
+    works = [one for one in orders if one.kind == OrderKind.WORK and one.station == Station.EXPERT]
+    if due[0] != NOT_ANSWERED and version not in WORDED_BY_A_MODEL:
+        claims = [one["facts"] for one in entries if one["kind"] == CLAIM]
+        numbers = [one["number"] for one in claims if one["order"] == works[-1].number]
+        due[0] = answer_with(works[-1].handed_in.get("text", ""), numbers)
+    return "" if said == due else "Its answer or its trace is not the one that was approved."
+
+
+def _order_of(entry: Mapping[str, Any]) -> Order:
+    """The row, as far as it is told of."""
     facts, texts = dict(entry["facts"]), entry.get("texts", {})
     facts |= {"by_name": facts.pop("by"), "decision": facts.pop("review")}
     facts.pop("gate", None)
     names = ("instruction", "reply", "feedback", "error")
-    order = Order(**facts, **{name: texts.get(name, "") for name in names})
-    return after(state, order.fact) if order.fact else state
+    return Order(**facts, **{name: texts.get(name, "") for name in names})
 
 
 def _is_its(outcome: str, state: State) -> bool:
@@ -187,7 +207,14 @@ def _quotes(asked: Mapping[str, str], entries: Sequence[dict[str, Any]]) -> str:
                 continue
             if source not in folded:
                 folded[source] = Folded(text)
-            places = (rule(words, folded[source]) for rule in (found_before, find))
-            if quote["parts"] not in ([[one.start, one.end] for one in place.parts] for place in places if place):
+            if not _stands(words, folded[source], quote["parts"]):
                 return f"A quote of claim {entry['facts']['number']} does not stand where it is said to."
     return ""
+
+
+def _stands(words: str, source: Folded, parts: Sequence[Sequence[int]]) -> bool:
+    """As all of it, as a calculation is quoted; by the rule of today, that of older records, or that of cells."""
+    if words == source.original:
+        return parts == [[0, len(words)]]
+    places = (*(rule(words, source) for rule in (found_before, find)), find_cells(words, source.original))
+    return any(place and [[one.start, one.end] for one in place.parts] == parts for place in places)

@@ -18,14 +18,15 @@ def fragments(display: Display) -> Iterator[Fragment]:
     times = ("id", "over", "started", "worked", "waited")
     counts = ("cells", "retries", "errors", "last_one", "retry_limit", "used")
     yield fragment("budget", only(display, "small", *counts, *times))
-    yield fragment("answer", only(display, "id", "over", "answer", "claims", "unapproved", "quotes", "state", "why"))
+    said = ("answer", "worded", "beside", "claims", "unapproved", "quotes", "state", "why")
+    yield fragment("answer", only(display, "id", "over", *said))
     for station in display.stations:
         yield fragment("station", {"station": station, "place": station.place}, (station.place,))
     for place in display.slots:
         yield fragment("station", {"station": None, "place": place}, (place,))
     yield fragment("moves", only(display, "at_work", "task", "feedback", "moves", "growing", "meter", "id"))
     yield fragment("sources", only(display, "id", "sources", "unread", "read"))
-    yield fragment("before", only(display, "id", "events", "trace", "over"))
+    yield fragment("before", only(display, "id", "events", "trace", "worded", "over"))
     yield fragment("actions", only(display, "id", "over", "final", "state", "sayable", "is_followable"), replayed=False)
     yield fragment("announcer", only(display, "announcement"), replayed=False)
     if display.final:

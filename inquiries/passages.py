@@ -5,15 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from engine.models import Run
 from runs.words import shown_name
 
 from .models import Claim, Inquiry, Order, OrderKind, Quote
-from .models.reading import flags_of
-from .prompts.finalizer import MARKER
+from .models.reading import claims_of, flags_of, in_no_claim, not_used, steps_of
+from .prompts.finalizer import MARKER, inserted
 from .quotes import fold
 from .rules.course import NOT_ANSWERED
+from .rules.facts import Station
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
 NOTE = re.compile(r"\s*claim\s+(\d{1,5})\s*[:.]", re.IGNORECASE)
@@ -47,6 +49,45 @@ class ClaimShown:
     bare: bool
     flags: tuple[str, ...]
     notes: tuple[tuple[str, str], ...] = ()
+    steps: tuple[str, ...] = ()  # of calculations, in their order
+
+
+@dataclass(frozen=True)
+class Worded:
+    """What a finalizer has said beside the approved answer, which no critic has read: `pieces` of its wording, and
+    whether each is its own; `told`, how it says the answer was reached. `approved`: the approved answer, where another
+    stands as the answer; so it is in records of before, whose answer the finalizer worded."""
+
+    pieces: tuple[tuple[str, bool], ...] = ()
+    told: str = ""
+    approved: str = ""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What an answer says beyond its claims, what of the results it does not use, each with its step and why, and which
+    steps of research nobody waited for."""
+
+    in_no_claim: tuple[str, ...] = ()
+    not_used: tuple[Mapping[str, Any], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def beside_answer(inquiry: Inquiry) -> Beside:
+    works = [one for one in inquiry.ordered if one.kind == OrderKind.WORK and one.station == Station.EXPERT]
+    if not works or not works[-1].handed_in:
+        return Beside()
+    return Beside(tuple(in_no_claim(inquiry, works[-1])), tuple(not_used(inquiry, works[-1])), inquiry.state.left_out)
+
+
+def worded(inquiry: Inquiry) -> Worded:
+    """Of one that was answered."""
+    final = next((one.handed_in for one in reversed(inquiry.ordered) if one.kind == OrderKind.FINAL), {})
+    approved = inquiry.state.expert_answer
+    claims = {one.number: one.text for one in claims_of(inquiry)}
+    pieces = tuple(inserted(final.get("wording", ""), approved, claims))
+    differs = approved and _plain(_without_places(inquiry.answer)) != _plain(approved)
+    return Worded(pieces, final.get("told", ""), approved if differs else "")
 
 
 def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
@@ -54,7 +95,7 @@ def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
     passages, and without sentences that these say again."""
     if inquiry.run.status == Run.Status.CANCELLED:
         return
-    text = re.sub(r"\s+([.,;:!?])", r"\1", MARKER.sub("", inquiry.answer or NOT_ANSWERED))
+    text = _without_places(inquiry.answer or NOT_ANSWERED)
     said = {_plain(one.text) for one in claims}
     paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
     first, *rest = [_SENTENCE.split(part) for part in paragraphs]
@@ -62,6 +103,10 @@ def answer_of(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
     for sentences in (first[1:], *rest):
         if left := [one for one in sentences if _plain(one) not in said]:
             yield " ".join(left)
+
+
+def _without_places(answer: str) -> str:
+    return re.sub(r"\s+([.,;:!?])", r"\1", MARKER.sub("", answer))
 
 
 def _plain(text: str) -> str:
@@ -96,6 +141,7 @@ def claim_shown(inquiry: Inquiry, one: Claim, above: str = "") -> ClaimShown:
         one.bare,
         tuple(flags_of(inquiry, one)),
         tuple(_notes(inquiry, one.number)),
+        tuple(step for claim in (one, *others) for step in steps_of(inquiry, claim)),
     )
 
 

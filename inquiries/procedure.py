@@ -22,7 +22,7 @@ from .models.looking import looked_at
 from .prompts import asked, critics, finalizer, moves, planner
 from .prompts.common import Messages, complaint
 from .rules.course import Impossible
-from .rules.facts import Category, Station
+from .rules.facts import Category, Finalized, Station
 from .rules.limits import RESULT_LENGTH, TRACE_LENGTH, pause
 from .rules.orders import ORCHESTRATOR, Finish, Over, Review, Work, following
 
@@ -115,6 +115,9 @@ async def _step(run: RunContext, inquiry: Inquiry, order: Work | Review | Finish
         return
     try:
         await _perform(run, inquiry, order)
+    except Impossible as missing:  # its rows are not all there: no retry helps that
+        keep = partial(keeping.keep_failure, run.pk, station, Category.STATE, BROKEN, f"Its rows are broken: {missing}")
+        await run.write(keep, "order")
     except RunFailed as failure:
         if isinstance(order, Finish):  # an approved answer is not lost for want of words
             said = finalizer.by_code(await run.read(partial(reading.approved, inquiry)))
@@ -134,8 +137,8 @@ async def _perform(run: RunContext, inquiry: Inquiry, order: Work | Review | Fin
         case Review(station):
             await _review(run, inquiry, station)
         case Finish(stated=True):
-            stated = finalizer.Finalized(inquiry.state.final_answer, inquiry.state.final_reasoning_trace)
-            await run.write(partial(keeping.keep_final, run.pk, stated), "order")
+            stated = Finalized(inquiry.state.final_answer, inquiry.state.final_reasoning_trace)
+            await run.write(partial(keeping.keep_final, run.pk, finalizer.Worded(stated)), "order")
         case Finish():
             await _finish(run, inquiry)
 
@@ -191,7 +194,8 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
 
 async def _review(run: RunContext, inquiry: Inquiry, critic: Station) -> None:
     post, key = inquiry.post(critic), reading.key_of(inquiry, critic)
-    of = await run.read(partial(reading.reviewable, inquiry, critic))
+    tools = await run.read(partial(at_hand.names_of, inquiry, Station.RESEARCHER))
+    of = await run.read(partial(reading.reviewable, inquiry, critic, tools))
     if post.kind != PostKind.MODEL and not await run.read(partial(reading.came_back, run.pk, key)):
         about = asked.asked_of(critic, of)
         gate = await run.gate(key, kind=GATE, policy=post.policy, failed="tell", **vars(about))
@@ -211,11 +215,11 @@ async def _finish(run: RunContext, inquiry: Inquiry) -> None:
         read,
         no_preview,
         complaint,
-        said=lambda final: (final.answer, final.trace),
+        said=lambda worded: (finalizer.own_words(worded.wording), worded.told),
         max_tokens=tokens_for(RESULT_LENGTH + TRACE_LENGTH),
     )
 
-    def keep(call: ModelCall, said: finalizer.Finalized) -> None:
+    def keep(call: ModelCall, said: finalizer.Worded) -> None:
         keeping.keep_final(run.pk, said, call)
 
     key = reading.key_of(inquiry, Station.FINALIZER)

@@ -18,6 +18,7 @@ from itertools import islice, pairwise
 LONGEST, FEWEST_WORDS, WORDS_OF_A_PART = 300, 3, 2
 MOST_PARTS, FEWEST_LEFT_OUT = 6, 4  # parts of a quote, and words between two of them
 BETWEEN = 600  # characters from one part of a quote to the next
+CELL_WORDS = 2  # of a quote of cells at least
 NEAR = 0.6  # so alike is a place that is named instead
 ANCHORS, PLACES_OF_ONE = 4, 5  # words by which a near place is sought, and at how many of each is looked
 
@@ -40,6 +41,7 @@ _ALONE = (
 )
 _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 _WITHIN_A_WORD = re.compile(rf"[^\W{_ALONE}]{{2}}")
+_CELL = re.compile(r"\w: |\w \| ")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NUMBER_ALONE = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")  # and no part of a name, as in N12
 _MINUS = re.compile(r"(?:^|[^\w])-$")
@@ -183,6 +185,43 @@ def find(quote: str, source: Folded) -> Place | None:
         return None
     stands = "".join(source.original[one.start : one.end] for one in place.parts) if place else ""
     return place if place and _raised(stands) == _raised(quote) else None
+
+
+def find_cells(quote: str, text: str) -> Place | None:
+    """Cells of one row of a table, as they were shown: each is whole, and ellipses leave out others of that row.
+
+    A row is a line, as in “Row 2: Region: North; Amount: 900” or “North | 900”. A cell is as short as it is, and what
+    an ellipsis leaves out between cells turns nothing, so the rules of sentences do not hold here."""
+    parts = _parts(quote[: LONGEST + 1])
+    short = (
+        len(quote) > LONGEST or len(parts) > MOST_PARTS or sum(len(_WORD.findall(one)) for one in parts) < CELL_WORDS
+    )
+    if short or not any(_CELL.search(part) for part in parts):
+        return None
+    at = 0
+    for line in text.split("\n"):
+        if all(part.split(" ")[-1] in fold(line) for part in parts) and (place := _in_row(parts, Folded(line))):
+            return Place(tuple(Span(at + one.start, at + one.end) for one in place.parts))
+        at += len(line) + 1
+    return None
+
+
+def _in_row(parts: Sequence[str], row: Folded) -> Place | None:
+    spans, at = list[Span](), 0
+    for part in parts:
+        begun = next(_starts(part, row, _is_cell, at), None)
+        if begun is None:
+            return None
+        at = begun + len(part)
+        spans.append(row.span(begun, at))
+    return Place(tuple(spans))
+
+
+def _is_cell(row: Folded, start: int, end: int) -> bool:
+    before, after = row.text[:start], row.text[end:]
+    begins = not before or before.endswith(("; ", "| ")) or re.fullmatch(r"Row \d+: ", before)
+    ends = not after or after.startswith((";", " |")) or (after[0] == ":" and re.fullmatch(r"Row \d+", row.text[:end]))
+    return bool(begins and ends)
 
 
 def left_out(quote: str, source: Folded) -> str:
@@ -353,6 +392,16 @@ def _plain(number: str) -> str:
     if sign is None:
         return digits
     return digits + tail if len(tail) == 3 and digits != "0" else f"{digits}.{tail}"
+
+
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]*", re.MULTILINE)
+
+
+def unknown_names(text: str, support: Sequence[str]) -> list[str]:
+    """The names of a text that stand in nothing of what carries it: words with a capital that begin no sentence."""
+    told = fold(" ".join(support)).casefold()
+    found = (name for line in text.splitlines() for name in _NAME.findall(fold(line)))
+    return [name for name in dict.fromkeys(found) if name.casefold() not in told]
 
 
 def unsupported(text: str, support: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@
    has short words alone.
 3. The expert answers in the words of these quotes; without any the question is not answerable.
 4. Critics let everything pass.
-5. The finalizer puts the places of the claims behind the answer.
+5. The finalizer puts the places of the claims behind the answer, and adds no words.
 
 The same question over the same sources is always answered the same.
 """
@@ -70,9 +70,8 @@ def critic(messages: Messages) -> str:
 
 
 def finalizer(messages: Messages) -> str:
-    given = _given(messages)
-    answer = " ".join(f"{one['text']} [claim:{one['number']}]" for one in given["claims"]) or given["answer"]
-    return _json(final_answer=answer, final_reasoning_trace="Rehearsal. " + "\n".join(given["course"])[:2_000])
+    places = "".join(f" [claim:{one['number']}]" for one in _given(messages)["claims"])
+    return _json(final_answer=f"[answer]{places}", final_reasoning_trace="Rehearsal: no model tells how it was done.")
 
 
 def _given(messages: Messages) -> Any:

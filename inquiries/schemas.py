@@ -81,7 +81,12 @@ class NewInquiry(Strict):
     hosts: list[Annotated[str, text(200)]] = Field([], max_length=50, description="The only sites that it reads there.")
     critics: Critics = Field(Critics(), description="Who lets work pass or sends it back.")
     documents: list[NewSource] = Field(
-        [], description="What is looked in; without any, and without the web, the documents of MAGI itself are."
+        [],
+        description="What is looked in; without any, and without the web, the documents of MAGI itself are. Files come "
+        "as parts named documents of a multipart body, in which the part inquiry has these fields.",
+    )
+    encoding: Annotated[str, text(40)] | None = Field(
+        None, description="Of files that do not say theirs and are not in UTF-8, as windows-1252."
     )
 
 
@@ -115,6 +120,11 @@ class Claim(Strict):
     text: str
     quotes: list[Quote]
     reasoned_from: list[int]
+    calculated: list[str] = Field(
+        description="The calculations that it rests on, step by step, as each was worked out."
+    )
+    flags: list[str] = Field(description="What is worth a look: of all its sources, or of what was calculated with.")
+    bare: bool = Field(description="Whether it has a number that stands in nothing that it rests on.")
 
 
 class Source(Strict):
@@ -129,13 +139,39 @@ class Source(Strict):
     read: Moment
 
 
+class WordingPiece(Strict):
+    text: str
+    own: bool = Field(description="Whether these are the finalizer's words; the others were approved.")
+
+
+class FinalizerWords(Strict):
+    """What a finalizer said beside the answer. No critic has read it."""
+
+    wording: list[WordingPiece] = Field(description="Empty where it added no words.")
+    told: str | None = Field(description="How the answer was reached, in its words; `trace` is made by code.")
+    approved: str | None = Field(description="The approved answer, where `answer` is another, as in older records.")
+
+
+class NotUsed(Strict):
+    step: int
+    result: str
+    why: str = Field(description="In the expert's words; empty where it gave no reason.")
+    claims: list[str] = Field(description="Of that result, those on which the answer rests nowhere.")
+
+
 class Inquiry(Run):
     status: Status
     outcome: Literal["answered", "unanswered"] | None
     question: str
     answer: str | None
     trace: str | None
+    finalizer: FinalizerWords | None = Field(description="Null as long as nothing is answered.")
     why: str | None
+    in_no_claim: list[str] = Field(
+        description="Numbers and names of the answer that stand in none of its claims, nor in what these rest on."
+    )
+    not_used: list[NotUsed] = Field(description="Results of research, and claims of them, that the answer leaves out.")
+    left_out: list[str] = Field(description="Steps of research that nobody waited for, since somebody stopped it.")
     actions: list[Literal["hint", "stop", "replan"]] = Field(
         description="What can be said to it now; all else is refused."
     )

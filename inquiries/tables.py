@@ -1,14 +1,14 @@
 """How those who work on an inquiry ask the CSVs among its documents."""
 
 import asyncio
+from collections.abc import Sequence
 
 from asgiref.sync import sync_to_async
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.models import Effect
-from engine.models.documents import DocumentKind
 from engine.tools import Refused, Tool, Use
-from toolbox import tables
+from toolbox import documents, tables
 
 from .models import Source
 
@@ -40,32 +40,35 @@ async def ask(asked: TableAsk, use: Use) -> str:
     return f"Of source {asked.source}: {answer}"
 
 
-async def _lines(asked: TableRead, use: Use) -> list[str]:
-    found = Source.objects.filter(inquiry=use.run.pk, number=asked.source, document__kind=DocumentKind.CSV)
+async def _lines(asked: TableRead, use: Use) -> Sequence[str]:
+    found = Source.objects.filter(inquiry=use.run.pk, number=asked.source)
     source = await found.select_related("document").afirst()
-    if source is None:
+    if source is None or not source.is_csv:
         raise Refused(f"Source {asked.source} is no CSV. {await sync_to_async(_which)(use)}")
-    return source.text.split("\n")
+    try:
+        return await asyncio.to_thread(source.as_table)
+    except documents.UnreadableDocument as why:
+        raise Refused(str(why)) from why
 
 
 def _which(use: Use) -> str:
-    found = Source.objects.filter(inquiry=use.run.pk, document__kind=DocumentKind.CSV)
-    return f"CSVs are: {', '.join(map(str, found)) or 'none'}."
+    found = Source.objects.filter(inquiry=use.run.pk).listed()
+    return f"CSVs are: {', '.join(str(one) for one in found if one.is_csv) or 'none'}."
 
 
 TOOLS = (
     Tool(
         "tables.read",
-        "Shows the columns of a CSV and its first rows.",
+        "Shows the columns of a CSV and its first rows: a source, quoted as in “Row 2 … Amount: 900”.",
         TableRead,
         Effect.READS,
         perform=read,
         timeout=20.0,
-        shown=6_200,
+        kept=60_000,
     ),
     Tool(
         "tables.ask",
-        "Asks a CSV by one SELECT of SQLite over the table data. What comes is a source whose rows can be quoted.",
+        "Asks a CSV by one SELECT of SQLite over the table data. What comes is a source, quoted by its rows.",
         TableAsk,
         Effect.READS,
         perform=ask,

@@ -12,6 +12,7 @@ from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
 from engine.models.gates import Decision
 from engine.procedure import Asker
+from runs.at_gates import asked_by
 from runs.face import Face, Snapshot
 from runs.filters import HistoryForm as AnyHistoryForm
 from runs.filters import People
@@ -45,6 +46,7 @@ from .fragments import fragments
 from .models import Agent, Crew, Mission, keeping
 from .models.remarks import Remark
 from .offers import HELD, OFFERS
+from .rules import STUCK_STEP
 from .shelf import Crews, Memories
 
 
@@ -160,6 +162,10 @@ class Working(Face[Mission, Display]):
 
     def rehearsal(self, row: Mission) -> str:
         return "Rehearsal: no model was asked. Steps follow a stated script." if row.rehearsal else ""
+
+    def heading(self, gate: Gate) -> str:
+        is_asked_by_agent = gate.kind == "question" and not gate.step.startswith(STUCK_STEP)
+        return asked_by(gate.title.partition(":")[0], gate) if is_asked_by_agent else gate.title
 
     def words(self, gate: Gate) -> Mapping[str, str]:
         return {Decision.APPROVE: "Allow it, once", Decision.REJECT: "Refuse it"}

@@ -14,15 +14,15 @@ from .rules.words import Status
 
 
 def facts(row: Plan) -> dict[str, Any]:
-    current, version = row.current, row.team_version
+    version = row.team_version
     return {
         "task": row.task,
         "team": {"id": version.team_id, "name": version.name, "version": version.number},
         "matter": (row.matter.name or None) if row.matter else None,
         "from": str(row.earlier_id) if row.earlier_id else None,
         "policy": row.policy,
-        "revision": current.number,
-        "questions": current.questions.splitlines(),
+        "plan_revision": row.revision,
+        "questions": row.current.questions.splitlines(),
         "counts": vars(course.counts(map(step_facts, row.steps_now))),
         "actions": possible(row),
         "steps": [step_object(row, step) for step in row.steps_now],

@@ -1,14 +1,15 @@
 """Two plans side by side, step by step."""
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
-from runs.compared import Compared, Differs, Pairs, Side, paired
+from runs.compared import Compared, Differs, Pair, Pairs, Side
 
-from .display import Display
+from .display import Display, StepShown
 
 
 def compared(a: Display, b: Display, erased: bool) -> Compared:
-    steps = paired(_steps(a), _steps(b), erased)
+    steps = [_pair(*both, erased) for both in zip_longest(a.steps, b.steps)]
     otherwise = sum(pair.differs for pair in steps)
     return Compared(
         differs=list(_differs(a, b, otherwise, len(steps), erased)),
@@ -24,9 +25,17 @@ def _is_same(a: Display, b: Display, otherwise: int, erased: bool) -> bool:
     return len(a.steps) == len(b.steps) if erased else not otherwise
 
 
-def _steps(display: Display) -> Iterator[tuple[str, Side]]:
-    for step in display.steps:
-        yield f"Step {step.place}", Side(f"{step.owner}: {step.word.lower()}", step.state, text=step.action)
+def _pair(a: StepShown | None, b: StepShown | None, erased: bool) -> Pair:
+    """Those of one place, each by its own number: a revision leaves some out."""
+    numbers = [step.number for step in (a, b) if step]
+    name = f"Step {numbers[0]}" if len(set(numbers)) == 1 else "Step {} in A, {} in B".format(*numbers)
+    return Pair(name, _side(a), _side(b), erased=erased)
+
+
+def _side(step: StepShown | None) -> Side | None:
+    if step is None:
+        return None
+    return Side(f"{step.owner}: {step.word.lower()}", step.state, text=step.action)
 
 
 def _differs(a: Display, b: Display, otherwise: int, of: int, erased: bool) -> Iterator[Differs]:

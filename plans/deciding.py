@@ -17,6 +17,7 @@ from engine.procedure import DoesNotFit
 
 from .models import Plan, Step, keeping, reading
 from .models.reading import asked_of, number_of, step_facts, waits_for
+from .models.steps import ANSWER
 from .rules import decided
 from .rules.course import BEFORE_WORK
 from .rules.decided import Consequence, MeansNothing
@@ -123,8 +124,9 @@ def _apply(gate: Gate, choice: str) -> None:
         if done.accept and said_all:
             _approve_steps(gate, one.by_user, one.text)
         words = storable(str(one.value or one.text or ""))
-        if words and kind is not Kind.QUESTION and (one.by_user_id or one == last):
-            keeping.say(gate.run_id, keeping.HUMAN, words, by=one.by, to=step.number if step else 0)
+        source = ANSWER if kind is Kind.QUESTION and meant is Meaning.ANSWER else keeping.HUMAN
+        if words and (one.by_user_id or one == last):
+            keeping.say(gate.run_id, source, words, by=one.by, to=step.number if step else 0)
     if kind is not Kind.TOOL and not (kind is Kind.STEP and gate.approved):
         gate.use()  # these two are used up by what they allow
 

@@ -91,7 +91,7 @@ class Asked:
 @dataclass(frozen=True)
 class StepShown:
     number: int
-    place: int
+    place: int  # on the track: a revision leaves numbers out
     state: str
     word: str
     sign: str
@@ -152,7 +152,7 @@ class Display:
     state: str
     word: str
     small: str
-    first: int  # the place of the first step that asks; 0 where the plan does
+    first: "StepShown | None"  # the first step that asks; none where the plan does
     wait: Wait | None
     stamp: Stamp | None
     steps: tuple[StepShown, ...]
@@ -161,6 +161,8 @@ class Display:
     used: str
     trouble: str  # why the run failed
     thread: tuple[Said, ...]
+    hearers: tuple[tuple[int, str], ...]  # steps whose agents still hear something, with the words for them
+    planner_hears: bool
     progress: str
     thought: str
     planning: str
@@ -213,7 +215,7 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         state=state,
         word=word,
         small=_small(seen.gates),
-        first=next((step.place for step in steps if step.asked), 0) if not own else 0,
+        first=next((step for step in steps if step.asked), None) if not own else None,
         wait=None if own or any(step.asked for step in steps) else seen.wait,  # what is asked stands on the track
         stamp=stamp_of(run, word, "Rehearsal" if plan.rehearsal else "", _state_of, REHEARSED),
         steps=steps,
@@ -222,6 +224,7 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         used=used(seen.calls),
         trouble=failure_of(run) if run.status == Run.Status.FAILED else "",
         thread=tuple(_said(one) for one in sorted(plan.messages.all(), key=lambda one: one.number)),
+        **heard_by(plan),
         progress=_progress(plan),
         thought=plan.current.thought if plan.revisions.all() else "",
         planning=next((text for step, text in seen.texts.items() if step.startswith("plan-")), ""),
@@ -236,6 +239,16 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         asked_by=shown_name(run.asked_by),
         redacted=run.redacted,
     )
+
+
+def _hearers(plan: Plan) -> tuple[tuple[int, str], ...]:
+    open_ones = [step for step in plan.steps_now if not why_not(PlanAction.SAY, plan, step)]
+    return tuple((step.number, f"{step.owner}, step {step.number}") for step in open_ones)
+
+
+def heard_by(plan: Plan) -> dict[str, Any]:
+    """Who still hears what is said, as the form shows them."""
+    return {"hearers": _hearers(plan), "planner_hears": not why_not(PlanAction.SAY, plan)}
 
 
 def _plate(run: Run, plan: Plan, gates: Sequence[Gate]) -> tuple[str, str]:
@@ -262,10 +275,19 @@ def _progress(plan: Plan) -> str:
     said = [f"{counts.completed} of {counts.total} steps completed"]
     claimed = sum(map(bool, map(note_of, plan.steps_now)))
     said += [f"{claimed} of these claimed only"] if claimed else []
-    said += [f"{counts.rejected} left out"] if counts.rejected else []
-    said += [f"{counts.failed} failed"] if counts.failed else []
-    said += [f"revision {plan.current.number}"] if plan.current.number > 1 else []
+    skipped = sum(step.skipped and step.status == Status.FAILED for step in plan.steps_now)
+    left_out, failed = counts.rejected + skipped, counts.failed - skipped
+    said += [f"{left_out} left out"] if left_out else []
+    said += [f"{failed} failed"] if failed else []
+    said += [_revised(plan)] if plan.revision > 1 else []
     return ", ".join(said)
+
+
+def _revised(plan: Plan) -> str:
+    """With the numbers that are not on the track any more, and are given to no other step."""
+    gone = [str(step.number) for step in plan.steps.all() if step.last_in is not None]
+    replaced = f" in place of step{'s' if len(gone) > 1 else ''} {', '.join(gone)}" if gone else ""
+    return f"revision {plan.revision}{replaced}"
 
 
 def _small(gates: Sequence[Gate]) -> str:
@@ -372,6 +394,6 @@ def _said(one: Message) -> Said:
 def _announcement(word: str, steps: Sequence[StepShown]) -> str:
     for step in steps:
         if step.asked:
-            return f"Step {step.place} of {len(steps)} waits: {step.action}"
+            return f"Step {step.number} waits: {step.action}"
     working = next((step for step in steps if step.state == "judging"), None)
-    return f"Step {working.place} of {len(steps)}: {working.owner} works." if working else f"{word}."
+    return f"Step {working.number}: {working.owner} works." if working else f"{word}."

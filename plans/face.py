@@ -11,10 +11,11 @@ from django.http import HttpRequest
 
 from engine.evidence.told import Said
 from engine.models import Gate, ModelCall, Run
-from engine.models.gates import Decision
+from engine.models.gates import Decision, title_that_fits
 from engine.procedure import Asker
 from engine.statements import fetch
 from engine.tools import tool_named
+from runs.at_gates import asked_by
 from runs.face import Face, Snapshot
 from runs.filters import People
 from runs.fragments import Fragment
@@ -165,7 +166,7 @@ class Planning(Face[Plan, Display]):
 
     def provenance(self, row: Plan) -> Iterator[tuple[str, str]]:
         yield "Team", f"{row.team_version.name}, version {row.team_version.number}"
-        yield "Revisions", str(row.current.number)
+        yield "Revisions", str(row.revision)
 
     def rehearsal(self, row: Plan) -> str:
         return "Rehearsal: no model was asked. Answers follow a stated rule." if row.rehearsal else ""
@@ -203,10 +204,18 @@ class Planning(Face[Plan, Display]):
     def comes_first(self, gate: Gate) -> bool:
         return gate.kind == Kind.PLAN
 
-    def row_title(self, gate: Gate) -> str:
+    def heading(self, gate: Gate) -> str:
         step = gate.title.partition(" of ")[0]
+        if gate.kind == Kind.QUESTION:
+            if gate.text.startswith("The planner "):  # it gave no plan, and is not who asks
+                return title_that_fits(gate.text)
+            return asked_by(f"{step} asks" if reading.number_of(gate) else "The planner asks", gate)
+        if gate.kind == Kind.FAILURE:
+            return f"{step} failed. What now?"
+        if gate.kind == Kind.SEAT:
+            return asked_by(f"{step} is for a person", gate)
         action = " ".join(action_in(gate.text).split()) if gate.kind == Kind.STEP else ""
-        return f"{step}: {action}"[:200] if action else gate.title
+        return title_that_fits(f"{step}: {action}") if action else gate.title
 
     def recorded(self, seen: Snapshot[Plan], display: Display) -> dict[str, Any]:
         dropped = [step for step in seen.row.steps.all() if step.last_in is not None]
@@ -220,7 +229,7 @@ class Planning(Face[Plan, Display]):
         yield from evidence.misstanding(list(runs))
 
     def columns(self, row: Plan) -> tuple[Sequence[object], Sequence[object]]:
-        return [row.task, row.team_version.name, row.team_version.number], [row.current.number, row.summary]
+        return [row.task, row.team_version.name, row.team_version.number], [row.revision, row.summary]
 
     heads = (["task", "team", "team version"], ["revisions", "summary"])
 

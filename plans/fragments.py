@@ -21,6 +21,7 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield fragment("asked", only(display, "asked", "bar"))
     yield fragment("ending", only(display, "summary", "figures", "claims"))
     yield fragment("thread", only(display, "thread"))
+    yield fragment("hearers", only(display, "hearers", "planner_hears"), replayed=False)
     for step in display.steps:
         yield fragment("step", {"step": step}, (step.place,))
     for place in display.places:

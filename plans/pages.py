@@ -10,10 +10,10 @@ from engine.models import Gate, Run
 from runs.deciding import at_gate
 from runs.rights import SEE, STEER
 
+from .display import heard_by
 from .models import Plan, Step
-from .models.reading import owners_of, stands_at, why_not
+from .models.reading import owners_of, stands_at
 from .prompts.planner import PERSON
-from .rules.actions import PlanAction
 
 ALL_BEFORE = "all"
 
@@ -44,22 +44,7 @@ def _own_matter(plan: Plan, user: Any) -> str:
 
 def _place_of(plan: Plan, gate: Gate) -> int:
     """0 for what is asked about the plan itself."""
-    return next((place for place, step in _placed(plan) if stands_at(gate, step)), 0)
-
-
-def hearers(plan: Plan) -> list[tuple[int, str]]:
-    """Steps whose agents still hear something, with the words for them."""
-    open_ones = [(place, step) for place, step in _placed(plan) if not why_not(PlanAction.SAY, plan, step)]
-    return [(step.number, f"{step.owner}, step {place}") for place, step in open_ones]
-
-
-def heard_by(plan: Plan) -> dict[str, Any]:
-    """Who still hears what is said, as the form shows them."""
-    return {"hearers": hearers(plan), "planner_hears": not why_not(PlanAction.SAY, plan)}
-
-
-def _placed(plan: Plan) -> list[tuple[int, Step]]:
-    return list(enumerate(plan.steps_now, 1))
+    return next((place for place, step in enumerate(plan.steps_now, 1) if stands_at(gate, step)), 0)
 
 
 def change_of(plan: Plan, step: Step) -> dict[str, Any]:

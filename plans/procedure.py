@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from engine.context import RunContext
-from engine.llm.failures import CallFailed
+from engine.llm.failures import CallFailed, ContentFiltered, UnusableAnswer
 from engine.llm.forms import AnswerForm, tokens_for
 from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import ModelCall
@@ -29,6 +29,7 @@ from .rules.demands import Kind, demand_of
 from .rules.words import Effect
 
 GAVE_UP = "It has no moves left, or was refused too often."
+UNUSABLE = (UnusableAnswer, ContentFiltered)  # the endpoint answers, so a retry of the run would meet the same
 
 
 def submit(**asked: Any) -> Plan:
@@ -162,7 +163,12 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
         max_tokens=tokens_for(brief.most * rules.ACTION_LENGTH),
     )
     fitted = reading.brief_in_room(brief, plan.planner, run_boundary(run.pk))
-    await run.ask(f"plan-{number}", plan.planner, fitted.messages, form, keep, left_out=fitted.left_out)
+    try:
+        await run.ask(f"plan-{number}", plan.planner, fitted.messages, form, keep, left_out=fitted.left_out)
+    except UNUSABLE as failure:
+        if not plan.steps.all():
+            raise  # nothing was done yet that would be lost
+        await run.write(partial(keeping.ask_how_to_plan, run.pk, number, str(failure)), "decided")
 
 
 async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
@@ -183,7 +189,10 @@ async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
         max_tokens=tokens_for(planner.LONGEST_NAMED),
     )
     messages = planner.name_tools(brief, run_boundary(run.pk))
-    await run.ask(f"tools-{step.number}-{brief.number}", plan.planner, messages, form, keep)
+    try:
+        await run.ask(f"tools-{step.number}-{brief.number}", plan.planner, messages, form, keep)
+    except UNUSABLE as failure:
+        await run.write(partial(keeping.give_to_person, run.pk, step.pk, brief.number, str(failure)), "decided")
 
 
 async def _think(run: RunContext, plan: Plan, step: Step) -> None:
@@ -206,7 +215,10 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
     assert step.agent  # noqa: S101 - a person is not prompted
     model, fallback = plan.model_of(step.agent), step.agent.fallback
     fitted = reading.work_in_room(work, [model, fallback], run_boundary(run.pk))
-    await run.ask(key, model, fitted.messages, form, keep, fallback, left_out=fitted.left_out)
+    try:
+        await run.ask(key, model, fitted.messages, form, keep, fallback, left_out=fitted.left_out)
+    except UNUSABLE as failure:
+        await run.write(partial(keeping.give_up, plan.pk, step.number, str(failure), step.series), "step")
 
 
 async def _use(run: RunContext, plan: Plan, step: Step) -> None:

@@ -29,7 +29,7 @@ def at(row: Plan, moment: datetime) -> Plan:
 def _revision(one: Any, moment: datetime) -> Any:
     found = copy(one)
     if one.planned is None or one.planned > moment:
-        found.standing, found.thought, found.questions = Standing.ORDERED, "", ""
+        found.standing, found.thought, found.questions, found.planned = Standing.ORDERED, "", "", None
     return found
 
 

@@ -117,7 +117,9 @@ class Plan(Run):
     matter: str | None
     begun_from: Identifier | None = Field(alias="from", description="The plan from which it began.")
     policy: dict[str, Any]
-    revision: int
+    plan_revision: int = Field(
+        description="How often the planner has made steps, 0 before the first time; `revision` counts all changes."
+    )
     questions: list[str]
     counts: Counts
     actions: list[Literal["say"]] = Field(description="What can be done to the plan now, beside its steps and gates.")

@@ -25,12 +25,14 @@ class Told:
 
 
 def revisions(plan: Plan) -> list[Told]:
-    return [_revision(one) for one in sorted(plan.revisions.all(), key=lambda one: one.number)]
+    return [_revision(plan, one) for one in sorted(plan.revisions.all(), key=lambda one: one.number)]
 
 
-def _revision(one: Revision) -> Told:
+def _revision(plan: Plan, one: Revision) -> Told:
     by = f", {shown_name(one.by_name)}" if one.by_name else ""
-    head = f"Revision {one.number}, for {CAUSES[one.cause]}{by}, {one.made:%d %b %Y, %H:%M:%S} UTC"
+    number = plan.revision_number(one)
+    what = f"Revision {number}" if number else "Questions" if one.questions else "Not planned"
+    head = f"{what}, for {CAUSES[one.cause]}{by}, {one.made:%d %b %Y, %H:%M:%S} UTC"
     return Told(head, tuple(filter(None, (one.notes, one.thought, one.questions))))
 
 

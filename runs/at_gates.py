@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.http import QueryDict
 
 from engine.models import Gate
-from engine.models.gates import Decision
+from engine.models.gates import Decision, title_that_fits
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ WORDS: Mapping[str, str] = {
     Decision.ANSWER: "Answer",
     Decision.OVERRIDE: "Override the council",
 }
+
+
+def asked_by(who: str, gate: Gate) -> str:
+    """A heading that asks what the gate asks; none once that is erased."""
+    return title_that_fits(f"{who}: {' '.join(gate.text.split())}") if gate.text else ""
 
 
 class AtGates:
@@ -69,8 +74,8 @@ class AtGates:
         """Whether it settles others of its run, and so stands before them."""
         return False
 
-    def row_title(self, gate: Gate) -> str:
-        """What would happen, where it stands in a list."""
+    def heading(self, gate: Gate) -> str:
+        """What would happen, or what is asked, above it and in lists. Its title is what leaves the house by mail."""
         return gate.title
 
     def gate_template(self, gate: Gate) -> str:

@@ -17,7 +17,7 @@ from django.db import Error as DBError
 from django.db.models import Model
 
 from engine import tables, terminal, trouble
-from engine.decoding import UnknownEncoding, decoded
+from engine.decoding import UnknownEncoding, decoded, encoding_named, no_encoding
 from engine.evidence import sealing
 from engine.hidden import in_one_line
 from engine.llm.failures import AWAY
@@ -32,6 +32,7 @@ from .usage import lost_time, used_both_ways
 # 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
 WELL, OTHERWISE, NOTHING, WAITS, USAGE = 0, 1, 2, 3, 64
 LOOK = 0.2  # seconds
+ENCODING = "of a text that is not in UTF-8 and does not say its own"
 NO_UTF8 = re.compile("[\udc80-\udcff]")  # what Python makes of bytes of an argument that are no UTF-8
 
 log = logging.getLogger(__name__)
@@ -53,6 +54,7 @@ class RunCommand(terminal.Command, Generic[Row]):
     well: Collection[str] = ()
     nothing = "Nothing came of it"  # as in "Nothing came of it: the disk is full."
     otherwise = False
+    encoding = ""  # of texts that do not say theirs
 
     # ---- what a command brings ----------------------------------------------------------------------------
 
@@ -80,7 +82,8 @@ class RunCommand(terminal.Command, Generic[Row]):
             return given
         whose = "Standard input" if given == "-" else "It"
         try:
-            found = decoded(sys.stdin.buffer.read() if given == "-" else given.encode(errors="surrogateescape"))
+            data = sys.stdin.buffer.read() if given == "-" else given.encode(errors="surrogateescape")
+            found = decoded(data, self.encoding)
         except UnknownEncoding as error:
             raise bad_input(f"{name}: {whose} {error}") from error
         if found.converted_from:
@@ -100,6 +103,7 @@ class RunCommand(terminal.Command, Generic[Row]):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         self.add_own_arguments(parser)
+        parser.add_argument("--encoding", metavar="NAME", default="", help=f"{ENCODING}, as windows-1252")
         parser.add_argument("--json", action="store_true", help="print it as the API shows it")
         parser.add_argument("--no-wait", action="store_true", help="only submit, and print the id")
 
@@ -121,6 +125,7 @@ class RunCommand(terminal.Command, Generic[Row]):
             sys.exit(NOTHING)
 
     def handle(self, **options: Any) -> None:
+        self.encoding = checked_encoding(options["encoding"])
         tables.migrate()
         sealing.adopt()
         submitted = self.submit(options)
@@ -213,6 +218,12 @@ def _failures(run: Run) -> News:
     yield from sentences_of(questions_of(run, calls, face_of(run).asker))
     for call in (one for one in calls if one.status == ModelCall.Status.FAILED and one.error_code != AWAY):
         yield call.pk, f"  {call.step}, attempt {call.attempt}: {call.error}"
+
+
+def checked_encoding(name: str) -> str:
+    if name and not encoding_named(name):
+        raise bad_input(f"--encoding: {no_encoding(name)}")
+    return name
 
 
 def bad_input(sentence: str) -> CommandError:

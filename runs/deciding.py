@@ -147,12 +147,20 @@ def folded(text: str) -> FoldedText:
     return FoldedText(text[:at].removesuffix("\n"), rest, rest.count("\n") + 1)
 
 
+def is_in_heading(gate: Gate, heading: str) -> bool:
+    """Whether that says all of what is asked, which then need not be read twice."""
+    text = " ".join(gate.text.split())
+    return bool(text) and heading.endswith(text)
+
+
 def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
     """What its page, and its part of a live page, show to this person. `typed`: what was sent and not taken."""
     face = face_of(gate.run)
     return {
         "gate": gate,
         "face": face,
+        "heading": face.heading(gate),
+        "is_in_heading": is_in_heading(gate, face.heading(gate)),
         "mark": mark_of(gate),
         "exact": folded(gate.text),
         "decisions": [(one, said_at(gate, one)) for one in gate.decisions.all()],
@@ -165,6 +173,7 @@ def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
         "own_words": own_words(gate, user) if gate.asks_persons else "",
         "own": face.gate_template(gate),
         "typed": typed.get("text", ""),
+        "rejects": typed.get("said", "").startswith(Decision.REJECT),
         "errors": {},
         **face.gate_context(gate, typed),
     }
@@ -202,10 +211,12 @@ class Item:
 
     @property
     def title(self) -> str:
-        return self.face.row_title(self.gate)
+        return self.face.heading(self.gate)
 
     @property
     def glimpse(self) -> str:
+        if is_in_heading(self.gate, self.title):
+            return ""
         text = HASH.sub(r"\1…\2", self.gate.text)
         return text if len(text) <= GLIMPSE else f"{text[: GLIMPSE - 1]}…"
 

@@ -43,7 +43,13 @@ REQUIRED = set(filter(None, os.environ.get("MAGI_TEST_REQUIRE", "").split(",")))
 # MAGI_TEST_EXAMPLES=100000 makes the property tests long; the suite is quick and the same every time
 examples = int(os.environ.get("MAGI_TEST_EXAMPLES", 0))
 
-pytest_plugins = ["tests.databases", "tests.others", "tests.scenes", "tests.shared_transaction"]
+pytest_plugins = [
+    "tests.databases",
+    "tests.others",
+    "tests.scenes",
+    "tests.shared_transaction",
+    "tests.debates.recount",
+]
 
 T = TypeVar("T")
 JAPAN = "I am going to travel to Japan next week."

@@ -110,6 +110,7 @@ def _limit(bounds: Bounds) -> None:
 
 def _main(program: str, seconds: str, memory: str, output: str) -> None:
     _limit(Bounds(float(seconds), int(memory), int(output)))
+    sys.path.append(str(Path(__file__).parents[1]))  # behind all else: a program may have parts
     try:
         runpy.run_path(program, run_name="__main__")
         sys.stdout.flush()

@@ -1,34 +1,45 @@
-"""Files that people attach, as lines that models and people can read and cite: text, Markdown, CSV, PDF.
+"""Files that people attach, as lines that models and people can read and cite: text, Markdown, CSV, PDF, mails, HTML.
 
 Why so: docs/decisions.md, Documents.
 """
 
 import csv
 import io
-import json
 import math
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
-from engine.decoding import Decoded, UnknownEncoding, decoded
+from engine.decoding import UnknownEncoding, decoded, encoding_named, no_encoding
 from engine.models import DocumentLimits, NewDocument
 from engine.models.documents import LINE_LENGTH, TITLE_LENGTH, DocumentKind
 
-from . import child
+from .openers import UnreadableDocument, lines_of_html, lines_of_mail, lines_of_pdf
 
-PDF = Path(__file__).with_name("pdf.py")
 KINDS = {
     ".pdf": DocumentKind.PDF,
     ".csv": DocumentKind.CSV,
     ".tsv": DocumentKind.CSV,
     ".md": DocumentKind.MARKDOWN,
     ".markdown": DocumentKind.MARKDOWN,
+}
+MAILS, PAGES = (".eml", ".mht", ".mhtml"), (".html", ".htm", ".xhtml")
+# what a page offers to choose from
+READABLE = (
+    ".txt,.text,.md,.markdown,.csv,.tsv,.pdf,.eml,.html,.htm,text/plain,text/markdown,text/csv,application/pdf,"
+    "message/rfc822,text/html"
+)
+AS_CSV = "Save the sheet that matters as CSV (UTF-8) and attach that."
+AS_PDF, AS_MAIL = "Save it as PDF and attach that.", "Save it as .eml, or as text, and attach that."
+OTHERWISE = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), AS_CSV),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages", ".pptx", ".ppt", ".odp"), AS_PDF),
+    ".msg": AS_MAIL,
 }
 DELIMITERS = "\t;|,"
 LOOKED_AT, REGULAR = 200, 0.8  # records, and how many of them may not have the usual number of cells
@@ -38,25 +49,60 @@ UNKEEPABLE = re.compile("[\0\ud800-\udfff]")  # no database takes these
 PIECE = re.compile(rf".{{1,{LINE_LENGTH}}}(?:\s+|$)|.{{{LINE_LENGTH}}}")
 NAMED = 60  # characters of a file's name in a sentence
 MEGABYTE = 2**20
+TOGETHER = 20.0  # seconds in which all files of one submission are read
 
 
-class UnreadableDocument(ValueError):
-    """Why a file cannot be attached, in a sentence that names it and says what to do."""
-
-
-def read(name: str, data: bytes, limits: DocumentLimits, until: float = math.inf) -> NewDocument:
-    """A file as it came. UnreadableDocument where it cannot be read, also for want of time: what takes long is ended
-    `until` then by `time.monotonic`."""
+def read(name: str, data: bytes, limits: DocumentLimits, until: float = math.inf, encoding: str = "") -> NewDocument:
+    """A file as people see it. UnreadableDocument where it cannot be read, also for want of time: what takes long is
+    ended `until` then by `time.monotonic`. `encoding`: of a text that does not say its own."""
     name = PurePosixPath(name.replace("\\", "/")).name
-    kind = KINDS.get(PurePosixPath(name).suffix.lower(), DocumentKind.TEXT)
     refuse_size(name, len(data), limits)
-    if kind == DocumentKind.PDF or data.startswith(b"%PDF-"):
-        return _document(name, DocumentKind.PDF, _lines_of_pdf(_shown(name), data, until), data)
-    text = _text(_shown(name), data)
-    lines = _lines_of_csv(_shown(name), text.text) if kind == DocumentKind.CSV else text.text.splitlines()
+    if encoding and not encoding_named(encoding):
+        raise UnreadableDocument(no_encoding(encoding))
+    kind, lines, taken = _seen(name, data, until, encoding)
     # said where everybody sees it, and in no line: those are what the file says
-    named = f"{_cut(name, TITLE_LENGTH - 20)} ({text.converted_from})" if text.converted_from else name
+    named = f"{_cut(name, TITLE_LENGTH - 20)} ({taken})" if taken else name
     return _document(named, kind, lines, data)
+
+
+def _seen(name: str, data: bytes, until: float, encoding: str) -> tuple[DocumentKind, Iterable[str], str]:
+    """What it is, its lines, and the encoding that it was read in, where that is another one than UTF-8."""
+    ends, shown = PurePosixPath(name).suffix.lower(), _shown(name)
+    kind = KINDS.get(ends, DocumentKind.TEXT)
+    if kind == DocumentKind.PDF or data.startswith(b"%PDF-"):
+        return DocumentKind.PDF, lines_of_pdf(shown, data, until), ""
+    if ends in (*MAILS, *PAGES):
+        opens = lines_of_mail if ends in MAILS else lines_of_html
+        return kind, *opens(shown, data, until, encoding)
+    return kind, *_of_text(shown, ends, data, encoding)
+
+
+def _of_text(shown: str, ends: str, data: bytes, encoding: str) -> tuple[Iterable[str], str]:
+    if data.startswith((b"{\\rtf", b"PK\3\4", b"\xd0\xcf\x11\xe0")):
+        raise _binary(shown, ends)
+    try:
+        text = decoded(data, encoding)
+    except UnknownEncoding as error:
+        raise _binary(shown, ends) if bytes(1) in data else UnreadableDocument(f"{shown} {error}") from error
+    is_csv = KINDS.get(ends) == DocumentKind.CSV
+    return _lines_of_csv(shown, text.text) if is_csv else text.text.splitlines(), text.converted_from
+
+
+def _binary(shown: str, ends: str) -> UnreadableDocument:
+    what = OTHERWISE.get(ends, "Save it as one of these and attach that.")
+    return UnreadableDocument(f"{shown} is neither text in UTF-8 nor a PDF. {what}")
+
+
+def uploaded(files: Iterable[Any], limits: DocumentLimits, encoding: str = "") -> tuple[list[NewDocument], list[str]]:
+    """Those that can be read, and what is wrong with the others; all of them in one time, and no more than may be."""
+    until, found, wrong = time.monotonic() + TOGETHER, list[NewDocument](), list[str]()
+    for file in islice(files, limits.number + 1):
+        try:
+            refuse_size(file.name or "", file.size or 0, limits)  # before it is taken from where it lies
+            found.append(read(file.name or "", file.read(), limits, until, encoding))
+        except UnreadableDocument as error:
+            wrong.append(str(error))
+    return found, wrong
 
 
 def pasted(title: str, text: str, limits: DocumentLimits) -> NewDocument:
@@ -67,7 +113,7 @@ def pasted(title: str, text: str, limits: DocumentLimits) -> NewDocument:
 
 
 def _document(title: str, kind: DocumentKind, found: Iterable[str], data: bytes) -> NewDocument:
-    lines = tuple(_without_gaps(piece for line in found for piece in lines_of(line)))
+    lines = tuple(_without_gaps(piece for line in found for piece in lines_of(_keepable(line))))
     if not lines:
         raise UnreadableDocument(f"{_shown(title)} is empty. Leave it out, or attach what it should have been.")
     return NewDocument(_cut(_keepable(title), TITLE_LENGTH), kind, lines, sha256(data).hexdigest())
@@ -85,14 +131,6 @@ def _shown(title: str) -> str:
 
 
 # ---- what there is in a file ------------------------------------------------------------------------------
-
-
-def _text(shown: str, data: bytes) -> Decoded:
-    try:
-        return decoded(data)
-    except UnknownEncoding as error:
-        binary = "is neither text in UTF-8 nor a PDF. Save it as one of these and attach that."
-        raise UnreadableDocument(f"{shown} {binary if bytes(1) in data else error}") from error
 
 
 def _lines_of_csv(shown: str, text: str) -> Iterator[str]:
@@ -127,43 +165,6 @@ def _regularity(text: str, delimiter: str, skips: bool) -> tuple[int, bool, bool
     if usual == 1:  # lines, in which it stands now and then
         return 0, False, False, len(widths) - sum(widths)
     return 2, widths[0] == usual, found[usual] >= len(widths) * REGULAR, 0
-
-
-# ---- PDF --------------------------------------------------------------------------------------------------
-
-
-ANOTHER = "Save it anew from the program that made it, or attach its text."
-STOPPED: Mapping[type[child.Stopped], str] = {
-    child.NoPlace: "was not read: too much else is being read just now. Attach it again in a minute.",
-    child.OutOfTime: f"takes too long to read. {ANOTHER}",
-    child.OutOfMemory: f"unpacks to more than can be read. {ANOTHER}",
-    child.Broken: f"is broken. {ANOTHER}",
-}
-LATE = "was not read: those before it took the time that all have together. Attach it by itself."
-REFUSED = {
-    "encrypted": "asks for a password. Save it without one and attach that.",
-    "pages": "has more than 200 pages. Attach those that matter.",
-    "characters": "has more text than can be read. Attach the pages that matter.",
-}
-PICTURES = "has no text, only pictures. Let a program for text recognition (OCR) read it and attach what that says."
-PAGE_OF_PICTURES = "(Page {} has no text that could be read.)"
-
-
-def _lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
-    """Page after page, with an empty line between. A page without text is said to be there."""
-    try:
-        found = json.loads(child.run(PDF, data, until=until))
-    except child.Stopped as stopped:
-        late = time.monotonic() >= until
-        raise UnreadableDocument(f"{shown} {LATE if late else STOPPED[type(stopped)]}") from stopped
-    if "refused" in found:
-        raise UnreadableDocument(f"{shown} {REFUSED[found['refused']]}")
-    pages = [_keepable(page) for page in found["pages"]]
-    if not any(page.strip() for page in pages):
-        raise UnreadableDocument(f"{shown} {PICTURES}")
-    for number, page in enumerate(pages, 1):
-        yield from page.splitlines() if page.strip() else [PAGE_OF_PICTURES.format(number)]
-        yield ""
 
 
 # ---- lines ------------------------------------------------------------------------------------------------

@@ -24,8 +24,10 @@ FUNCTIONS = frozenset(
     "abs avg coalesce count date datetime group_concat ifnull iif instr julianday length like lower ltrim max min "
     "nullif replace round row_number rtrim sign strftime substr substring sum time total trim unicode upper".split()
 )
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?")
-_WITH_DECIMAL_COMMA = re.compile(r"-?(?:0|[1-9]\d*|[1-9]\d{0,2}(?:\.\d{3})+)(?:,\d+)?")
+_WHOLE = r"0|[1-9]\d*|[1-9]\d{0,2}(?:(?: \d{3})+|(?:['’]\d{3})+|(?:%s\d{3})+)"
+_NUMBER = re.compile(rf"-?(?:{_WHOLE % ','})(?:\.\d+)?")
+_WITH_DECIMAL_COMMA = re.compile(rf"-?(?:{_WHOLE % '[.]'})(?:,\d+)?")
+_GROUPS = str.maketrans("", "", " '’")  # between thousands, in France and Switzerland
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 1_000_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: LONGEST_SQL,
@@ -118,6 +120,7 @@ def _read(cells: Sequence[str], decimal_comma: bool) -> list[Any]:
     points, commas = _all(_NUMBER, cells), _all(_WITH_DECIMAL_COMMA, cells)
     if not points and not commas:
         return list(cells)
+    cells = [cell.translate(_GROUPS) for cell in cells]
     if commas and (decimal_comma or not points):
         cells = [cell.replace(".", "").replace(",", ".") for cell in cells]
     return [_number(cell) if cell else None for cell in cells]

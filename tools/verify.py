@@ -239,7 +239,7 @@ def examine_debate(entries):  # seed, draws, clock and end of a debate; why else
             yield "A draw is not what the seed and the messages before it give", f": turn {turn['number']}"
     yield from examine_clock(said)
     own = [turn["number"] for turn in turns if turn["why"] != "challenge"]  # which is nobody's opinion
-    stated = [one for one in [*said, *acts] if "act" in one or one.get("turn") in own]
+    stated = [one for one in [*said, *acts] if "act" in one or one.get("turn") in own or one.get("kind") == "leaving"]
     stated.sort(key=lambda one: one["after"] if "act" in one else one["number"])
     stood = {one["seat"]: one["verdict"] or "ABSTAIN" for one in stated if one["verdict"] or one["abstained"]}
     verdicts = [stood.get(member["seat"], "") for member in asked["members"] if member["kind"] == "member"]
@@ -262,7 +262,7 @@ def examine_clock(said):  # members' messages count, and after each fourth of th
             if [one["note"], one["after"]] != [due, clock] or clock % 4 or noted == clock:
                 yield "A note was not due", where
             noted = clock
-        elif "kind" in one and (noted is None or (clock % 4 == 0 and noted != clock)):  # the chair has none
+        elif one.get("kind") in ("said", "closing") and (noted is None or (clock % 4 == 0 and noted != clock)):
             yield "A note is missing before it", where
         clock += counts
         if one["clock"] != (clock if counts else None):
@@ -319,6 +319,8 @@ def examine_inquiry(entries):  # each order by the rules of its course, the end 
     end, due = entries[-1]["facts"], "nothing" if course.now != "over" else course.ended or "answered"
     if entries[-1]["kind"] == "ended" and end["status"] == "finished" and end["outcome"] != due:
         yield "The outcome does not follow from the orders", f": {end['outcome']}, not {due}"
+    if due == "answered" and not is_approved(entries, asked["facts"]["prompt_version"]):
+        yield "The answer is not the one that was approved", ""
     read = {one["facts"]["number"]: one["texts"].get("text") for one in entries if one["kind"] == "inquiry.source"}
     for claim in (one for one in entries if one["kind"] == "inquiry.claim"):
         for number, quote in enumerate(claim["facts"]["quotes"], 1):
@@ -326,6 +328,14 @@ def examine_inquiry(entries):  # each order by the rules of its course, the end 
             text = asked["texts"].get(f"text of A{source}", read.get(source))
             if None not in (words, text) and not stands(words, text, quote["parts"]):
                 yield "A quote does not stand where it is said to", f": claim {claim['facts']['number']}"
+
+
+def is_approved(entries, version):  # the answer, with the places of its claims; until version 2 a model worded it
+    work = [one for one in entries if one["kind"] == "inquiry.order" and one["facts"]["kind"] == "work"][-1]
+    said, reply, number = entries[-1]["texts"].get("answer"), work["texts"].get("reply"), work["facts"]["number"]
+    claims = [one["facts"] for one in entries if one["kind"] == "inquiry.claim"]
+    places = "".join(f" [claim:{one['number']}]" for one in claims if one["order"] == number)
+    return version in ("1", "2") or not (said and reply) or said == json.loads(reply)["text"] + places
 
 
 def examine_mission(entries):  # all that is in order without a gap, what left by its gate, done by its check

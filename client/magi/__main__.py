@@ -28,6 +28,7 @@ def main(words: list[str] | None = None) -> int:
     judge.add_argument("--title", default="")
     judge.add_argument("--key", default="", help="the same request under the same key is judged once")
     judge.add_argument("--wait", type=float, default=600.0)
+    judge.add_argument("--encoding", default="", help="of what is not in UTF-8 and does not say its own")
     judge.add_argument("--json", action="store_true", help="print it as the API shows it")
     judge.add_argument("--allow-rehearsal", action="store_true", help="a rehearsal's yes will do")
     judge.add_argument("--url", default=os.environ.get("MAGI_URL", ""), help="MAGI_URL, if it is not said")
@@ -44,9 +45,10 @@ def main(words: list[str] | None = None) -> int:
 
 def judged(options: argparse.Namespace, magi: Magi) -> int:
     try:
-        content = text_of(sys.stdin.buffer.read() if options.content == "-" else os.fsencode(options.content))
-    except UnicodeError as error:
-        print(f"content: It is not in UTF-8 ({error}). Save it in UTF-8, or convert it with iconv.", file=sys.stderr)
+        data = sys.stdin.buffer.read() if options.content == "-" else os.fsencode(options.content)
+        content = text_of(data, options.encoding)
+    except (UnicodeError, LookupError) as error:
+        print(f"content: It cannot be read ({error}). Name its --encoding, or save it in UTF-8.", file=sys.stderr)
         return USAGE
     asked = {"council": options.council, "title": options.title, "wait": options.wait, "key": options.key}
     try:
@@ -61,10 +63,16 @@ def judged(options: argparse.Namespace, magi: Magi) -> int:
     return status_of(run, options.allow_rehearsal)
 
 
-def text_of(data: bytes) -> str:
-    """In UTF-8, or as a Windows shell writes it. UnicodeError."""
+def text_of(data: bytes, encoding: str = "") -> str:
+    """In UTF-8, or as a Windows shell writes it, or in the encoding that is named. UnicodeError, LookupError."""
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16" if wide else "utf-8-sig").replace("\r\n", "\n")
+    try:
+        text = data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        if not encoding:
+            raise
+        text = data.decode(encoding)
+    return text.replace("\r\n", "\n")
 
 
 def tell(run: Run, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..rules.course import ABSTAIN, SPAN, Change, Course, Sort
+from ..rules.course import ABSTAIN, MOVING, SPAN, Change, Course
 from ..rules.outcome import Outcome, outcome_of
 from ..table import Table
 
@@ -134,7 +134,8 @@ def _heard(course: Course, change: Change) -> Iterator[int]:
     until = turn.after if turn else change.number
     own = [one.number for one in course.messages if one.seat == change.seat and one.number < change.number]
     for message in course.messages:
-        if max(own, default=0) < message.number <= until and message.sort in (Sort.SAID, Sort.CHAIR):
+        after = max(own, default=0) < message.number <= until
+        if after and message.seat != change.seat and message.sort in MOVING:
             yield message.number
 
 

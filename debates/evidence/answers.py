@@ -13,7 +13,7 @@ from ..prompts import Answer
 from ..prompts.answers import LONGEST_WORDS
 from ..prompts.parsing import parsed
 from ..prompts.wording import presentable
-from ..rules.course import Course, Turn
+from ..rules.course import Course, Sort, Turn
 from .prompted import Prompted
 from .retold import FIRST, MESSAGE, NOTE, SPOKEN, Entry, Retold, verdict_in
 
@@ -55,7 +55,8 @@ def _unkept(retold: Retold) -> Iterator[str]:
 
 def _unsaid(retold: Retold) -> Iterator[str]:
     """What a person says in a debate was said at the gate of its turn, and all that was is there."""
-    said = {f"turn-{one['turn']}": one for one in retold.facts(MESSAGE) if one["seat"] in retold.persons}
+    told = [one for one in retold.facts(MESSAGE) if one["kind"] != Sort.LEAVING]
+    said = {f"turn-{one['turn']}": one for one in told if one["seat"] in retold.persons}
     for step in said.keys() - retold.spoken.keys():
         yield f"Message {said[step]['number']} is nothing that was said at the gate of its turn."
     for step in retold.spoken.keys() - said.keys():

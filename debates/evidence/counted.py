@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import product
 from typing import Any
 
 from engine.models import Run
 
 from .. import prompts
 from ..models.values import is_named
-from ..rules.course import Course, Message, Sort
+from ..rules.course import AT_ANY_TIME, Course, Message
 from .retold import NOTE, SPOKEN, Retold
 
 
@@ -41,17 +42,20 @@ def _then(retold: Retold, number: int) -> Iterator[Course]:
     """What whoever wrote a note may have seen: what the chair did meanwhile, and which retry it was, is not known."""
     before = [message for message in retold.messages if message.number < number]
     given = [turn for turn in retold.turns if turn.after < number]
+    heard = _last_in_a_turn(before)
     newest = max((message.number for message in before), default=0)
-    heard = _last_but_the_chairs(before)
     series = sorted({turn.series for turn in retold.turns[: len(given) + 1]} | {0})
-    for acts in range(retold.sure_acts(heard), retold.possible_acts(newest) + 1):
-        course = retold.before(len(given) + 1, newest, acts)
+    for read, acts in product(
+        range(newest, heard - 1, -1), range(retold.sure_acts(heard), retold.possible_acts(newest) + 1)
+    ):
+        course = retold.before(len(given) + 1, read, acts)
         yield course
         yield from (replace(course, series=one) for one in series if one != course.series)
 
 
-def _last_but_the_chairs(before: list[Message]) -> int:
-    return max((message.number for message in before if message.sort != Sort.CHAIR), default=0)
+def _last_in_a_turn(before: list[Message]) -> int:
+    """What comes after it may have come while the note was being written."""
+    return max((message.number for message in before if message.sort not in AT_ANY_TIME), default=0)
 
 
 def doubt_counts(retold: Retold) -> Iterator[str]:

@@ -11,7 +11,7 @@ from engine.evidence.entries import ENDED
 from engine.models import Run
 
 from ..rules import draw, floor
-from ..rules.course import DRAWN, MOST, SPAN, TURNS, Act, Course, Message, Sort, Steer, Turn, Why
+from ..rules.course import AT_ANY_TIME, DRAWN, MOST, MOVING, SPAN, TURNS, Act, Course, Message, Sort, Steer, Turn, Why
 from ..rules.outcome import outcome_of
 from .answers import doubt_answers
 from .counted import doubt_counts, doubt_facts
@@ -177,6 +177,8 @@ def _messages(retold: Retold) -> Iterator[str]:
         clock = due or clock
         if message.sort == Sort.NOTE:
             yield from _note(retold, message)
+        elif message.sort == Sort.LEAVING:
+            yield from _leaving(retold, message)
         elif message.sort != Sort.CHAIR:
             yield from _said_by_member(retold, message)
 
@@ -215,17 +217,17 @@ def _said_by_member(retold: Retold, message: Message) -> Iterator[str]:
 
 
 def _order(retold: Retold, message: Message, turn: Turn) -> Iterator[str]:
-    """Between the giving of the floor and what is said with it, only the chair speaks, or others their last words."""
+    """Between the giving of the floor and what is said with it, only the chair speaks, somebody leaves, or others say
+    their last words."""
     between = [one.sort for one in retold.messages if turn.after < one.number < message.number]
-    if message.number <= turn.after or set(between) - {Sort.CHAIR, *([Sort.CLOSING] * (turn.why == Why.CLOSING))}:
+    if message.number <= turn.after or set(between) - {*AT_ANY_TIME, *([Sort.CLOSING] * (turn.why == Why.CLOSING))}:
         yield f"Message {message.number} was not the next one after turn {turn.number} was given."
 
 
 def _verdict(retold: Retold, message: Message, turn: Turn, before: Course) -> Iterator[str]:
     place, stood = f"Message {message.number}", before.stands_by.get(turn.seat, "")
-    facts = next(one for one in retold.facts(MESSAGE) if one["number"] == message.number)
-    if facts["verdict"] is not None and (facts["abstained"] or facts["verdict"] not in retold.settings.options):
-        yield f"{place} states a verdict that there is not."
+    facts = _facts_of(retold, message)
+    yield from _known_verdict(retold, message, facts)
     stated = "" if turn.why == Why.CHALLENGE else message.verdict
     if turn.why in (Why.ROLL_CALL, Why.CLOSING) and _votes(retold, turn) and not (stated or stood):
         yield f"{place} was kept without a verdict, where one had to be stated."
@@ -236,8 +238,33 @@ def _verdict(retold: Retold, message: Message, turn: Turn, before: Course) -> It
         yield f"{place} was moved by something that its member had not heard from others."
 
 
+def _leaving(retold: Retold, message: Message) -> Iterator[str]:
+    """The person on that seat, once, with a verdict, and before the closing."""
+    place, facts = f"Message {message.number}", _facts_of(retold, message)
+    persons = {one["seat"]: one["person"] for one in retold.asked["members"]}
+    if not facts["by"] or persons.get(message.seat or 0) != facts["by"]:
+        yield f"{place} withdraws a member for somebody else."
+    before = retold.before(len(retold.turns) + 1, message.number - 1, len(retold.steers))
+    if not message.withdrawn or message.turn is not None or message.seat in before.withdrawn:
+        yield f"{place} is not how a member leaves out of turn."
+    if not (message.verdict or message.seat in before.stands_by):
+        yield f"{place} withdraws without a verdict."
+    if any(one.sort == Sort.CLOSING and one.number < message.number for one in retold.messages):
+        yield f"{place} came after the closing had begun."
+    yield from _known_verdict(retold, message, facts)
+
+
+def _facts_of(retold: Retold, message: Message) -> dict[str, Any]:
+    return next(one for one in retold.facts(MESSAGE) if one["number"] == message.number)
+
+
+def _known_verdict(retold: Retold, message: Message, facts: dict[str, Any]) -> Iterator[str]:
+    if facts["verdict"] is not None and (facts["abstained"] or facts["verdict"] not in retold.settings.options):
+        yield f"Message {message.number} states a verdict that there is not."
+
+
 def _can_move(message: Message, seat: int) -> bool:
-    return message.seat != seat and message.sort in (Sort.SAID, Sort.CHAIR)
+    return message.seat != seat and message.sort in MOVING
 
 
 def _votes(retold: Retold, turn: Turn) -> bool:

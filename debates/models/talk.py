@@ -174,6 +174,7 @@ class Message(Stated):
                 condition=(
                     Q(kind__in=["said", "closing"], turn__isnull=False, member__isnull=False)
                     | (Q(kind="chair") & ~Q(by_name=""))
+                    | (Q(kind="leaving", turn__isnull=True, member__isnull=False, withdrawn=True) & ~Q(by_name=""))
                     | (Q(kind="note", after__isnull=False) & ~Q(note=""))
                 ),
             ),

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.llm.own_words import words
 
-from ..rules.course import ABSTAIN, Message, Sort, Turn, Why
+from ..rules.course import ABSTAIN, MOVING, Message, Turn, Why
 from ..table import EVERYONE, Shape, Side, Table, View
 from .notes import must_decide
 from .parsing import quoted, short
@@ -184,7 +184,7 @@ def _verdict(given: Given) -> Iterator[str]:
 
 
 def _moved_by(given: Given) -> Iterator[str]:
-    heard = {one.number for one in given.table.heard(given.turn) if one.sort in (Sort.SAID, Sort.CHAIR)}
+    heard = {one.number for one in given.table.heard(given.turn) if one.sort in MOVING}
     own = {one.number for one in given.own}
     for number in given.moved_by:
         if number in own:

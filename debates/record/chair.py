@@ -7,7 +7,7 @@ from datetime import datetime
 from ..models import Message, Steer
 from ..rules.course import MOST, Act, Sort
 from ..scene import Scene
-from ..sentences import sentence_of_steer, to_whom
+from ..sentences import sentence_of_leaving, sentence_of_steer, to_whom
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ def _said(scene: Scene) -> Iterator[Deed]:
     for message in scene.messages:
         if message.kind == Sort.CHAIR:
             yield _words(scene, message)
+        elif message.kind == Sort.LEAVING:
+            yield _left(scene, message)
 
 
 def _words(scene: Scene, message: Message) -> Deed:
@@ -36,6 +38,11 @@ def _words(scene: Scene, message: Message) -> Deed:
     text = "Erased." if scene.run.redacted else f"“{message.content}”"
     flag = "It names an option." if message.names_option else ""
     return Deed(message.made, message.by_name, f"to {to}: {text}", message.number, flag)
+
+
+def _left(scene: Scene, message: Message) -> Deed:
+    sentence = sentence_of_leaving(message.said_in(scene.debate))
+    return Deed(message.made, message.by_name, _with_reason(scene, sentence, message.reasoning), message.number)
 
 
 def _steered(scene: Scene) -> Iterator[Deed]:
@@ -46,7 +53,10 @@ def _steered(scene: Scene) -> Iterator[Deed]:
 
 
 def _act(scene: Scene, steer: Steer, most: int) -> str:
-    sentence = sentence_of_steer(scene, steer, most)
+    return _with_reason(scene, sentence_of_steer(scene, steer, most), steer.reasoning)
+
+
+def _with_reason(scene: Scene, sentence: str, reasoning: str) -> str:
     sentence = f"{sentence[0].upper()}{sentence[1:]}"
-    reason = "" if scene.run.redacted else steer.reasoning
+    reason = "" if scene.run.redacted else reasoning
     return f"{sentence} “{reason}”" if reason else sentence

@@ -8,10 +8,10 @@ from ..models import Debate
 from ..models.laying import table_of
 from ..models.secret import firsts_hidden
 from ..rules.course import Sort
-from ..scaffold import Alone
-from ..table import View
+from ..scaffold import Act, Alone
+from ..table import Table, View
 
-KINDS = (Sort.CHAIR, Sort.CLOSING)
+KINDS = (Sort.CHAIR, Sort.CLOSING, Sort.LEAVING)
 
 
 def xml_of(debate: Debate) -> str:
@@ -28,6 +28,7 @@ def xml_of(debate: Debate) -> str:
         documents=table.documents,
         digests={one.label: one.digest for one in run.documents.all()},
         messages=list(_messages(debate, prompts.elements(table))),
+        acts=list(_acts(debate, table)),
         outcome=run.outcome or "",
         alone=list(_alone(debate)),
         rule=debate.rule,
@@ -46,6 +47,14 @@ def _messages(
     for message, one in zip(debate.so_far.messages, shown, strict=True):
         kind = message.sort if message.sort in KINDS else ""
         yield one if isinstance(one, scaffold.Note) else replace(one, kind=kind, cut=message.number in cut)
+
+
+def _acts(debate: Debate, table: Table) -> Iterator[Act]:
+    reasons = {one.number: (one.made, one.reasoning) for one in debate.steers.all()}
+    for steer in debate.so_far.steers:
+        made, reasoning = reasons[steer.number]
+        member = table.names.get(steer.seat or 0, "")
+        yield Act(steer.number, steer.after, made, steer.act, member, steer.amount, steer.verdict, reasoning)
 
 
 def _alone(debate: Debate) -> Iterator[Alone]:

@@ -59,6 +59,11 @@ class Sort(StrEnum):
     NOTE = "note"
     CHAIR = "chair"
     CLOSING = "closing"
+    LEAVING = "leaving"  # a person withdraws out of turn: with a verdict and its reason, and nothing said
+
+
+AT_ANY_TIME = (Sort.CHAIR, Sort.LEAVING)  # in no turn: it may come while somebody is being asked
+MOVING = (Sort.SAID, Sort.CHAIR, Sort.LEAVING)  # what may be named as a reason for a change
 
 
 class Note(StrEnum):
@@ -76,8 +81,8 @@ class Standing(StrEnum):
 
 
 class Act(StrEnum):
-    """What people do to a debate from outside: the chair's acts, a person's leaving out of turn, and a look at what
-    nobody is shown yet, which steers nothing."""
+    """What people do to a debate from outside: the chair's acts, and a look at what nobody is shown yet, which steers
+    nothing."""
 
     ASK = "ask"
     EXTEND = "extend"
@@ -86,7 +91,7 @@ class Act(StrEnum):
     END = "end"  # without a closing
     RECALL = "recall"
     GIVE_UP = "give_up"
-    WITHDRAW = "withdraw"
+    WITHDRAW = "withdraw"  # in older debates alone: who leaves today does so in a message
     LOOK = "look"  # at what the members said alone
 
 
@@ -179,7 +184,7 @@ class Steer:
 
 @dataclass(frozen=True)
 class Statement:
-    """A verdict that was stated in message `number`, or after it by who left out of turn."""
+    """A verdict that was stated in message `number`; in older debates, after it by who left out of turn."""
 
     number: int
     seat: int

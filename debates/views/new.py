@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from engine.decoding import USUAL
 from engine.llm import catalogue, providers
 from engine.models import NewDocument
 from engine.models.budgets import Budget, BudgetUsedUp
@@ -21,9 +22,10 @@ from runs import retention
 from runs.begun import Brought, along, begun_by_page, brought
 from runs.forms import as_number, as_typed
 from runs.usual import usual
+from toolbox import documents
 
 from .. import again, procedure
-from ..attached import FILES, READABLE, Attached, brought_back, from_text, kept
+from ..attached import FILES, Attached, brought_back, from_text, kept
 from ..estimate import estimate, tokens_of
 from ..examples import EXAMPLES, example_called
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, DebateForm, Submission, typed_in
@@ -74,7 +76,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if come := brought(posted):
         return _come(request, posted, come, attached, pasted)
     if posted.get("do") == TAKE:
-        return _page(request, taken(posted, attached), _as_it_is(_panel(posted.get("panel", ""))), pasted=pasted)
+        return _page(
+            request, taken(request, posted, attached), _as_it_is(_panel(posted.get("panel", ""))), pasted=pasted
+        )
     if change := CHANGE.fullmatch(posted.get("do", "")):
         begun = Submission(**changed(posted, *change.groups()), attached=attached)
         return _page(request, begun, _chosen(posted), focus=focus_after(posted, change), pasted=pasted)
@@ -101,7 +105,9 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str], attached: Attach
     return redirect("debate-live", debate.pk)
 
 
-OWN = re.compile(rf"[om]\d+-\w+|d\d+|again|panel|panel_version|paste|paste_title|{'|'.join(DebateForm.base_fields)}")
+OWN = re.compile(
+    rf"[om]\d+-\w+|d\d+|again|encoding|panel|panel_version|paste|paste_title|{'|'.join(DebateForm.base_fields)}"
+)
 
 
 def _come(
@@ -123,7 +129,7 @@ def _first(request: HttpRequest) -> tuple[Submission, Chosen]:
         return Submission(**again.as_asked(earlier)), _as_it_is(_panel(str(version.panel_id)) if version else None)
     asked = request.GET.get("panel")
     panel = Panel.objects.offered().whole().first() if asked is None else _panel(asked)
-    return Submission(**held(panel)), _as_it_is(panel)
+    return Submission(**_with_oneself(held(panel), request.user)), _as_it_is(panel)
 
 
 def _earlier(request: HttpRequest) -> Debate | None:
@@ -144,9 +150,17 @@ def held(panel: Panel | None) -> dict[str, Any]:
 # ---- where members, options and rules come from ---------------------------------------------------------------
 
 
-def taken(posted: Mapping[str, str], attached: Attached) -> Submission:
+def taken(request: HttpRequest, posted: Mapping[str, str], attached: Attached) -> Submission:
     """What was typed, but members, options and rules are those of the panel that was chosen."""
-    return Submission(**{**typed_in(posted), **held(_panel(posted.get("panel", "")))}, attached=attached)
+    holds = _with_oneself(held(_panel(posted.get("panel", ""))), request.user)
+    return Submission(**{**typed_in(posted), **holds}, attached=attached)
+
+
+def _with_oneself(holds: dict[str, Any], user: Any) -> dict[str, Any]:
+    """Who begins a debate is offered where its panel has a person; of several, at the first of those seats."""
+    if place := next((one for one in holds["members"] if not one["model"]), None):
+        place["user"] = user.get_username()
+    return holds
 
 
 def written_so_far(request: HttpRequest, posted: Mapping[str, str], saved: Panel | None = None) -> HttpResponse:
@@ -231,7 +245,8 @@ def focus_after(posted: Mapping[str, str], change: re.Match[str]) -> str:
 def attached_to(request: HttpRequest, posted: Mapping[str, str]) -> tuple[Attached, Pasted]:
     """What the page had read before, then the files that came with it, then what was pasted; and what stays pasted,
     because it cannot be read."""
-    found, gone = Attached(), CHANGE.fullmatch(posted.get("do", ""))
+    encoding = posted.get("encoding", "").strip()
+    found, gone = Attached(encoding=encoding), CHANGE.fullmatch(posted.get("do", ""))
     removed = gone[3] if gone and gone[1] == "remove" and gone[2] == "document" else None
     for number in range(1, DOCUMENTS.number + 1):
         if (token := posted.get(f"d{number}")) and str(number) != removed:
@@ -262,7 +277,9 @@ def _page(
         "switches": [submission.own[name] for name in SWITCHES],
         "documents": _shown(submission.attached.documents, request.user.pk),
         "pasted": pasted,
-        "readable": READABLE,
+        "readable": documents.READABLE,
+        "encoding": submission.attached.encoding,
+        "encodings": USUAL,
         "unread": [problem.message for problem in submission.attached.problems],
         "problems": problems,
         "counts": {problem.path: problem.message for problem in problems if problem.path in ("options", "members")},

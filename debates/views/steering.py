@@ -118,9 +118,11 @@ def _done(request: HttpRequest, pk: UUID, right: Right, do: Callable[[], Any], f
 
 
 def _again(request: HttpRequest, row: Debate, form: Form, line: str, status: int = 200) -> HttpResponse:
-    """With a key of its own: it is another act. Who has left needs no form any more."""
+    """With a key of its own: it is another act. Who has left needs no form any more. `line`: what came of it, or why
+    it was refused."""
+    refused = status != 200
     seats = [{"number": member.seat, "name": member.name} for member in row.seated]
     shown: dict[str, Any] = {"seats": seats, "line": line, "key": secrets.token_hex(16), "to": form.to, "ask": form.ask}
-    shown |= {"verdicts": row.settings.options, "verdict": form.verdict, "gone": status == 200}
-    shown |= {"typed": form.typed, form.name: reverse(f"debate-{form.name}", args=[row.pk])}
+    shown |= {"verdicts": row.settings.options, "verdict": form.verdict, "gone": not refused}
+    shown |= {"typed": form.typed, "refused": refused, form.name: reverse(f"debate-{form.name}", args=[row.pk])}
     return render(request, f"debates/_{form.name}.html", shown, status=status)

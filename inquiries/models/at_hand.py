@@ -7,8 +7,7 @@ from django.conf import settings
 from pydantic import BaseModel
 
 from engine import mcp
-from engine.models import Document, Effect
-from engine.models.documents import DocumentKind
+from engine.models import Effect
 from engine.tools import Tool, meant, own_tools, tools
 
 from ..prompts.moves import Usable
@@ -52,7 +51,7 @@ def pages_left(inquiry: Inquiry) -> int:
 
 
 def _has_tables(inquiry: Inquiry) -> bool:
-    return Document.objects.filter(run=inquiry.pk, kind=DocumentKind.CSV).exists()
+    return any(one.is_csv for one in inquiry.sources.all())
 
 
 def hands_in(inquiry: Inquiry, station: Station) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -14,20 +15,24 @@ from engine.models import Gate, ModelCall, Run, ToolCall
 from engine.search import label, words_of
 from runs.models import SearchText
 
-from ..prompts.moves import Claimed, HandIn
+from ..prompts.finalizer import Worded
+from ..prompts.moves import Claimed, HandIn, Result
 from ..prompts.moves import Move as Moved
 from ..prompts.planner import Plan
-from ..quotes import Folded, Place, complaint, find, fold, left_out, nearest, unsupported
+from ..quotes import Folded, Place, Span, complaint, find, find_cells, fold, left_out, nearest, unsupported
 from ..rules.course import Impossible, after
-from ..rules.facts import Category, Finalized, Reviewed, Station
+from ..rules.facts import Category, Reviewed, Station
 from ..rules.limits import HAND_INS, SAME_CALLS
 from ..rules.orders import Finish, Over, following
 from .at_hand import PAGE, pages_left
 from .inquiries import Inquiry
 from .looking import looked_at
 from .reading import (
+    NOT_NEEDED,
     FoldedSources,
     attempt,
+    calculated,
+    carries,
     claims_of,
     forget_folded,
     moves_at,
@@ -37,11 +42,13 @@ from .reading import (
     place_of,
     results,
 )
-from .sources import Claim, Passage, Quote, Source, of_one_site
-from .taking import is_bare, taken
+from .sources import Claim, Passage, Quote, Source, SourceKind, of_one_site
+from .taking import taken
 from .work import Move, Order, OrderKind
 
-SAME_WORK = "The work that was handed in again is the same that was sent back: more tries will not help."
+WORKED_OUT = (SourceKind.TABLE, SourceKind.CALCULATION)
+NEWEST = 5  # sources in which a quote is sought that does not stand where it is said to
+SAME_WORK = "The work that {critic} had sent back was handed in again: more tries will not help. It had said: {said}"
 ASKED_ALREADY = "This was asked already: what came of it stands at move {number}. Go on from there."
 NOT_TAKEN = f"Its work was refused {HAND_INS} times: for quotes that stand nowhere, or claims that rest on too little."
 
@@ -86,7 +93,8 @@ def _hand_in(inquiry: Inquiry, place: str, reply: str, counts: Mapping[str, Any]
     """None where it is the same work that was sent back: then the inquiry has come to its end."""
     reviews = orders_at(inquiry, place, OrderKind.WORK, OrderKind.REVIEW)
     if len(reviews) > 1 and reviews[-1].decision == "reject" and _same(reviews[-2].reply, reply):
-        _order(inquiry, OrderKind.EXHAUSTED, feedback=SAME_WORK)
+        said = {"critic": inquiry.state.last_critic, "said": reviews[-1].feedback}
+        _order(inquiry, OrderKind.EXHAUSTED, feedback=SAME_WORK.format(**said))
         return None
     return _order(inquiry, OrderKind.WORK, reply=reply, counts=counts, call=call)
 
@@ -120,10 +128,12 @@ def keep_decision(pk: UUID, critic: Station, gate: int) -> None:
         _order(inquiry, OrderKind.REVIEW, decision=decision, feedback=said, by_name=by[:150], gate=decided)
 
 
-def keep_final(pk: UUID, said: Finalized, call: ModelCall | None = None) -> None:
+def keep_final(pk: UUID, said: Worded, call: ModelCall | None = None) -> None:
     inquiry = looked_at(pk)
     if isinstance(following(inquiry.state), Finish):
-        _order(inquiry, OrderKind.FINAL, reply=_json({"answer": said.answer, "trace": said.trace}), call=call)
+        own = {name: text for name in ("wording", "told") if (text := getattr(said, name))}
+        reply = {"answer": said.final.answer, "trace": said.final.trace, **own}
+        _order(inquiry, OrderKind.FINAL, reply=_json(reply), call=call)
 
 
 def keep_move(pk: UUID, station: Station, call: ModelCall, said: Moved) -> None:
@@ -173,11 +183,16 @@ def keep_result(move: int, call: ToolCall) -> None:
 
 def _keep_hand_in(inquiry: Inquiry, station: Station, move: Move, done: HandIn, folded: Mapping[int, Folded]) -> None:
     """Its quotes are looked for before anybody is asked about it. What is refused stays as a move."""
+    done, tables = _with_calculations(inquiry, done), _tables(inquiry)
     claims = [{"text": one.text, "quotes": [vars(q) for q in one.quotes], **_reasons(one)} for one in done.claims]
-    reply = _json({"found": done.found, "text": done.text, "reasoning": done.reasoning, "claims": claims})
-    places = {(q.source, q.quote): _place(q.source, q.quote, folded) for one in done.claims for q in one.quotes}
+    work = {"found": done.found, "text": done.text, "reasoning": done.reasoning, "claims": claims}
+    not_needed = [{"step": step, "why": why} for step, why in done.not_needed.items()]
+    reply = _json(work | ({NOT_NEEDED: not_needed} if not_needed else {}))
+    places = {(q.source, q.quote): _place(q.source, q.quote, folded, tables) for one in done.claims for q in one.quotes}
     move.done, move.settled = reply, timezone.now()
-    move.refused = "\n".join([*_astray(places, folded), *_unreasoned(inquiry, station, done), *_alone(inquiry, done)])
+    move.refused = "\n".join(
+        [*_astray(places, folded), *_unreasoned(inquiry, station, done, places), *_alone(inquiry, done)]
+    )
     move.save(force_insert=True)
     if move.refused:
         refused = [one for one in moves_at(inquiry, move.place) if one.attempt == move.attempt and one.refused]
@@ -194,8 +209,29 @@ def _reasons(one: Claimed) -> dict[str, Any]:
     return {"reasoned_from": list(one.reasoned_from)} if one.reasoned_from else {}
 
 
-def _place(source: int, quote: str, folded: Mapping[int, Folded]) -> Place | None:
-    return find(quote, folded[source]) if source in folded else None
+def _with_calculations(inquiry: Inquiry, done: HandIn) -> HandIn:
+    """A claim that rests on a calculation quotes all of it, which is how it is named."""
+    kept = Source.objects.filter(inquiry=inquiry, kind=SourceKind.CALCULATION).values_list("number", "read")
+    whole = dict(kept) if any(not q.quote for one in done.claims for q in one.quotes) else {}
+    claims = [
+        replace(one, quotes=[q if q.quote else replace(q, quote=whole.get(q.source, "")) for q in one.quotes])
+        for one in done.claims
+    ]
+    return replace(done, claims=claims)
+
+
+def _tables(inquiry: Inquiry) -> dict[int, SourceKind | str]:
+    """Sources of which not only sentences are quoted: what tables have shown, and calculations."""
+    found = (one for one in inquiry.sources.all() if one.is_csv or one.kind in WORKED_OUT)
+    return {one.number: one.kind for one in found}
+
+
+def _place(source: int, quote: str, folded: Mapping[int, Folded], tables: Mapping[int, str]) -> Place | None:
+    if source not in folded:
+        return None
+    if tables.get(source) == SourceKind.CALCULATION and quote == folded[source].original:
+        return Place((Span(0, len(quote)),))
+    return find(quote, folded[source]) or (find_cells(quote, folded[source].original) if source in tables else None)
 
 
 def _astray(places: Mapping[tuple[int, str], Place | None], folded: Mapping[int, Folded]) -> list[str]:
@@ -211,6 +247,10 @@ def _why_astray(source: int, quote: str, folded: Mapping[int, Folded]) -> str:
     shown = f"“{quote[:120]}”"
     if source not in folded:
         return f"There is no source {source}, which {shown} is said to stand in."
+    if not quote:
+        return f"Source {source} is no calculation: quote what stands there."
+    if stands := next((number for number, one in _others(source, folded) if find(quote, one)), None):
+        return f"{shown} does not stand in source {source}, and does in source {stands}: quote that."
     if wrong := complaint(quote):
         return f"{shown} cannot be looked for: {wrong}."
     if between := left_out(quote, folded[source]):
@@ -220,7 +260,15 @@ def _why_astray(source: int, quote: str, folded: Mapping[int, Folded]) -> str:
     return f"{shown} does not stand in source {source}.{instead} Quote what stands there, or drop the claim."
 
 
-def _unreasoned(inquiry: Inquiry, station: Station, done: HandIn) -> list[str]:
+def _others(source: int, folded: Mapping[int, Folded]) -> Iterator[tuple[int, Folded]]:
+    """A few that were read last: among them is what a tool has just shown."""
+    for number in sorted(set(folded) - {source}, reverse=True)[:NEWEST]:
+        yield number, folded[number]
+
+
+def _unreasoned(
+    inquiry: Inquiry, station: Station, done: HandIn, places: Mapping[tuple[int, str], Place | None]
+) -> list[str]:
     """An answer is reasoned from claims that were let pass, and leaves no result out unsaid."""
     if station is not Station.EXPERT or not done.found:
         return []
@@ -229,11 +277,21 @@ def _unreasoned(inquiry: Inquiry, station: Station, done: HandIn) -> list[str]:
     used = {number for one in done.claims for number in one.reasoned_from}
     said = [f"There is no claim {number} among the results." for number in sorted(used - set(passed))]
     named = {passed[number] for number in used & set(passed)} | {step for step, why in done.not_needed.items() if why}
-    quoted = {q.source for one in done.claims for q in one.quotes}
-    left = [
-        one for one in found if one.step not in named and not quoted & {q.source for c in one.claims for q in c.quotes}
-    ]
+    quoted = [(source, place) for (source, _), place in places.items() if place]
+    left = [one for one in found if one.step not in named and not _quotes_too(inquiry, one, quoted)]
     return said + [f"The result of step {one.step} is neither used nor named as not needed." for one in left]
+
+
+def _quotes_too(inquiry: Inquiry, result: Result, quoted: Sequence[tuple[int, Place]]) -> bool:
+    """Whether the answer itself quotes what this result quotes: the same words, not the same source alone."""
+    numbers = {claim.number for claim in result.claims}
+    rows = (q for one in inquiry.claims.all() if one.number in numbers for q in one.quotes.all())
+    spans = [(q.source.number, q.parts[0][0], q.parts[-1][1]) for q in rows]
+    return any(
+        source == number and place.start < end and start < place.end
+        for source, place in quoted
+        for number, start, end in spans
+    )
 
 
 def _alone(inquiry: Inquiry, done: HandIn) -> Iterator[str]:
@@ -254,8 +312,9 @@ def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], plac
     sources = {one.number: one for one in inquiry.sources.all()}
     known = {one.number: one.text for one in inquiry.claims.all()}
     for count, one in enumerate(claims, number + 1):
-        support = [*(q.quote for q in one.quotes), *(known.get(n, "") for n in one.reasoned_from)]
-        bare = bool(unsupported(one.text, [inquiry.question, *support, *_calculated(inquiry, order.place)]))
+        said = [carries(q.quote, sources[q.source].kind) for q in one.quotes]
+        support = [inquiry.question, *said, *(known.get(n, "") for n in one.reasoned_from)]
+        bare = bool(unsupported(one.text, [*support, *calculated(inquiry, order.place, support)]))
         row = Claim.objects.create(
             inquiry=inquiry, order=order, number=count, text=one.text, reasoned_from=list(one.reasoned_from), bare=bare
         )
@@ -263,12 +322,6 @@ def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], plac
             parts = [[part.start, part.end] for part in places[q.source, q.quote].parts]
             Quote.objects.create(claim=row, source=sources[q.source], text=q.quote, parts=parts)
     SearchText.objects.add(inquiry.pk, words_of("\n".join(one.text for one in claims)))
-
-
-def _calculated(inquiry: Inquiry, place: str) -> list[str]:
-    """Results of calls that are done. A number that was only repeated is no result of a sum."""
-    figures = [one for one in moves_at(inquiry, place) if one.tool.startswith("figures.")]
-    return [one.result for one in figures if one.tool_call and one.tool_call.done and not is_bare(one.tool_call)]
 
 
 # ---- errors, limits, people -------------------------------------------------------------------------------

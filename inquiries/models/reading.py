@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from engine.llm.fitting import Fitted, fitted
+from engine.llm.prices import dollars
 from engine.models import Gate
+from engine.plurals import counted
 
 from ..prompts import critics, finalizer, planner
 from ..prompts.common import Messages
@@ -15,18 +17,22 @@ from ..prompts.critics import Reviewable
 from ..prompts.finalizer import Approved
 from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
 from ..prompts.planner import Brief, FormerPlan
-from ..quotes import Folded
+from ..quotes import Folded, numbers, unknown_names, unsupported
+from ..rules.course import Impossible
 from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
 from ..rules.limits import MOVES_OF_A_STEP, SAME_CALLS
 from ..rules.orders import instruction, possible_words
 from .inquiries import Inquiry
 from .looking import looked_at
-from .sources import Claim, Source, of_one_site
+from .sources import Claim, Quote, Source, SourceKind, of_one_site
+from .taking import is_bare
 from .work import Move, Order, OrderKind
 
+T = TypeVar("T")
 FOLDED = 64  # sources that stay in memory
 SHORTENED = 400  # characters of an older result, where there is no room
 CHARACTERS_OF_A_TOKEN = 4
+COURSE_LINE = 300  # characters of what came of an order, in a trace
 
 
 # ---- places -----------------------------------------------------------------------------------------------
@@ -81,12 +87,13 @@ def move_key(inquiry: Inquiry, station: Station) -> str:
 def exhausted(inquiry: Inquiry, station: Station, worked: float) -> str:
     """Why more tries will not help, in a sentence; empty where they may."""
     if inquiry.used_up:
-        return "It has cost what it may cost."
+        return f"It has cost {dollars(inquiry.run.spend)}, which is its limit."
     if worked >= inquiry.bounds.minutes * 60:
-        return f"It has worked for {inquiry.bounds.minutes} minutes, which is its limit."
+        return f"It has worked for {counted(inquiry.bounds.minutes, 'minute')}, which is its limit."
     place = place_of(inquiry, station)
     if station in (Station.RESEARCHER, Station.EXPERT) and tokens_left(inquiry, place) <= 0:
-        return f"A step has taken {inquiry.bounds.tokens:,} tokens, which is its limit."
+        about = f"{_ABOUT[station]} {inquiry.state.index + 1}" if station is Station.RESEARCHER else _ABOUT[station]
+        return f"{about} has taken {inquiry.bounds.tokens:,} tokens, which is the limit of a step."
     return ""
 
 
@@ -155,7 +162,7 @@ def brief_of(inquiry: Inquiry, tools: Sequence[str]) -> Brief:
     words = [{"by": one.by_name, "text": one.feedback} for one in inquiry.ordered if one.kind == OrderKind.REPLAN]
     return Brief(
         question=inquiry.question,
-        sources=[{"title": one.title, "kind": one.kind} for one in inquiry.sources.all()],
+        sources=_looked_in(inquiry),
         tools=tools,
         former_plans=former,
         feedback=[*feedback_on(inquiry, "plan"), *words],
@@ -163,6 +170,10 @@ def brief_of(inquiry: Inquiry, tools: Sequence[str]) -> Brief:
         today=today(inquiry),
         earlier=_earlier(inquiry.follows),
     )
+
+
+def _looked_in(inquiry: Inquiry) -> list[dict[str, str]]:
+    return [{"title": one.title, "kind": one.kind} for one in inquiry.sources.all()]
 
 
 def _earlier(followed: Inquiry | None) -> dict[str, Any] | None:
@@ -212,25 +223,90 @@ def came_back(pk: UUID, key: str) -> bool:
     return gate is not None and gate.state == Gate.State.EXPIRED and gate.used is not None
 
 
-def reviewable(inquiry: Inquiry, critic: Station) -> Reviewable:
+def reviewable(inquiry: Inquiry, critic: Station, tools: Sequence[str] = ()) -> Reviewable:
+    """`tools`: that those who research have."""
     state, place = inquiry.state, place_of(inquiry, critic)
     order = orders_at(inquiry, place, OrderKind.WORK)[-1]
     step: Any = {
         Station.CRITIC_RESEARCHER: lambda: state.research_steps[state.index],
         Station.CRITIC_EXPERT: lambda: list(state.expert_steps),
     }.get(critic, lambda: None)()
-    return Reviewable(inquiry.question, step, order.handed_in, checked(inquiry, order), feedback_on(inquiry, place))
+    work = {name: value for name, value in order.handed_in.items() if name != NOT_NEEDED}
+    beside: dict[str, Any] = {}
+    if critic is Station.CRITIC_PLANNER:
+        beside = {"sources": _looked_in(inquiry), "tools": tools}
+    elif critic is Station.CRITIC_EXPERT:
+        beside = {"in_no_claim": in_no_claim(inquiry, order), "not_used": not_used(inquiry, order)}
+        beside |= {"left_out": state.left_out}
+    feedback = feedback_on(inquiry, place)
+    return Reviewable(inquiry.question, step, work, checked(inquiry, order), feedback=feedback, **beside)
+
+
+NOT_NEEDED = "not_needed"  # in what an expert hands in: results that it does not need, and why
+
+
+def not_used(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
+    """Results that an answer rests on nowhere, and claims of others, each as it was let pass, with the reason that the
+    expert gave."""
+    named = {one["step"]: one["why"] for one in order.handed_in.get(NOT_NEEDED, ())}
+    used = _used(inquiry, order)
+    found = []
+    for one in results(inquiry):
+        rest = [claim.text for claim in one.claims if claim.number not in used]
+        if rest or not one.claims:
+            said = {"step": one.step, "result": one.result, "why": named.get(one.step, "")}
+            found.append(said | {"claims": rest})
+    return found
+
+
+def _used(inquiry: Inquiry, order: Order) -> set[int]:
+    """Numbers of claims that the claims of this work are reasoned from, or whose quotes they quote, too."""
+    own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
+    quoted = [(q.source_id, *_span(q)) for one in own for q in one.quotes.all()]
+    also = (
+        one.number
+        for one in inquiry.claims.all()
+        for q in one.quotes.all()
+        if any(source == q.source_id and start < _span(q)[1] and _span(q)[0] < end for source, start, end in quoted)
+    )
+    return {number for one in own for number in one.reasoned_from} | set(also)
+
+
+def _span(quote: Quote) -> tuple[int, int]:
+    return quote.parts[0][0], quote.parts[-1][1]
+
+
+def in_no_claim(inquiry: Inquiry, order: Order) -> list[str]:
+    """Numbers and names of an answer that stand neither in the question nor in its claims, in what these rest on, or in
+    what its expert has calculated."""
+    own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
+    named = {number for one in own for number in (one.number, *one.reasoned_from)}
+    beneath = [one for one in inquiry.claims.all() if one.number in named]
+    kinds = {one.pk: one.kind for one in inquiry.sources.all()}
+    quotes = (carries(quote.text, kinds.get(quote.source_id, "")) for one in beneath for quote in one.quotes.all())
+    support = [inquiry.question, *(one.text for one in beneath), *quotes]
+    support += calculated(inquiry, order.place, support)
+    text = order.handed_in.get("text", "")
+    return [*unsupported(text, support), *unknown_names(text, support)]
 
 
 def approved(inquiry: Inquiry) -> Approved:
     state = inquiry.state
     claims = [{"number": one.number, "text": one.text} for one in claims_of(inquiry)]
-    return Approved(inquiry.question, state.expert_answer, state.expert_reasoning, claims, list(course_of(inquiry)))
+    course = list(course_of(inquiry.ordered))
+    return Approved(inquiry.question, state.expert_answer, state.expert_reasoning, claims, course)
+
+
+class Present(dict[int, T]):
+    """Rows that have to be there."""
+
+    def __missing__(self, pk: int) -> T:
+        raise Impossible("A source that is quoted is missing.")
 
 
 def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
     """What code found of each claim: its quotes stand where they are said to, or it would not be here."""
-    titles = {one.pk: str(one) for one in inquiry.sources.all()}
+    titles = Present({one.pk: str(one) for one in inquiry.sources.all()})
     return [
         {
             "claim": one.number,
@@ -238,20 +314,55 @@ def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
             "quotes_found_in": [titles[quote.source_id] for quote in one.quotes.all()],
             "has_numbers_without_quote": one.bare,
             "rests_on": [_rests(inquiry, number, titles) for number in one.reasoned_from],
+            **({"calculated": steps} if (steps := steps_of(inquiry, one)) else {}),
         }
         for one in inquiry.claims.all()
         if one.order_id == order.pk
     ]
 
 
+def steps_of(inquiry: Inquiry, claim: Claim) -> list[str]:
+    """The calculations that a claim rests on, after those whose results they take, each as it was worked out."""
+    known = [one for one in inquiry.sources.all() if one.kind == SourceKind.CALCULATION]
+    due = [one for one in known if one.pk in {quote.source_id for quote in claim.quotes.all()}]
+    taken = dict[int, Source]()
+    while due:
+        one = due.pop()
+        taken[one.number] = one
+        given = set(numbers(one.text.rpartition(" = ")[0]))
+        before = (other for other in known if other.number < one.number and other.number not in taken)
+        due += [other for other in before if given & set(numbers(other.text.rpartition(" = ")[2]))]
+    return [taken[number].text for number in sorted(taken)]
+
+
+def _from_nowhere(inquiry: Inquiry, claim: Claim, beneath: Sequence[Claim], steps: Sequence[str]) -> list[str]:
+    """Numbers that were calculated with, and stand in nothing that the claim rests on: they may have been made up."""
+    sums = {one.pk for one in inquiry.sources.all() if one.kind == SourceKind.CALCULATION}
+    quotes = [q.text for one in beneath for q in one.quotes.all() if q.source_id not in sums]
+    others = [one.text for one in beneath if one.pk != claim.pk]
+    results = [step.rpartition(" = ")[2] for step in steps]
+    given = " ; ".join(step.rpartition(" = ")[0] for step in steps)
+    return [one for one in unsupported(given, [inquiry.question, *quotes, *others, *results]) if one not in USUAL]
+
+
 ONE_SITE = "Rests on one site alone"
 
 
 def flags_of(inquiry: Inquiry, claim: Claim) -> list[str]:
-    """What is worth a look of a claim: flags that all of its sources have, and that all of them are of one site."""
-    numbers = [claim.number, *claim.reasoned_from]
-    quotes = (q for one in inquiry.claims.all() if one.number in numbers for q in one.quotes.all())
-    quoted = {quote.source_id for quote in quotes}
+    """What is worth a look of a claim: flags that all of its sources have, that all of them are of one site, and that
+    numbers from nowhere were calculated with."""
+    beneath = [one for one in inquiry.claims.all() if one.number in (claim.number, *claim.reasoned_from)]
+    steps = [step for one in beneath for step in steps_of(inquiry, one)]
+    made_up = _from_nowhere(inquiry, claim, beneath, steps) if steps else []
+    return [*_of_sources(inquiry, beneath), *([f"{CALCULATED_WITH}{', '.join(made_up)}"] if made_up else [])]
+
+
+CALCULATED_WITH = "Calculated with what stands in no quote: "
+USUAL = {*map(str, range(13)), "24", "30", "52", "60", "100", "360", "365", "366", "1000", "3600", "1000000"}
+
+
+def _of_sources(inquiry: Inquiry, beneath: Sequence[Claim]) -> list[str]:
+    quoted = {quote.source_id for one in beneath for quote in one.quotes.all()}
     sources = [one for one in inquiry.sources.all() if one.pk in quoted]
     if not sources:
         return []
@@ -265,6 +376,30 @@ def _rests(inquiry: Inquiry, number: int, titles: Mapping[int, str]) -> dict[str
     return {"claim": number, "text": claim.text, "quotes": quotes}
 
 
+def carries(quote: str, kind: str) -> str:
+    """What a claim may take from a quote: of a calculation its result, for anything can be put in."""
+    return quote.rpartition(" = ")[2] if kind == SourceKind.CALCULATION else quote
+
+
+def calculated(inquiry: Inquiry, place: str, support: Sequence[str]) -> list[str]:
+    """What was calculated at this place from numbers that stand in what supports it, or that were calculated so. A
+    number that was only repeated, or put in, is no result."""
+    found: list[str] = []
+    for one in moves_at(inquiry, place):
+        if one.tool.startswith("figures.") and one.tool_call and one.tool_call.done and not is_bare(one.tool_call):
+            given, _, result = one.result.rpartition(" = ")
+            made_up = [
+                number for number in unsupported(_without_marker(given), [*support, *found]) if number not in USUAL
+            ]
+            found += [] if made_up else [result]
+    return found
+
+
+def _without_marker(result: str) -> str:
+    """A calculation as it was worked out, without the line that says which source it is."""
+    return result.rpartition(":\n")[2]
+
+
 def results(inquiry: Inquiry) -> list[Result]:
     """Of the research steps of this plan, as far as there are any."""
     plan, steps = plan_number(inquiry), inquiry.state.research_steps
@@ -276,9 +411,9 @@ def results(inquiry: Inquiry) -> list[Result]:
 
 
 def _claims(inquiry: Inquiry, order: Order) -> list[Claimed]:
-    numbers = {one.pk: one.number for one in inquiry.sources.all()}
+    sources = Present({one.pk: one.number for one in inquiry.sources.all()})
     return [
-        Claimed(one.text, [Quoted(numbers[q.source_id], q.text) for q in one.quotes.all()], [], one.number)
+        Claimed(one.text, [Quoted(sources[q.source_id], q.text) for q in one.quotes.all()], [], one.number)
         for one in inquiry.claims.all()
         if one.order_id == order.pk
     ]
@@ -300,23 +435,34 @@ _ABOUT: dict[str, str] = {
 }
 
 
-def course_of(inquiry: Inquiry) -> Iterator[str]:
-    """A line for each order and what came of it."""
-    for one in inquiry.ordered:
-        about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
-        match one.kind:
-            case OrderKind.REVIEW:
-                passed = "let pass" if one.decision == "approve" else "sent back"
-                yield f"{about}: {passed}. {one.feedback}".strip()
-            case OrderKind.ERROR:
-                yield f"{about}: {one.error}"
-            case OrderKind.WORK if one.station != Station.PLANNER:
-                yield f"{about}: {one.handed_in.get('text', '')}"
-            case OrderKind.WORK:
-                steps = [one.counts.get(name, 0) for name in ("research", "expert")]
-                yield f"{about}: {steps[0]} of research, {steps[1]} of the expert."
-            case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
-                yield f"{one.by_name or 'The command line'}: {one.kind}. {one.feedback}".strip()
+def course_of(orders: Iterable[Order]) -> Iterator[str]:
+    """A line for each order and what came of it: the trace of an answer is made of these. What a model or a person has
+    said stands between quotation marks."""
+    for one in orders:
+        if said := _came(one):
+            head, text = said
+            words = " ".join(text.split())
+            words = words if len(words) <= COURSE_LINE else f"{words[: COURSE_LINE - 1].rstrip()}…"
+            own = one.kind == OrderKind.ERROR
+            yield f"{head} {words if own else f'“{words}”'}" if words else head
+
+
+def _came(one: Order) -> tuple[str, str] | None:
+    about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
+    match one.kind:
+        case OrderKind.REVIEW:
+            passed = "let pass" if one.decision == "approve" else "sent back"
+            return f"{about}: {passed}{f' by {one.by_name}' if one.by_name else ''}.", one.feedback
+        case OrderKind.ERROR:
+            return f"{about}:", one.error
+        case OrderKind.WORK if one.station != Station.PLANNER:
+            return f"{about}:", one.handed_in.get("text", "")
+        case OrderKind.WORK:
+            steps = [one.counts.get(name, 0) for name in ("research", "expert")]
+            return f"{about}: {steps[0]} of research, {steps[1]} of the expert.", ""
+        case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
+            return f"{one.by_name or 'The command line'}: {one.kind}.", one.feedback
+    return None
 
 
 def feedback_on(inquiry: Inquiry, place: str) -> list[dict[str, str]]:

@@ -1,6 +1,7 @@
 """What was read, as it was read, in passages that are found by words; and what is claimed of it, by its quotes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -9,15 +10,19 @@ from uuid import UUID
 from django.db import connection, models
 from django.utils import timezone
 
-from engine.models import Document, NewDocument, ToolCall
+from engine.models import Document, DocumentLimits, NewDocument, ToolCall
 from engine.models.documents import TITLE_LENGTH, DocumentKind
 from engine.search import label, words_of
+from toolbox import documents
 
 if TYPE_CHECKING:
     from .inquiries import Inquiry
 
 PASSAGE_LENGTH = 1_200
 CALLED = 50  # characters of a title, before the address of a page that is taken over
+TSV = "text/tab-separated-values"
+CSV_TYPES = ("text/csv", "application/csv", TSV)
+TABLE = DocumentLimits(number=1, size=10 * 2**20, characters=3_000_000)
 SOUGHT, CANDIDATES = 24, 400  # words of a query; passages that are weighed
 
 _ON_SQLITE = "inquiries_passage.id IN (SELECT rowid FROM inquiries_words WHERE inquiries_words MATCH %s)"
@@ -97,14 +102,31 @@ class Source(models.Model):
     def as_document(self) -> NewDocument:
         """As a later inquiry takes it over."""
         digest = self.document.digest if self.document else self.bytes_digest or self.text_digest
-        kind = self.document.kind if self.document else DocumentKind.TEXT
+        kind, lines = self.document.kind if self.document else DocumentKind.TEXT, tuple(self.text.split("\n"))
+        if self.is_csv:
+            with suppress(documents.UnreadableDocument):
+                kind, lines = DocumentKind.CSV, tuple(self.as_table())
         title = " ".join(f"{self.title[:CALLED] if self.address else self.title} {self.address}".split())[:TITLE_LENGTH]
-        return NewDocument(title, kind, tuple(self.text.split("\n")), digest)
+        return NewDocument(title, kind, lines, digest)
+
+    def as_table(self) -> Sequence[str]:
+        """The records of a CSV. One of the web is kept as it was read, and becomes here what a file that is attached
+        becomes at once. UnreadableDocument."""
+        if self.document:
+            return self.text.split("\n")
+        return documents.read(f"table{'.tsv' if self.type == TSV else '.csv'}", self.text.encode(), TABLE).lines
 
     @property
     def size(self) -> int:
         """Characters, without reading them where they are many."""
         return len(self.document.text) if self.document else self.length
+
+    @property
+    def is_csv(self) -> bool:
+        if self.document:
+            return self.document.kind == DocumentKind.CSV
+        path = self.address.partition("?")[0].lower()
+        return self.kind == SourceKind.PAGE and (self.type in CSV_TYPES or path.endswith((".csv", ".tsv")))
 
     @property
     def host(self) -> str:

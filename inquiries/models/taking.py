@@ -1,6 +1,6 @@
 """What a tool brought, kept as a source as it was read, and said to who asked for it."""
 
-import re
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from engine.tools import tool_named
 from runs.models import SearchText
 from toolbox.web.pages import Page
 
+from ..quotes import numbers
 from ..rules.limits import READ, SOURCES
 from .sources import Source, SourceKind
 
@@ -35,9 +36,9 @@ def taken(inquiry: UUID, call: ToolCall) -> str:
 
 
 def is_bare(call: ToolCall) -> bool:
-    """Whether it was asked for a sum, and nothing was worked out: 4711 = 4711."""
-    asked = call.output.partition(" = ")[0].lstrip(" +-−–")
-    return call.tool == "figures.calculate" and not re.search(r"[-+*/%−–×·÷:]", asked)
+    """Whether it was asked for a sum, and nothing was worked out: 4711 = 4711, or max(4711) = 4711."""
+    asked, _, result = call.output.rpartition(" = ")
+    return call.tool == "figures.calculate" and len(numbers(asked)) == 1 and numbers(result) == numbers(asked)
 
 
 def _page(inquiry: UUID, call: ToolCall) -> str:
@@ -61,10 +62,17 @@ def _page(inquiry: UUID, call: ToolCall) -> str:
 
 def _worked_out(kind: SourceKind, title: str) -> Callable[[UUID, ToolCall], str]:
     def keep(inquiry: UUID, call: ToolCall) -> str:
-        source = _kept(inquiry, call, call.output, kind=kind, title=title)
+        source = _kept(inquiry, call, call.output, kind=kind, title=title, **_of_table(inquiry, call))
         return f"{source}:\n{call.output[:SHOWN]}" if source else f"{call.output[:SHOWN]}\n{FULL}"
 
     return keep
+
+
+def _of_table(inquiry: UUID, call: ToolCall) -> dict[str, Any]:
+    """What is said of a table that stood on a page is said of what came out of it: whose it is, and what is odd."""
+    number = json.loads(call.arguments or "{}").get("source")
+    page = Source.objects.filter(inquiry=inquiry, number=number, kind=SourceKind.PAGE).first() if number else None
+    return {"address": page.address, "flags": page.flags} if page else {}
 
 
 def _of_server(inquiry: UUID, call: ToolCall) -> str:
@@ -86,6 +94,7 @@ def _kept(inquiry: UUID, call: ToolCall, text: str, **values: Any) -> Source | N
 
 KEPT: Mapping[str, Callable[[UUID, ToolCall], str]] = {
     "web.read": _page,
+    "tables.read": _worked_out(SourceKind.TABLE, "Rows of a table"),
     "tables.ask": _worked_out(SourceKind.TABLE, "Worked out of a table"),
     "figures.calculate": _worked_out(SourceKind.CALCULATION, "A calculation"),
     "figures.convert": _worked_out(SourceKind.CALCULATION, "A calculation"),

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from engine.models import Gate, ModelCall, ToolCall
 
+from ..rules.course import Impossible
 from ..rules.facts import (
     Answered,
     Category,
@@ -80,7 +81,7 @@ class Order(models.Model):
             case OrderKind.WORK:
                 return self._work
             case OrderKind.REVIEW:
-                return Reviewed(self.decision == "approve", self.feedback)
+                return Reviewed(self.decision == "approve", self.feedback, self.by_name)
             case OrderKind.ERROR:
                 return Failed(Station(self.station), Category(self.category), self.error)
             case OrderKind.EXHAUSTED:
@@ -104,6 +105,8 @@ class Order(models.Model):
     @property
     def _work(self) -> Fact:
         said = self.handed_in
+        if self.reply and not ({"research", "expert"} if self.station == Station.PLANNER else {"text"}) <= said.keys():
+            raise Impossible(f"{self} has not all that is handed in there.")
         if self.station == Station.PLANNER:
             return Planned(self._steps("research"), self._steps("expert"))
         if self.station == Station.RESEARCHER:

@@ -23,7 +23,7 @@ class Asked:
 def asked_of(critic: Station, of: Reviewable) -> Asked:
     """All of it: where it is too long for a council, a person reads it."""
     claims = (line for one in _claims(of) for line in _claim(*one))
-    return Asked(TITLES[critic], "\n".join([*_head(critic, of), *claims, *_tail(of)]))
+    return Asked(TITLES[critic], "\n".join([*_head(critic, of), *claims, *_beside(of), *_tail(of)]))
 
 
 def _head(critic: Station, of: Reviewable) -> Iterator[str]:
@@ -33,12 +33,27 @@ def _head(critic: Station, of: Reviewable) -> Iterator[str]:
     if critic is Station.CRITIC_PLANNER:
         yield from _part("Steps of research", of.work.get("research") or ["none"])
         yield from _part("Steps of the expert", of.work.get("expert", []))
+        yield from _part("Sources that there are", [f"{one['kind']}: {one['title']}" for one in of.sources] or ["none"])
+        yield from _part("Tools that there are", ", ".join(of.tools) or "none")
         return
     yield from _part("Result" if critic is Station.CRITIC_RESEARCHER else "Answer", of.work.get("text", ""))
     if not of.work.get("found", True):
         yield "It says that this cannot be found or answered."
     if of.work.get("reasoning"):
         yield from _part("Reasoning", of.work["reasoning"])
+
+
+def _beside(of: Reviewable) -> Iterator[str]:
+    """What an answer says beyond its claims, and what it leaves out."""
+    if of.in_no_claim:
+        yield from _part("In no claim of it", ", ".join(of.in_no_claim))
+    for one in of.not_used:
+        yield from _part(f"Not used, result of step {one['step']}", one["result"])
+        yield from _part("  why", one["why"] or "no reason is given")
+        for text in one["claims"]:
+            yield from _part("  its claim", text)
+    if of.left_out:
+        yield from _part("Steps of research that nobody waited for", of.left_out)
 
 
 def _tail(of: Reviewable) -> Iterator[str]:
@@ -66,6 +81,8 @@ def _claim(said: Mapping[str, Any], checked: Mapping[str, Any]) -> Iterator[str]
         yield from _part(f"  rests on claim {one['claim']}", one["text"])
         for quote in one["quotes"]:
             yield from _quote(quote["source"], quote["quote"])
+    for step in checked.get("calculated", ()):
+        yield from _part("  calculated", step)
     yield from (f"  flag: {flag}" for flag in checked.get("flags", ()))
     if checked["has_numbers_without_quote"]:
         yield "  has a number that stands in none of its quotes"

@@ -22,12 +22,15 @@ what you said stands in "feedback": judge whether that was done, and raise somet
 otherwise be wrong."""
 ASKED = {
     Station.CRITIC_PLANNER: "It is a plan: would its steps, if all of them succeed, answer the whole question? Is each "
-    "clear enough to be done by somebody who sees that step alone? Are there enough of them, and none too many?",
+    "clear enough to be done by somebody who sees that step alone? Are there enough of them, and none too many? Can "
+    'they be done in the "sources" that there are and with the "tools"?',
     Station.CRITIC_RESEARCHER: "It is the result of a step of research: does it belong to what the step asks? Do the "
     "quotes carry the claims? Is nothing missing that was asked for, and nothing contradicted by another quote? That "
     "nothing was found is a result, too, if it was looked for.",
     Station.CRITIC_EXPERT: "It is an answer: is it the answer to this very question? Does the reasoning follow from "
-    "the results? Is nothing of weight left out? That it cannot be answered is right where the results carry none.",
+    'the results? Is nothing of weight left out? What it does not use of the results stands in "not_used", with its '
+    'reason, and what was not looked up in "left_out": does any of it say otherwise? What stands in "in_no_claim" is '
+    "in the answer, and in none of its claims. That it cannot be answered is right where the results carry none.",
 }
 FORM = """\
 It has two keys. The first is "feedback", a text of one to five sentences: name the parts of the work that speak for \
@@ -39,12 +42,21 @@ FEWEST_WORDS = 2
 
 @dataclass(frozen=True)
 class Reviewable:
-    """What a critic is given. `work` as it was handed in; `checked`: what code found of its claims."""
+    """What a critic is given. `work` as it was handed in; `checked`: what code found of its claims.
+
+    Of a plan, `sources` and `tools` that there are. Of an answer, `in_no_claim`: numbers and names that none of its
+    claims has; `not_used`: results, and claims of them, that it rests on nowhere, with its reason; `left_out`: steps of
+    research that nobody waited for."""
 
     question: str
     step: Any
     work: Any
     checked: Sequence[dict[str, Any]] = ()
+    sources: Sequence[dict[str, str]] = ()
+    tools: Sequence[str] = ()
+    in_no_claim: Sequence[str] = ()
+    not_used: Sequence[dict[str, Any]] = ()
+    left_out: Sequence[str] = ()
     feedback: Sequence[dict[str, str]] = ()
 
 
@@ -54,7 +66,14 @@ class _Said(Answer):
 
 
 def review(critic: Station, of: Reviewable, mark: str | None = None, left_out: str = "") -> Messages:
-    return request(ROLE.format(asked=ASKED[critic]), FORM, asdict(of), mark, left_out=left_out)
+    return request(ROLE.format(asked=ASKED[critic]), FORM, _material(of), mark, left_out=left_out)
+
+
+BESIDE = ("sources", "tools", "in_no_claim", "not_used", "left_out")  # left out where there is none
+
+
+def _material(of: Reviewable) -> dict[str, Any]:
+    return {name: value for name, value in asdict(of).items() if value or name not in BESIDE}
 
 
 def read_review(text: str) -> Reviewed:

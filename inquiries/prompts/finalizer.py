@@ -1,13 +1,17 @@
-"""The finalizer: an approved answer, worded for whoever asked. It adds nothing, which code looks after."""
+"""The finalizer: words around an approved answer, for whoever asked.
+
+The answer is the one that was approved, and its claims stand in it as they were approved: code inserts them. What the
+finalizer writes around them nobody has reviewed, so it is kept apart and marked wherever it is shown.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.llm.shapes import TEXT, object_of
 
-from ..quotes import fold, unsupported
+from ..quotes import fold, unknown_names, unsupported
 from ..rules.course import NOT_ANSWERED
 from ..rules.facts import Finalized
 from ..rules.limits import RESULT_LENGTH, TRACE_LENGTH
@@ -16,16 +20,18 @@ from .common import Answer, Messages, read_as, request, said
 ROLE = """\
 # Your role
 
-An answer was approved. Word it for the person who asked: the answer itself in the first sentence, then the claims \
-that it rests on, each followed by its place, as in [claim:3]. Add nothing, and leave out nothing that would change \
-what it says. Then tell, in the past tense, how it was reached: what was looked up, what was sent back and why, and \
-what stays uncertain."""
+An answer was approved, and stays word for word what it is. You write what leads through it, for the person who asked: \
+[answer] where the approved answer stands, which comes first, and [claim:3] where claim 3 stands. A program puts the \
+approved texts in these places. Your own words around them are few: they say no fact, number or name, and turn nothing \
+of what was approved. Then tell, in the past tense, how it was reached: what was looked up, what was sent back and \
+why, and what stays uncertain."""
 FORM = """\
-It has two keys. "final_answer" is a text: the answer, with the places of its claims. "final_reasoning_trace" is a \
-text: how it was reached."""
+It has two keys. "final_answer" is a text: the places of the answer and of its claims, with what leads from one to the \
+other. "final_reasoning_trace" is a text: how it was reached."""
 SCHEMA = object_of({"final_answer": TEXT, "final_reasoning_trace": TEXT})
 MARKER = re.compile(r"\[claim:(\d+)\]")
-_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]*", re.MULTILINE)
+ANSWER = "[answer]"
+_PLACES = re.compile(r"(\[answer\]|\[claim:\d+\])")
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,16 @@ class Approved:
     course: Sequence[str]
 
 
+@dataclass(frozen=True)
+class Worded:
+    """`final` is made by code of what was approved and done. `wording`, with the places of what is inserted, and `told`
+    are the finalizer's own words: no critic has read them."""
+
+    final: Finalized
+    wording: str = ""
+    told: str = ""
+
+
 class _Said(Answer):
     final_answer: str
     final_reasoning_trace: str
@@ -48,33 +64,65 @@ def finish(of: Approved, mark: str | None = None, left_out: str = "") -> Message
     return request(ROLE, FORM, asdict(of), mark, left_out=left_out)
 
 
-def read_final(text: str, of: Approved) -> Finalized:
+def read_final(text: str, of: Approved) -> Worded:
     """ValueError where it names what the approved answer does not."""
     answer = read_as(_Said, text)
-    final = said(answer.final_answer, "final_answer", RESULT_LENGTH)
-    trace = said(answer.final_reasoning_trace, "final_reasoning_trace", TRACE_LENGTH)
-    if NOT_ANSWERED in final:
-        raise ValueError("It was answered: word the answer.")
-    _refuse_added(final, of)
-    return Finalized(final, trace)
+    wording = said(answer.final_answer, "final_answer", RESULT_LENGTH)
+    told = said(answer.final_reasoning_trace, "final_reasoning_trace", TRACE_LENGTH)
+    wording = wording if ANSWER in wording else f"{ANSWER} {wording}"
+    _refuse_added(wording, of)
+    return Worded(by_code(of).final, wording if any(own for _, own in _pieces(wording, of)) else "", told)
 
 
-def _refuse_added(final: str, of: Approved) -> None:
-    known = {one["number"] for one in of.claims}
-    marked = [int(number) for number in MARKER.findall(final)]
-    if astray := [number for number in marked if number not in known]:
+def _pieces(wording: str, of: Approved) -> Iterator[tuple[str, bool]]:
+    return inserted(wording, of.answer, {one["number"]: one["text"] for one in of.claims})
+
+
+def own_words(wording: str) -> str:
+    """Of a finalizer, without what is inserted."""
+    return "\n".join(piece.strip() for piece in _PLACES.split(wording)[::2] if piece.strip())
+
+
+def _plain(text: str) -> str:
+    return fold(text).casefold().strip(" .")
+
+
+def _words(text: str) -> bool:
+    return any(sign.isalnum() for sign in text)
+
+
+def inserted(wording: str, answer: str, claims: Mapping[int, str]) -> Iterator[tuple[str, bool]]:
+    """The pieces of a wording, and whether each is the finalizer's own: none is that says an approved text whole."""
+    approved = {_plain(one) for one in (answer, *claims.values())}
+    for piece in _PLACES.split(wording):
+        if number := MARKER.fullmatch(piece):
+            yield claims.get(int(number[1]), ""), False
+        elif piece == ANSWER:
+            yield answer, False
+        elif piece.strip():
+            yield piece.strip(), _words(piece) and _plain(piece) not in approved
+
+
+def _refuse_added(wording: str, of: Approved) -> None:
+    words, known = own_words(wording), {one["number"] for one in of.claims}
+    if wording.count(ANSWER) > 1:
+        raise ValueError(f"“final_answer” has {ANSWER} more than once.")
+    if astray := [number for number in map(int, MARKER.findall(wording)) if number not in known]:
         raise ValueError(f"There is no claim {astray[0]}.")
-    if known and not marked:
-        raise ValueError("No place of a claim stands in “final_answer”, as in [claim:1].")
-    words, support = MARKER.sub("", final), [of.question, of.answer, of.reasoning, *(one["text"] for one in of.claims)]
+    if NOT_ANSWERED in words:
+        raise ValueError("It was answered: word the answer.")
+    support = [of.question, of.answer, of.reasoning, *(one["text"] for one in of.claims)]
     if numbers := unsupported(words, support):
         raise ValueError(f"The number {numbers[0]} does not stand in the approved answer.")
-    told = fold(" ".join(support)).casefold()
-    if names := [name for name in _NAME.findall(fold(words)) if name.casefold() not in told]:
+    if names := unknown_names(words, support):
         raise ValueError(f"The name “{names[0]}” does not stand in the approved answer.")
 
 
-def by_code(of: Approved) -> Finalized:
-    """Where no model words it: the approved answer as it is, and what happened, line by line."""
-    marks = "".join(f" [claim:{one['number']}]" for one in of.claims)
-    return Finalized(f"{of.answer[: RESULT_LENGTH - len(marks)]}{marks}", "\n".join(of.course)[:TRACE_LENGTH])
+def by_code(of: Approved) -> Worded:
+    """The approved answer as it is with the places of its claims, and what happened, line by line."""
+    return Worded(Finalized(answer_with(of.answer, [one["number"] for one in of.claims]), "\n".join(of.course)))
+
+
+def answer_with(answer: str, claims: Sequence[int]) -> str:
+    """What stands as the answer: docs/audit.md says so, and `tools/verify.py` puts it together once more."""
+    return "".join([answer, *(f" [claim:{number}]" for number in claims)])

@@ -33,9 +33,10 @@ You answer the question from the results of research, "results" in the material,
 their order. With each answer you make one move: you use one tool, or you hand in the answer. Work out numbers with a \
 tool, never in your head.
 
-Use every result, or name it in "results_not_needed" with the reason. Each claim of the answer is reasoned from claims \
-of the results, by their numbers, or quotes a source itself, word for word. Where the results do not carry an answer, \
-hand in "answerable": false and name in "answer" what is missing: that is a good result, too."""
+Use every result, or name it in "results_not_needed" with the reason, which your critic reads beside that result. The \
+answer has one claim at least, and no number or name that stands in none. Each claim is reasoned from claims of the \
+results, by their numbers, or quotes a source itself, word for word. Where the results do not carry an answer, hand in \
+"answerable": false and name in "answer" what is missing: that is a good result, too."""
 TOOLS = """
 
 # Your tools
@@ -58,19 +59,23 @@ To hand in it has the keys "thought" and "done", and no "tool". """
 RESEARCH_DONE = """\
 "done" is an object: "found" is true or false; "result" is a text \
 of a few sentences that says what was found; "claims" is a list of {claims} at most. Each claim has "text", one \
-statement, and "quotes", a list: each has "source", the number of a source, and "quote", words that stand there."""
+statement, and "quotes", a list: each has "source", the number of a source, and "quote", words that stand there. It \
+may have "calculated", a list of numbers of sources that are calculations, on which it rests."""
 EXPERT_DONE = """\
 "done" is an object: "answerable" is true or false; "answer" is a \
 text; "reasoning" is a text that says how the answer follows; "claims" is a list of {claims} at most. Each claim has \
 "text", one statement; "reasoned_from", a list of numbers of claims; and "quotes", a list: each has "source", the \
-number of a source, and "quote", words that stand there. "results_not_needed" is a list: each has "step", its number, \
+number of a source, and "quote", words that stand there. It may have "calculated", a list of numbers of sources that \
+are calculations, on which it rests. "results_not_needed" is a list: each has "step", its number, \
 and "why", a text."""
 LEFT = "You have {left} left."
 HAND_IN = "You have no more uses of tools: hand in now what there is, as “done”."
 
 _QUOTE = object_of({"source": NUMBER, "quote": TEXT})
-_RESEARCH_CLAIM = object_of({"text": TEXT, "quotes": list_of(_QUOTE)})
-_CLAIM = object_of({"text": TEXT, "quotes": list_of(_QUOTE), "reasoned_from": list_of(NUMBER)})
+_RESEARCH_CLAIM = object_of({"text": TEXT, "quotes": list_of(_QUOTE), "calculated": list_of(NUMBER)})
+_CLAIM = object_of(
+    {"text": TEXT, "quotes": list_of(_QUOTE), "reasoned_from": list_of(NUMBER), "calculated": list_of(NUMBER)}
+)
 _FOUND = object_of({"found": TRUTH, "result": TEXT, "claims": list_of(_RESEARCH_CLAIM)})
 _ANSWERED = object_of(
     {
@@ -115,6 +120,8 @@ class Made:
 
 @dataclass(frozen=True)
 class Quoted:
+    """`quote`: empty of a calculation on which a claim rests as a whole."""
+
     source: int
     quote: str
 
@@ -204,6 +211,7 @@ class _Claim(Answer):
     text: str
     quotes: list[_Quote] = []
     reasoned_from: list[int] = []
+    calculated: list[int] = []
 
 
 class _Found(Answer):
@@ -287,8 +295,9 @@ def research_schema(work: Research, tools: Sequence[Usable]) -> Schema:
     """A use of one of these tools, or a hand-in that quotes sources that there are. `tools`: empty at the last move."""
     sources = _numbers(work)
     nothing = object_of({"found": _is(False), "result": TEXT})
-    quotes = list_of(object_of({"source": number_of(sources), "quote": TEXT}), QUOTES, 1)
-    claims = list_of(object_of({"text": TEXT, "quotes": quotes}), CLAIMS, 1)
+    sums = _calculations(work)
+    quotes = list_of(object_of({"source": number_of(sources), "quote": TEXT}), QUOTES, 0 if sums else 1)
+    claims = list_of(object_of({"text": TEXT, "quotes": quotes, **sums}), CLAIMS, 1)
     found = object_of({"found": _is(True), "result": TEXT, "claims": claims})
     return _exact([found, nothing] if sources else [nothing], tools)
 
@@ -299,17 +308,24 @@ def answer_schema(work: Expertise, tools: Sequence[Usable]) -> Schema:
     claim = {"text": TEXT}
     claim |= {"reasoned_from": list_of(number_of(known), CLAIMS)} if known else {}
     claim |= {"quotes": list_of(object_of({"source": number_of(sources), "quote": TEXT}), QUOTES)} if sources else {}
-    rest = {"claims": list_of(object_of(claim), CLAIMS)} if known or sources else {}
+    claim |= _calculations(work)
+    rest: dict[str, Schema] = {"claims": list_of(object_of(claim), CLAIMS, 1)}
     if work.results:
         not_needed = object_of({"step": number_of(one.step for one in work.results), "why": TEXT})
         rest |= {"results_not_needed": list_of(not_needed, len(work.results))}
     answered = object_of({"answerable": _is(True), "answer": TEXT, "reasoning": TEXT, **rest})
     nothing = object_of({"answerable": _is(False), "answer": TEXT})
-    return _exact([answered, nothing], tools)
+    return _exact([answered, nothing] if known or sources else [nothing], tools)
 
 
 def _numbers(work: Research | Expertise) -> list[int]:
     return [one["number"] for one in (*work.sources, *work.sources_found)]
+
+
+def _calculations(work: Research | Expertise) -> dict[str, Schema]:
+    """On which claims can rest, once there are any."""
+    found = [one["number"] for one in work.sources_found if one.get("kind") == "calculation"]
+    return {"calculated": list_of(number_of(found), QUOTES)} if found else {}
 
 
 def _is(truth: bool) -> Schema:
@@ -351,7 +367,7 @@ def read_research(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
     if done.found and not handed.claims:
         raise ValueError("What was found has no claim. Write “claims”, each with a quote of its source.")
     if bare := [one for one in handed.claims if not one.quotes]:
-        raise ValueError(f"The claim “{bare[0].text[:80]}” quotes no source.")
+        raise ValueError(f"The claim “{bare[0].text[:80]}” quotes no source, and rests on no calculation.")
     return _handed_in(said_, handed)
 
 
@@ -365,8 +381,11 @@ def read_answer(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
     handed = HandIn(done.answerable, *words, claims=_claims(done.claims), not_needed=not_needed)
     if done.answerable and not done.reasoning.strip():
         raise ValueError("“reasoning” is empty: say how the answer follows.")
+    if done.answerable and not handed.claims:
+        raise ValueError("An answer rests on claims, and this has none. Write “claims”, or “answerable”: false.")
     if done.answerable and (bare := [one for one in handed.claims if not (one.quotes or one.reasoned_from)]):
-        raise ValueError(f"The claim “{bare[0].text[:80]}” is reasoned from no claim, and quotes no source.")
+        said_of = "is reasoned from no claim, quotes no source and rests on no calculation"
+        raise ValueError(f"The claim “{bare[0].text[:80]}” {said_of}.")
     return _handed_in(said_, handed)
 
 
@@ -394,9 +413,10 @@ def _handed_in(said_: _Said, done: HandIn) -> Move:
 def _claims(claims: Sequence[_Claim]) -> list[Claimed]:
     if len(claims) > CLAIMS:
         raise ValueError(f"There are {len(claims)} claims, and {CLAIMS} are taken.")
-    if many := [one for one in claims if len(one.quotes) > QUOTES]:
-        raise ValueError(f"A claim has {len(many[0].quotes)} quotes, and {QUOTES} are taken.")
-    return [
-        Claimed(said(one.text, "text", 1_000), [Quoted(q.source, q.quote) for q in one.quotes], one.reasoned_from)
-        for one in claims
-    ]
+    if many := [one for one in claims if len(one.quotes) + len(one.calculated) > QUOTES]:
+        raise ValueError(f"A claim has {len(many[0].quotes)} quotes, and {QUOTES} are taken, with calculations.")
+    return [Claimed(said(one.text, "text", 1_000), _quotes(one), one.reasoned_from) for one in claims]
+
+
+def _quotes(claim: _Claim) -> list[Quoted]:
+    return [*(Quoted(q.source, q.quote) for q in claim.quotes), *(Quoted(number, "") for number in claim.calculated)]

@@ -42,7 +42,7 @@ class State:
 
     `retry_count` counts over the whole question; `errors` of these were taken by errors. `why` it was not answered, and
     `left_out`: the research steps that a person did not wait for; `stopping`: the one at work is asked once for what it
-    has. `words`: of a person, by which is planned anew.
+    has. `words`: of a person, by which is planned anew. `last_critic`: who reviewed last, as a sentence calls it.
     """
 
     question: str
@@ -74,6 +74,7 @@ class State:
     stopping: bool = False
     words: str = ""
     new_plans: int = 0
+    last_critic: str = ""
 
     @property
     def over(self) -> bool:
@@ -158,7 +159,14 @@ def _reviewed(state: State, fact: Reviewed) -> State:
         f"{critic}_feedback": fact.feedback,
     }
     heard = replace(state, current_step=critic, error="", error_component="", **said)
+    heard = replace(heard, last_critic=f"{named(critic, heard.index)}{f' ({fact.by})' if fact.by else ''}")
     return _APPROVED[critic](heard) if fact.approve else _sent_back(heard, WORK_OF[critic])
+
+
+def named(critic: Station, index: int) -> str:
+    """As a sentence calls a critic. `index`: of the research step that is under review."""
+    of = {Station.CRITIC_PLANNER: "the plan", Station.CRITIC_EXPERT: "the answer"}
+    return f"the critic of {of.get(critic, f'research {index + 1}')}"
 
 
 def _plan_approved(state: State) -> State:
@@ -187,7 +195,12 @@ def _research_approved(state: State) -> State:
 def _answer_approved(state: State) -> State:
     if state.answerable:
         return replace(state, next_step=Station.FINALIZER)
-    return _not_answered(state, state.expert_answer)
+    passed = f"{_begun(state.last_critic)} let pass that it cannot be answered"
+    return _not_answered(state, f"{passed}. The expert says: {state.expert_answer}")
+
+
+def _begun(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 _APPROVED: dict[Station, Callable[[State], State]] = {
@@ -202,7 +215,11 @@ def _sent_back(state: State, worker: Station) -> State:
     again = replace(state, next_step=worker, retry_count=state.retry_count + 1)
     if again.retry_count < again.retry_limit:
         return _left(again, again.index) if again.stopping else again
-    return _not_answered(again, getattr(again, f"{again.current_step}_feedback"))
+    errors = f", {again.errors} of them for errors" if again.errors else ""
+    times = f"{again.retry_limit} time{'s' * (again.retry_limit != 1)}"
+    limit = f"work is sent back {times} at most{errors}"
+    said = getattr(again, f"{again.current_step}_feedback")
+    return _not_answered(again, f"{_begun(again.last_critic)} sent it back, and {limit}. It said: {said}")
 
 
 def _not_answered(state: State, why: str, **values: Any) -> State:
@@ -246,7 +263,8 @@ def _stopped(state: State, fact: Stopped) -> State:
     nothing is waited for. An answer that was sent back is none."""
     calm = replace(state, error="", error_component="")
     if state.next_step is Station.EXPERT and state.expert_answer:
-        return _not_answered(calm, f"{fact.by} stopped it, and its last answer had been sent back.")
+        sent = f"its last answer had been sent back by {state.last_critic}"
+        return _not_answered(calm, f"{fact.by} stopped it, and {sent}: {state.critic_expert_feedback}")
     if state.next_step is not Station.RESEARCHER:
         raise _impossible(state, fact)
     if fact.begun and not state.stopping:

@@ -58,8 +58,11 @@ class Answered:
 
 @dataclass(frozen=True)
 class Reviewed:
+    """`by`: a person's or a council's name; empty of a model."""
+
     approve: bool
     feedback: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """The page on which an inquiry is begun. All of it works without scripts."""
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from engine.decoding import USUAL
 from engine.llm import catalogue
 from engine.models import NewDocument
 from engine.models.budgets import BudgetUsedUp
@@ -39,10 +39,8 @@ POSTS_SHOWN = (
     ("expert", "Expert", "Answers with all results, and works out numbers.", "answer_critic"),
     ("finalizer", "Finalizer", "Words the answer, and how it was reached.", ""),
 )
-OWN = frozenset(InquiryForm.base_fields)
+OWN = frozenset((*InquiryForm.base_fields, "encoding"))
 UPLOADS = "documents"
-TOGETHER = 20.0  # seconds in which all files of one submission are read
-READABLE = ".txt,.text,.md,.markdown,.csv,.tsv,.pdf,text/plain,text/markdown,text/csv,application/pdf"
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
-    attached, unreadable = _attached(request)
+    attached, unreadable = _attached(request, posted.get("encoding", "").strip())
     values, problems = asked(_own(posted), attached, _followed(request))
     form = InquiryForm(posted, auto_id="%s")
     form.is_valid()
@@ -94,16 +92,10 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
     return redirect("inquiry-live", inquiry.pk)
 
 
-def _attached(request: HttpRequest) -> tuple[list[NewDocument], list[tuple[str, str]]]:
-    """Files that can be read, and what is wrong with the others; all of them in one time."""
-    until, found, wrong = time.monotonic() + TOGETHER, list[NewDocument](), list[tuple[str, str]]()
-    for file in request.FILES.getlist(UPLOADS)[: ATTACHED.number + 1]:
-        try:
-            documents.refuse_size(file.name or "", file.size or 0, ATTACHED)
-            found.append(documents.read(file.name or "", file.read(), ATTACHED, until))
-        except documents.UnreadableDocument as error:
-            wrong.append((UPLOADS, str(error)))
-    return found, wrong
+def _attached(request: HttpRequest, encoding: str) -> tuple[list[NewDocument], list[tuple[str, str]]]:
+    """Files that can be read, and what is wrong with the others."""
+    found, wrong = documents.uploaded(request.FILES.getlist(UPLOADS), ATTACHED, encoding)
+    return found, [(UPLOADS, said) for said in wrong]
 
 
 def _followed(request: HttpRequest) -> Inquiry | None:
@@ -168,7 +160,9 @@ def _page(request: HttpRequest, begun: Begun, refused: Refused | None = None) ->
         "default_model": settings.DEFAULT_MODEL or "None is set up",
         "examples": list(enumerate(QUESTIONS, 1)),
         "own": FILES,
-        "readable": READABLE,
+        "readable": documents.READABLE,
+        "encoding": as_typed(request.POST).get("encoding", ""),
+        "encodings": USUAL,
         "kept_for": retention.in_words(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
         "outside": _searched_by(),

@@ -11,6 +11,7 @@ from engine.llm.providers import storable
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import Decision
 from runs.api.objects import time_of
+from toolbox.moves import Act
 
 from ..models import Plan, Step, StepState
 from ..models.keeping import HUMAN, MANAGER, PLANNER
@@ -76,9 +77,10 @@ def thread_of(plan: Plan) -> list[Said]:
 
 
 def _plans(plan: Plan) -> Iterator[Said]:
+    by_rule = {one.content for one in plan.messages.all() if one.source == MANAGER}
     for one in plan.revisions.all():
-        if one.planned:
-            content = one.questions or one.thought or f"{one}."
+        if one.planned and not (one.questions and one.questions in by_rule):
+            content = one.questions or one.thought or f"Revision {plan.revision_number(one)}."
             yield Said(plan, f"revision-{one.number}", one.planned, PLANNER, content)
 
 
@@ -116,15 +118,24 @@ def _steps(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
 
 def _ended(plan: Plan, key: str, step: Step, state: StepState) -> Said:
     said = reply_of(step) if state.event == Event.REPLY else state.why
-    return Said(plan, key, state.made, step.owner if step.agent else HUMAN, said, step, state.by_name)
+    return Said(plan, key, state.made, _who_ended(step, state), said, step, state.by_name)
+
+
+def _who_ended(step: Step, state: StepState) -> str:
+    """Its agent by a move of its own, a person at a gate, or the rules where no move could be used."""
+    if state.by_name or step.agent is None:
+        return HUMAN
+    acts = {move.act for move in step.moves.all() if move.series == state.series}
+    return step.owner if acts & {Act.REPLY, Act.GIVE_UP} else MANAGER
 
 
 def _words(plan: Plan, steps: dict[int, Step]) -> Iterator[Said]:
     """What people said besides deciding, and what was said of the plan. What was said at a gate stands there."""
+    ended = {f"{step}: {state.why}" for step in steps.values() for state in step.history}  # stands at its step
     at_gates = Counter(filter(None, map(_said_at, plan.run.gates.all())))
     for one in plan.messages.all():
         said = (one.by_name, one.to_step, one.content)
-        if one.source not in (HUMAN, MANAGER):
+        if one.source not in (HUMAN, MANAGER) or one.content in ended:
             continue
         if one.source == HUMAN and at_gates[said]:
             at_gates[said] -= 1

@@ -93,7 +93,19 @@ def keep_plan(plan: UUID, number: int, call: ModelCall, said: Planned, told: Col
         return
     places = _keep_steps(Plan.objects.planned().get(pk=plan), number, said.steps, told)
     Revision.objects.filter(pk=revision.pk).update(places=places)
-    say(plan, PLANNER, said.thought or f"Revision {number}.")
+    say(plan, PLANNER, said.thought or f"Revision {Plan.objects.get(pk=plan).revision}.")
+
+
+def ask_how_to_plan(plan: UUID, number: int, why: str) -> None:
+    """The planner gave nothing that can be used: people say how the rest is planned, or that it ends."""
+    revision = Revision.objects.get(plan=plan, number=number)
+    if revision.standing != Standing.ORDERED:
+        return
+    call = ModelCall.objects.filter(run=plan, step=revision.gate_step).latest("pk")
+    question = f"{why} How should the rest be planned?"
+    about = {"questions": question, "call": call, "planned": timezone.now(), "places": []}
+    replace_standing(revision, Standing.ASKED, **about)
+    say(plan, MANAGER, question)
 
 
 def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told: Collection[int]) -> list[int]:
@@ -254,14 +266,21 @@ def edit(step: Step, by: Any, **values: Any) -> None:
     Gate.objects.filter(run=step.plan_id, step__in=[one.gate_step for one in proposed]).void()
 
 
-def keep_tools(pk: UUID, number: int, said: NamedTools) -> None:
+def keep_tools(pk: UUID, number: int, said: NamedTools) -> bool:
     """Who does a step whose action was changed, and with which tools, unless it was changed again meanwhile.
     `number`: how many states it had then."""
     step = Step.objects.select_related("agent", "plan__team_version").get(pk=pk)
     if not step.tools_due or step.status not in BEFORE_WORK or len(step.history) != number:
-        return
+        return False
     held: dict[str, Any] = {"agent": _agent_named(step.plan, said.owner), "tools": list(said.tools), "tools_due": False}
     change(step, Event.CHANGED, why=said.thought, action=step.action, **held, effect=effect_of(said.tools))
+    return True
+
+
+def give_to_person(plan: UUID, pk: UUID, number: int, why: str) -> None:
+    """As `keep_tools`, where the planner gave no answer that can be used."""
+    if keep_tools(pk, number, NamedTools(why, PERSON, ())):
+        say(plan, MANAGER, f"{why} {Step.objects.get(pk=pk)} is for a person now.")
 
 
 def _agent_named(plan: Plan, owner: str) -> TeamAgent | None:
@@ -269,10 +288,12 @@ def _agent_named(plan: Plan, owner: str) -> TeamAgent | None:
     return next((one for one in plan.agents if one.name == owner and owner != PERSON), None)
 
 
-def give_up(plan: UUID, number: int, why: str) -> None:
+def give_up(plan: UUID, number: int, why: str, series: int | None = None) -> None:
+    """`series`: the one that came to nothing, where another one may have begun since."""
     step = Step.objects.get(plan=plan, number=number)
-    if step.status == Status.WORKING:
+    if step.status == Status.WORKING and series in (None, step.series):
         change(step, Event.GIVE_UP, why=why)
+        say(plan, MANAGER, f"{step}: {why}")
 
 
 # ---- moves ------------------------------------------------------------------------------------------------

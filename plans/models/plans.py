@@ -244,6 +244,16 @@ class Plan(models.Model):
         return max(self.revisions.all(), key=lambda one: one.number)
 
     @property
+    def revision(self) -> int:
+        """The number of the plan that there is; 0 before the first. Questions, and what was never planned, are none."""
+        return sum(one.has_steps for one in self.revisions.all())
+
+    def revision_number(self, revision: "Revision") -> int:
+        """What that one is called; 0 where it brought no steps."""
+        upto = [one for one in self.revisions.all() if one.number <= revision.number and one.has_steps]
+        return len(upto) if revision.has_steps else 0
+
+    @property
     def steps_now(self) -> list["Step"]:
         """Those of the current revision, in their order."""
         return sorted((one for one in self.steps.all() if one.last_in is None), key=lambda one: one.position)
@@ -260,7 +270,8 @@ def _ruled(demand: Demand, rules: Sequence[GateRule], kind: str, effect: str = "
 
 
 class Revision(models.Model):
-    """What caused a plan, or a new one for the rest, and what came of it: `questions`, one a line, or steps.
+    """What caused a plan, or a new one for the rest, and what came of it: `questions`, one a line, or steps. `number`
+    counts what was ordered; people count what was planned (`Plan.revision`).
 
     `cause_step`: the number of the step that failed or was rejected; `by_name`: who caused it, nobody where it was the
     rules; `notes`: in what words. `places`: the numbers of its steps in their order; older ones do not say."""
@@ -286,6 +297,10 @@ class Revision(models.Model):
 
     def __str__(self) -> str:
         return f"Revision {self.number}"
+
+    @property
+    def has_steps(self) -> bool:
+        return self.planned is not None and (bool(self.places) if self.places is not None else not self.questions)
 
     @property
     def gate_step(self) -> str:

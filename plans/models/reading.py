@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -13,7 +12,7 @@ from django.db.models import Count, Max, Q
 
 from engine.llm.fitting import Fitted, fitted
 from engine.llm.prices import dollars
-from engine.models import GOING_ON, Gate, Run, ToolCall
+from engine.models import GOING_ON, Gate, ModelCall, Run, ToolCall
 from engine.statements import by_column, fetch, keep, select
 from engine.strangers import has_read_strangers
 from engine.tools import tool_named, tools
@@ -164,7 +163,7 @@ def why_not(action: PlanAction, plan: Plan, step: Step | None = None) -> str:
     if step is None:
         return actions.why_not(action, state_in(plan))
     said = action is PlanAction.SAY
-    times = sum(one.to_step == step.number for one in plan.messages.all()) if said else step.times_changed
+    times = sum(one.is_remark_to(step) for one in plan.messages.all()) if said else step.times_changed
     return actions.why_not(action, state_in(plan), step_facts(step), times)
 
 
@@ -295,10 +294,16 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
         left=[one.action for one in now if one.status in course.BEFORE_WORK],
         earlier=_earlier(plan),
         example=_example(plan),
-        asked=sum(bool(one.questions) for one in plan.revisions.all()),
+        asked=_times_asked(plan),
         first=max((one.number for one in plan.steps.all()), default=0) + 1,
         most=min(course.STEPS_OF_ONE, course.STEPS_IN_ALL - len(plan.steps.all())),
     )
+
+
+def _times_asked(plan: Plan) -> int:
+    """By the planner: what is asked because it gave no plan is no question of its own."""
+    asked = [one.call_id for one in plan.revisions.all() if one.questions and one.call_id]
+    return ModelCall.objects.filter(pk__in=asked, status=ModelCall.Status.ANSWERED).count() if asked else 0
 
 
 def tools_brief_of(plan: Plan, step: Step) -> ToolsBrief:
@@ -359,18 +364,12 @@ def _example(plan: Plan) -> Example | None:
 
 
 def places_of(keys: Collection[tuple[UUID, str]]) -> dict[tuple[UUID, str], tuple[str, str]]:
-    """By runs and keys of moves: the step as its page calls it, and where it stands there."""
-    rows = Step.objects.filter(plan__in={plan for plan, _ in keys}, last_in=None).order_by("position")
-    there: dict[UUID, list[int]] = defaultdict(list)
-    for plan, number in rows.values_list("plan", "number"):
-        there[plan].append(number)
-    found = {}
-    for plan, key in keys:
-        number = int(match[1]) if (match := OF_STEP.match(key)) else 0
-        if number in there[plan]:
-            place = there[plan].index(number) + 1
-            found[plan, key] = (f"Step {place}", f"step-{place}")
-    return found
+    """By runs and keys of moves: the step as everything calls it, and where it stands on its page."""
+    rows = Step.objects.filter(plan__in={plan for plan, _ in keys}, last_in=None)
+    there = set(rows.values_list("plan", "number"))
+    numbers = {(plan, key): int(match[1]) for plan, key in keys if (match := OF_STEP.match(key))}
+    found = {where: number for where, number in numbers.items() if (where[0], number) in there}
+    return {where: (f"Step {number}", f"step-{number}") for where, number in found.items()}
 
 
 def with_texts_beside(pk: UUID) -> list[Plan]:
@@ -402,7 +401,7 @@ def work_of(plan: Plan, step: Step) -> agent.Work:
         action=step.action,
         tools=usable_of(step.tools),
         results=[agent.StepResult(one.action, one.reply, note_of(one)) for one in needed],
-        remarks=[said.content for said in fetch(Message, "plan", [plan.pk], "number") if said.to_step == step.number],
+        remarks=[said.content for said in fetch(Message, "plan", [plan.pk], "number") if said.is_remark_to(step)],
         moves=[_made(move, move.tool_call_id in outside) for move in made],
         left=MOVES - len(made),
     )

@@ -18,6 +18,8 @@ from ..prompts.planner import PERSON
 from ..rules.words import Effect, Event, Owner, Status, strongest
 from .teams import TeamAgent
 
+ANSWER = "Answer"  # the source of a person's words to what the planner or an agent asked
+
 
 def choices(words: Any) -> list[tuple[str, str]]:
     return [(word.value, word.value.replace("_", " ")) for word in words]
@@ -68,8 +70,8 @@ class Step(models.Model):
 
     @property
     def error(self) -> str:
-        """Why it failed, the last time that it did."""
-        return next((state.why for state in reversed(self.history) if state.status == Status.FAILED), "")
+        """Why it failed, the last time that it did: to leave it out without a word takes nothing of that away."""
+        return next((one.why for one in reversed(self.history) if one.status == Status.FAILED and one.why), "")
 
     @property
     def history(self) -> "Sequence[StepState]":
@@ -199,3 +201,7 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"Message {self.number}"
+
+    def is_remark_to(self, step: Step) -> bool:
+        """What it asked itself, its agent reads with the move that asked."""
+        return self.to_step == step.number and self.source != ANSWER

@@ -15,6 +15,7 @@ from runs.rights import STEER
 from runs.views.finding import row_for
 
 from .. import pages, talking
+from ..display import heard_by
 from ..forms import StepForm, WordsForm
 from ..models import Plan, Step
 from ..models.reading import why_not
@@ -40,7 +41,14 @@ def say(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _words(request: HttpRequest, plan: Plan, status: int, **more: Any) -> HttpResponse:
     typed = "" if status == 200 else request.POST.get("text", "")
-    context = {"display": {"id": str(plan.pk)}, **pages.heard_by(plan), "typed": typed, **more}
+    context = {
+        "display": {"id": str(plan.pk)},
+        **heard_by(plan),
+        "typed": typed,
+        "to": as_number(request.POST.get("to", "")),
+        "refused": status != 200,
+        **more,
+    }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "plans/_say.html", context, status=status)
     return render(request, "plans/said.html", {**faces()["plan"].page(plan.pk), **context}, status=status)
@@ -67,7 +75,7 @@ def step(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     except (talking.Refused, Over) as refused:
         return _change(request, plan, found, 409, problems=[("", _why(refused))])
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "plans/_changed.html")
+        return render(request, "plans/_changed.html", {"step": found})
     return redirect(faces()["plan"].page_name("live"), pk)
 
 

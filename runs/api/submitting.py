@@ -14,6 +14,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Header, Schema
 
+from engine.decoding import encoding_named, no_encoding
 from engine.live import wake_engines
 from engine.models import after_deadlock
 from engine.models.budgets import BudgetUsedUp
@@ -40,6 +41,13 @@ def submitted(
     pk = queued(request, kind, once, queue)
     headers = {"Location": f"{address_of(request)}{request.path}/{pk}"}
     return answer(request, found(request, pk, kind), HTTPStatus.ACCEPTED, headers)
+
+
+def checked_encoding(name: str | None) -> str:
+    """Of files that are sent; a Refusal where there is none of that name."""
+    if name and not encoding_named(name):
+        raise wrong_fields([("encoding", no_encoding(name))])
+    return name or ""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ for (const name of ["htmx:sendError", "htmx:responseError"]) {
 const atFirst = (options) => Math.max(0, [...options].findIndex((option) => option.defaultSelected));
 const isOurs = ({ form, type }) => form && !["hidden", "submit"].includes(type);
 const written = () => $$("input, select, textarea", foot).filter(isOurs);
-const keyOf = ({ form, name }) => `${form.id || form.dataset.turn} ${name}`;
+const keyOf = ({ form, name, type, value }) => `${form.id || form.dataset.turn} ${name}${type === "checkbox" ? ` ${value}` : ""}`;
 const valueOf = (field) => (field.type === "checkbox" ? field.checked : field.value);
 const isChanged = (field) => {
   if (field.options) return field.selectedIndex !== atFirst(field.options);
@@ -117,7 +117,7 @@ if (performance.getEntriesByType("navigation")[0]?.type !== "navigate") written(
 
 const mine = $("#mine");
 const ownForm = () => $("form", mine);
-const isTyped = (form) => $$("textarea", form).some((field) => field.value.trim());
+const isTyped = (form) => $$("textarea, input[type=text]", form).some((field) => field.value.trim());
 
 function turnAsked() {
   const turns = $("#asked").dataset.turns.split(" ");

@@ -126,7 +126,7 @@ def test_from_new_to_a_plan_that_is_done_takes_less_than_two_minutes(desk: Page,
     expect(letter).to_contain_text("mail.send, which reaches out", timeout=60_000)
     letter.get_by_role("button", name="Approve").click()
     expect(desk.locator("#plate")).to_contain_text(re.compile("done", re.IGNORECASE), timeout=60_000)
-    expect(desk.locator("#step-2")).to_contain_text("Sign and scan")
+    expect(desk.locator("#place-2")).to_contain_text("Sign and scan")
     assert time.monotonic() - began < 120
 
 
@@ -138,7 +138,7 @@ def change(desk: Page, number: int, action: str) -> None:
     form = desk.locator(f"#edit-{number} form")
     form.get_by_label("Action").fill(action)
     form.get_by_role("button", name="Change it").click()
-    expect(desk.locator(f"#step-{number}")).to_contain_text("Changed by a person")
+    expect(desk.locator(f"#place-{number}")).to_contain_text("Changed by a person")
     for place in (number, 0):  # what was asked before is no more: to press that would decide nothing
         expect(desk.locator(f"#at-{place} .at")).to_contain_text(action)
     expect(desk.locator("#at-3").get_by_label("Reason")).to_have_value("Perhaps")

@@ -98,11 +98,11 @@ def change_a_step(page: Page) -> None:
     form = page.locator("#edit-1 form")
     form.get_by_label("Action").fill(walked.AS_CHANGED)
     press(page, form.get_by_role("button", name="Change it"))
-    expect(page.locator("#step-1")).to_contain_text("Changed by a person")
+    expect(page.locator("#place-1")).to_contain_text("Changed by a person")
 
 
 def approve_all(page: Page) -> None:
-    expect(page.locator("#step-1")).to_contain_text(walked.AS_CHANGED)
+    expect(page.locator("#place-1")).to_contain_text(walked.AS_CHANGED)
     expect(page.locator("#at-1 .at")).to_contain_text(walked.AS_CHANGED, timeout=SOON)
     press(page, page.get_by_role("button", name="Approve the plan and all its steps"))
 

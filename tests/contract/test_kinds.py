@@ -205,7 +205,9 @@ def test_its_object_is_what_the_api_describes(ended):
     face = face_of(ended)
     said = run_object(face.rows().get(pk=ended.pk), "https://magi.example")
     face.schema.model_validate(said)
-    assert (said["kind"], said["outcome"], said["title"]) == (ended.procedure, ended.outcome, ended.title)
+    own = ("revision", "outcome", "title")  # a stream goes on after the first of them
+    assert said["kind"] == ended.procedure
+    assert [said[name] for name in own] == [getattr(ended, name) for name in own]
 
 
 PAGES = ("live", "record", "record-file", "fragments", "cancel")

@@ -103,6 +103,7 @@ def _message(message: Message, play: Play, persons: set[int]) -> Entry:
     facts |= {"by": "chair", "speaking_to": list(message.to), "expects_answer": message.wants_answer}
     if message.sort == Sort.CHAIR:
         return {"kind": SPOKEN, "facts": facts | {"names_option": False}, "texts": {}}
+    facts["by"] = f"user-{message.seat}" if message.sort == Sort.LEAVING else "chair"
     facts |= {
         **{name: getattr(message, name) for name in ("turn", "seat", "continues", "withdrawn")},
         **_stated(message.verdict),

@@ -193,6 +193,7 @@ ACTS: Sequence[Callable[[Play, int, Random], None]] = (
     lambda play, seat, die: play.steer(Act.EXTEND, amount=20),
     lambda play, seat, die: play.steer(Act.GIVE_UP, seat=seat),
     lambda play, seat, die: play.steer(Act.WITHDRAW, seat=seat, verdict=die.choice(OPTIONS)),
+    lambda play, seat, die: play.say(sort=Sort.LEAVING, seat=seat, verdict=die.choice(OPTIONS), withdrawn=True),
     lambda play, seat, die: die.random() < 0.2 and play.steer(die.choice([Act.CLOSE, Act.CLOSE_AT_ONCE, Act.END])),
 )
 
@@ -214,9 +215,10 @@ def admitted(die: Random, often: float) -> Interfering:
     def act(play: Play) -> None:
         before = play.course
         interfere(play)
-        new = play.course.steers[len(before.steers) :]
+        left = {one.seat for one in play.course.steers[len(before.steers) :] if one.act == Act.WITHDRAW}
+        left |= {one.seat for one in play.course.messages[len(before.messages) :] if one.sort == Sort.LEAVING}
         persons = {one.seat for one in before.seats if one.person}
-        if before.because or any(one.act == Act.WITHDRAW and one.seat not in persons - before.withdrawn for one in new):
+        if before.because or left - (persons - before.withdrawn):
             play.course = before
 
     return act

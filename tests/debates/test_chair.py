@@ -249,7 +249,7 @@ def test_whoever_leaves_is_called_as_at_the_table_whatever_its_account_is_called
     User.objects.filter(pk=noor.pk).update(username="noor.rahman")
     noor.refresh_from_db()
     chair.withdraw(with_noor.pk, noor, "WAIT", "Nobody answered my question.")
-    assert Steer.objects.get(debate=with_noor.pk).by_name == "noor"
+    assert Message.objects.get(debate=with_noor.pk).by_name == "noor"
 
 
 def test_a_person_leaves_with_what_it_stood_by(with_noor: Debate, noor: User):

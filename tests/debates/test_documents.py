@@ -26,7 +26,7 @@ from tests.callers import API, Caller, fields, problem
 from tests.databases import tampering
 from tests.toolbox.pdfs import CV, SCANNED, SLOW, UNPACKING, encrypted
 from toolbox import documents
-from toolbox.documents import LATE
+from toolbox.openers import LATE
 
 from .test_endpoints import ASKED
 from .test_new import NEW, WRITTEN
@@ -74,6 +74,12 @@ def test_what_was_shown_is_attached_with_what_comes_last(page: Client):
         ("A3", "Her plan", "text"),
     ]
     assert run.documents.get(number=3).lines == ["Two microscopes.", "Eleven people."]
+
+
+def test_a_page_keeps_the_encoding_that_was_named_in_it(page: Client):
+    answer = attached(page, file("brief.txt", "Müller".encode("cp1252")), encoding="windows-1252")
+    assert [one["document"].title for one in answer.context["documents"]] == ["brief.txt (Windows-1252)"]
+    assert 'value="windows-1252"></div>' in answer.content.decode()
 
 
 def test_one_is_taken_away_and_the_others_move_up(page: Client):
@@ -131,9 +137,9 @@ def test_of_many_unreadable_files_no_more_are_read_than_may_be_attached():
 
 
 def test_endless_ones_have_one_end_for_all_of_them(monkeypatch):
-    monkeypatch.setattr("debates.attached.TOGETHER", 0.5)
+    monkeypatch.setattr("toolbox.documents.TOGETHER", 0.5)
     ends, read_one = [], documents.read
-    monkeypatch.setattr(documents, "read", lambda *asked: ends.append(asked[-1]) or read_one(*asked))
+    monkeypatch.setattr(documents, "read", lambda *asked: ends.append(asked[3]) or read_one(*asked))
     read = Attached()
     read.add_files([file(f"{number}.pdf", SLOW) for number in range(3)])
     assert [problem.message for problem in read.problems] == [f"{number}.pdf {LATE}" for number in range(3)]
@@ -177,6 +183,14 @@ def test_a_program_sends_files_beside_its_fields(mira_calls: Caller):
     answer = sent(mira_calls, {**ASKED, "documents": [{"text": "Mine."}]}, file(), file("cv.pdf", CV))
     assert answer.status_code == 202
     assert [one["title"] for one in answer.json()["documents"]] == ["Pasted text", "letter.md", "cv.pdf"]
+
+
+def test_a_program_names_the_encoding_of_its_files(mira_calls: Caller):
+    letter = file("brief.txt", "Müller".encode("cp1252"))
+    assert "is not in UTF-8" in fields(sent(mira_calls, ASKED, letter))["documents"]
+    letter.seek(0)
+    found = sent(mira_calls, {**ASKED, "encoding": "windows-1252"}, letter).json()
+    assert [one["title"] for one in found["documents"]] == ["brief.txt (Windows-1252)"]
 
 
 def test_what_a_program_sends_and_nobody_can_read_is_named(mira_calls: Caller):

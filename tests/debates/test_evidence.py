@@ -269,3 +269,14 @@ async def test_what_was_said_at_a_gate_cannot_be_another_persons(clara):
     pk, _ = await after_a_turn(clara)
     decisions = GateDecision.objects.filter(gate__run=pk)
     assert "nothing that was said at the gate" in await told_anew(pk, lambda: decisions.update(choice="skip"))
+
+
+async def test_who_leaves_out_of_turn_is_told_of_and_cannot_be_told_to_have_said_otherwise(clara):
+    pk, said = await after_a_turn(clara)
+    await sync_to_async(chair.withdraw)(pk, clara, "HIRE", "The second reference is good.")
+    run = await perform(pk, Panel())
+    [left] = [one for one in await sync_to_async(facts)(pk, "debate.message") if one["kind"] == "leaving"]
+    assert (run.outcome, left["by"], left["verdict"], left["turn"]) == ("HIRE", "clara", "HIRE", None)
+    assert await faults(pk) == []
+    doubts = await told_anew(pk, lambda: said.filter(kind="leaving").update(by_name="somebody"))
+    assert "for somebody else" in doubts

@@ -10,6 +10,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
+from django.test import Client
 
 from debates.forms import Submission
 from debates.models import Debate, Panel, PanelChange, PanelChanged, PanelSeat, PanelVersion
@@ -92,6 +93,17 @@ def test_the_medical_board_advises_and_has_a_seat_for_the_physician_who_treats(r
     assert (version.number, version.advisory) == (2, True)
     assert [seat.name for seat in version.seats.all() if seat.person] == ["Attending physician"]
     assert not any(panel.current.advisory for panel in Panel.objects.whole().exclude(name="Medical board"))
+
+
+def test_where_a_panel_has_a_person_its_fold_is_open_and_offers_whoever_begins(ready_made: None, page: Client):
+    board = Panel.objects.get(name="Medical board")
+    for html in (
+        page.get(f"/debates/new/?panel={board.pk}").content.decode(),
+        page.post("/debates/new/", {"do": "take-panel", "panel": board.pk}).content.decode(),
+    ):
+        seat = html.partition('value="Attending physician"')[2].partition("</fieldset>")[0]
+        assert ('<details class="more mem__more" open>' in seat, 'value="mira"' in seat) == (True, True)
+        assert html.count('mem__more" open>') == 1
 
 
 def test_a_board_that_somebody_has_changed_stays_as_it_is(ready_made: None):

@@ -1,5 +1,7 @@
 """The forms of the live page by which people steer a debate."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -60,7 +62,7 @@ def test_with_scripts_the_form_comes_back_alone_and_empty(page: Client, debate: 
     answer = page.post(reverse("debate-say", args=[debate.pk]), posted, headers=HTMX)
     html = answer.content.decode()
     assert (answer.status_code, html.startswith("<form"), "And you?" in html) == (200, True, False)
-    assert "Said." in html
+    assert ("Said." in html, "aria-invalid" in html) == (True, False)
     assert 'name="key" value="one"' not in html
     assert Message.objects.get().content == "And you?"
 
@@ -71,8 +73,20 @@ def test_with_scripts_what_is_refused_stands_in_its_form_again(page: Client, deb
     answer = page.post(reverse("debate-say", args=[debate.pk]), posted, headers=HTMX)
     html = " ".join(answer.content.decode().split())
     assert (answer.status_code, html.startswith("<form")) == (409, True)
-    for text in ("But wait!", "The debate is over.", '<option value="2" selected>', 'name="ask" value="1" checked'):
+    for text in (
+        "aria-invalid",
+        "But wait!",
+        "The debate is over.",
+        '<option value="2" selected>',
+        'name="ask" value="1" checked',
+    ):
         assert text in html
+
+
+def test_what_is_said_and_what_is_steered_from_one_page_are_two_acts(page: Client, debate: Debate):
+    html = page.get(reverse("debate-live", args=[debate.pk])).content.decode()
+    keys = re.findall(r'name="key" value="([^"]+)"', html)
+    assert len({*keys}) == len(keys) == 2
 
 
 def test_a_broken_form_does_nothing(page: Client, debate: Debate):

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from debates.attached import from_text
 from debates.face import Debating
 from debates.glances import glances, listed
 from debates.models import Debate, Message, Turn, keeping
@@ -14,7 +15,7 @@ from debates.models.secret import firsts_hidden, withheld
 from debates.record.exchange import xml_of
 from debates.scene import scene_of
 from debates.tables import columns, tabled
-from engine.models import Gate, GateDecision, Run
+from engine.models import Document, Gate, GateDecision, Run
 from runs.api.objects import run_object
 from runs.history import History
 
@@ -23,6 +24,7 @@ from .table import Table
 
 pytestmark = pytest.mark.django_db
 
+CLOSING = {"p1-claim": None}
 SAID = {"content": "The workshop can run both of them until September.", "to": "Rajiv Menon", "verdict": ""}
 
 
@@ -51,7 +53,7 @@ def live(page: Client, table: Table):
 def send(page: Client, table: Table, headers=None, **typed: str | None):
     gate = Gate.objects.get(run=table.pk)
     address = reverse("debate-turn", args=[table.pk])
-    sent = {"gate": gate.pk, "said": "speak", **SAID, **typed}
+    sent = {"gate": gate.pk, "said": "speak", "p1-claim": "", **SAID, **typed}
     return page.post(address, {name: text for name, text in sent.items() if text is not None}, headers=headers)
 
 
@@ -66,7 +68,7 @@ def newest(table: Table) -> Message:
 def test_whoever_has_the_floor_finds_a_form_that_answers_whoever_asked(seat: Client, table: Table):
     html = live(seat, table)
     assert "Your turn, Elin Sato" in html
-    assert '<option value="Rajiv Menon" selected>' in html
+    assert 'name="to" value="Rajiv Menon" checked' in html
 
 
 def test_others_see_who_is_waited_for_and_no_form(page: Client, table: Table):
@@ -87,6 +89,39 @@ def test_what_is_said_is_a_message_like_any_other(seat: Client, table: Table):
     assert "Your turn" not in live(seat, table)
 
 
+def test_all_that_the_api_takes_can_be_said_on_the_page(seat: Client, table: Table):
+    Document.objects.attach(Run.objects.get(pk=table.pk), [from_text("CV", "A name.\nTwo years at CERN.")])
+    point = {"p1-claim": "It was tried before.", "p1-side": "against", "p1-option": "HIRE", "p1-document": "A1"}
+    drawn = {
+        "artifact-kind": "bars",
+        "artifact-title": "Months",
+        "artifact-text": "Who | Months\n---|---\n| She | 12 |",
+    }
+    moved = {"verdict": "DO NOT HIRE", "verdict_reasoning": "Nobody is named.", "moved_by": "3"}
+    answer = send(seat, table, to=["Rajiv Menon", "Amara Osei"], **point, **{"p1-line": "2"}, **drawn, **moved)
+    assert answer.status_code == 302
+    said = newest(table)
+    points = list(said.points.values_list("claim", "side", "document", "line"))
+    assert points == [("It was tried before.", "against", "A1", 2)]
+    artifact = {"title": "Months", "kind": "bars", "columns": ["Who", "Months"], "rows": [["She", "12"]]}
+    assert json.loads(said.artifact).items() >= artifact.items()
+    assert (len(said.speaking_to), said.moved_by) == (2, [3])
+
+
+def test_no_word_of_a_machine_reaches_whoever_types(seat: Client, table: Table):
+    typed = {"verdict": "DO NOT HIRE", "verdict_reasoning": "", "moved_by": "999"}
+    said = send(seat, table, **typed).content.decode().partition('role="alert"')[2].partition("</div>")[0]
+    assert "Say why, in two words or more." in said
+    assert "only such can have moved you." in said
+    assert "_" not in said.replace("mine__line", "")
+
+
+def test_a_line_that_a_document_does_not_have_is_refused_with_its_number(seat: Client, table: Table):
+    typed = {"p2-claim": "It was tried before.", "p2-side": "for", "p2-option": "HIRE", "p2-document": "A1"}
+    for line in ("999", "first"):
+        assert send(seat, table, **typed, **{"p2-line": line}).status_code == 422
+
+
 def test_a_turn_that_is_answered_in_two_tabs_is_one_message(seat: Client, table: Table):
     before = table.newest
     first, second = (send(seat, table, {"HX-Request": "true"}, content=f"Words of tab {tab}.") for tab in "12")
@@ -103,13 +138,16 @@ def test_a_turn_is_skipped_without_a_word(seat: Client, table: Table):
 TYPED = (
     "Not yet, I think.",
     '<option value="HIRE" selected>',
-    '<option value="Amara Osei" selected>',
+    'name="to" value="Amara Osei" checked',
+    'value="Nobody else has run it."',
+    "\nBeds | 12</textarea>",
     'name="withdrawn" value="on"\n   checked',
 )
 
 
 def test_what_does_not_fit_comes_back_as_it_was_typed(seat: Client, table: Table):
     typed = {"content": "Not yet, I think.", "verdict": "HIRE", "to": "Amara Osei", "withdrawn": "on"}
+    typed |= {"p1-claim": "Nobody else has run it.", "artifact-text": "Beds | 12"}
     for headers in (None, {"HX-Request": "true"}):
         answer = send(seat, table, headers, **typed)
         assert answer.status_code == 422
@@ -148,7 +186,7 @@ def test_a_last_word_goes_to_all(mira: User, elin: User, seat: Client):
     form = live(seat, table).partition('id="mine"')[2].partition("</form>")[0]
     assert ("Your last word, Elin Sato" in form, 'name="to"' in form) == (True, False)
     stated = {"verdict": "HIRE", "verdict_reasoning": "Rajiv has named a deputy."}
-    assert send(seat, table, content="Then we can do it.", to=None, **stated).status_code == 302
+    assert send(seat, table, content="Then we can do it.", to=None, **stated, **CLOSING).status_code == 302
     assert (newest(table).kind, newest(table).content) == ("closing", "Then we can do it.")
 
 
@@ -173,7 +211,15 @@ def test_who_has_a_last_word_to_say_is_told_nobody_elses(mira: User, elin: User,
     before = stands(table)
     assert not [text for text in told_of(table, seat) if LAST in text]
     assert [found(mira, q=words) for words in ("stand by what", LAST)] == [[], []]
-    send(seat, table, content="Then we can do it.", to=None, verdict="HIRE", verdict_reasoning="Rajiv has a deputy.")
+    send(
+        seat,
+        table,
+        content="Then we can do it.",
+        to=None,
+        verdict="HIRE",
+        verdict_reasoning="Rajiv has a deputy.",
+        **CLOSING,
+    )
     assert [LAST in text for text in told_of(table, seat)] == [True] * 4
     assert stands(table) != before
     table.end()
@@ -199,7 +245,7 @@ def test_last_words_of_a_debate_that_goes_on_no_more_are_shown(mira: User, elin:
 def test_whoever_sits_there_may_leave_and_nobody_else_is_offered_to(seat: Client, page: Client, table: Table):
     html = live(seat, table)
     assert 'aria-label="Leave the debate"' in html
-    assert html.count('<option value="HIRE">') == 2
+    assert html.partition('id="withdraw-form"')[2].count('<option value="HIRE">') == 1
     assert 'aria-label="Leave the debate"' not in live(page, table)
 
 

@@ -76,3 +76,36 @@ def test_whatever_comes_is_read_or_refused(data):
 @given(text=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=60))
 def test_what_has_a_mark_comes_back_as_it_was_written(name, text):
     assert decoded(f"\ufeff{text}".encode(name)).text == text
+
+
+BY_NAME = (
+    ("café".encode("latin-1"), "windows-1252", "café", "Windows-1252"),
+    (b"12 \x80", "iso-8859-1", "12 €", "Windows-1252"),  # as browsers read it
+    ("zł".encode("cp1250"), "cp1250", "zł", "Windows-1250"),
+    ("請".encode("big5"), "Big5", "請", "BIG5"),
+    ("café".encode(), "windows-1252", "café", ""),  # what the bytes say comes first
+    ("one".encode("utf-16"), "windows-1252", "one", "UTF-16LE"),
+    ("한글".encode("iso2022_kr"), "iso-2022-kr", "한글", "ISO2022-KR"),  # in signs of ASCII
+)
+
+
+def test_what_the_bytes_do_not_say_is_read_as_somebody_named():
+    found = [(decoded(data, name).text, decoded(data, name).converted_from) for data, name, *_ in BY_NAME]
+    assert found == [(text, taken) for _, _, text, taken in BY_NAME]
+
+
+@pytest.mark.parametrize(
+    ("data", "named", "said"),
+    [
+        (b"caf\xe9 \x81", "windows-1252", "is not in Windows-1252: the byte 0x81 in line 1 after “caf”"),
+        (b"caf\xe9\x01", "windows-1252", "is not in Windows-1252: it would have signs that nobody writes."),
+        (b"caf\xe9", "latin9000", "cannot be read. There is no encoding “latin9000”."),
+        (b"%PDF-1.7 and more", "windows-1252", "is a PDF and no text."),
+        (b"caf\xe9", "rot13", "cannot be read. There is no encoding “rot13”."),
+        (b"\xef\xbb\xbfcaf\xe9", "windows-1252", "begins as UTF-8 does, and is broken from byte 3 on."),
+    ],
+)
+def test_what_is_not_in_the_named_encoding_is_refused(data, named, said):
+    with pytest.raises(UnknownEncoding) as refused:
+        decoded(data, named)
+    assert str(refused.value).startswith(said)

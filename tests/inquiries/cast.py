@@ -81,7 +81,9 @@ def answered(owner: User) -> Any:
     ]
     models.script["test/expert"] = [answers(SAID, numbers=[1, 2, 3])]
     models.script["test/critic_researcher"] = [passes(), passes(), passes()]
-    models.script["test/finalizer"] = [final(f"{SAID} [claim:4]", "The law and the data sheet were read and compared.")]
+    models.script["test/finalizer"] = [
+        final("In short: [answer] [claim:4]", "The law and the data sheet were read and compared.")
+    ]
     asyncio.run(perform(row.pk, models))
     return row.pk
 

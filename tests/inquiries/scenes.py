@@ -2,6 +2,7 @@
 
 import json
 
+from engine.llm.failures import ServerError
 from engine.models import NewDocument
 from inquiries.models import POSTS
 from inquiries.procedure import submit
@@ -47,7 +48,7 @@ def answers(text="It may be sold.", numbers=(1,), answerable=True, **more):
     return _done(**{**said, "results_not_needed": [], **more})
 
 
-def final(answer="It may be sold [claim:2].", trace="The law was read."):
+def final(answer="[answer] [claim:2]", trace="The law was read."):
     return json.dumps({"final_answer": answer, "final_reasoning_trace": trace})
 
 
@@ -57,6 +58,13 @@ def passes():
 
 def sends_back(words="Name the limit itself."):
     return json.dumps({"feedback": words, "decision": "reject"})
+
+
+def breaks():
+    """An endpoint that is there and errs, and may be asked again at once."""
+    failure = ServerError("It broke.")
+    failure.retry_after = 0.001
+    return failure
 
 
 LIMIT = ("The limit is 150.", 1, "a warming potential of 150 or more")

@@ -39,7 +39,7 @@ def two(mira, models):
     asyncio.run(perform(inquiry(mira).pk, models))
     going_well(models, researcher=[SUM, found(LIMIT), found(BETTER)], critic_researcher=[sends_back(), passes()])
     models.script["test/expert"] = [answers(numbers=[2])]
-    models.script["test/finalizer"] = [final("It may be sold [claim:3].")]
+    models.script["test/finalizer"] = [final("[answer] [claim:3]")]
     row = inquiry(mira)
     talking.say(row.pk, mira, OrderKind.HINT, "Look at the law.")
     asyncio.run(perform(row.pk, models))

@@ -133,6 +133,18 @@ TABLE = [
     ((), Failed(PLANNER, NETWORK), PLANNER, {"retry_count": 1, "error_component": "planner"}),
     (FOUND_ONE, Failed(CRITIC_RESEARCHER, NETWORK), CRITIC_RESEARCHER, {"retry_count": 1, "research_results": ("a",)}),
     (RESEARCHING, Failed(RESEARCHER, KEY, "No key."), FINALIZER, {"retry_count": 0, "error": "No key."}),
+    (
+        FOUND_ONE,
+        Failed(CRITIC_RESEARCHER, Category.STATE, "Gone."),
+        FINALIZER,
+        {
+            "retry_count": 0,
+            "error": "Gone.",
+            "error_component": "critic_researcher",
+            "final_answer": NOT_ANSWERED,
+            "final_reasoning_trace": NOT_ANSWERED,
+        },
+    ),
     (FOUND_ONE, Exhausted("Enough."), FINALIZER, {"retry_count": 0, "why": "Enough.", "error": ""}),
     (RESEARCHING, Stopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
     ((*FOUND_ONE, YES), Stopped("Ada"), EXPERT, {"left_out": PLAN.research[1:], "research_results": ("a",)}),
@@ -145,7 +157,15 @@ TABLE = [
     (STOPPING, Replanned("Ada", "Ask others."), PLANNER, {"stopping": False}),
     ((*REVIEWING, NO), Stopped("Ada"), FINALIZER, {"final_answer": NOT_ANSWERED}),
     (FOUND_ONE, Replanned("Ada", "Ask others."), PLANNER, {"retry_count": 0, "words": "Ask others."}),
-    ((*REVIEWING[:-1], Answered("No.", "", False)), YES, FINALIZER, {"final_answer": NOT_ANSWERED, "why": "No."}),
+    (
+        (*REVIEWING[:-1], Answered("No.", "", False)),
+        YES,
+        FINALIZER,
+        {
+            "final_answer": NOT_ANSWERED,
+            "why": "The critic of the answer let pass that it cannot be answered. The expert says: No.",
+        },
+    ),
 ]
 
 
@@ -158,7 +178,11 @@ def test_the_table_line_by_line(before, fact, following, values):
 
 def test_the_stated_sentence_stands_in_both_fields_and_is_never_replaced():
     ended = at(PLAN, *[NO, PLAN] * 4, NO)
-    assert (ended.retry_count, ended.why) == (5, NO.feedback)
+    why = "The critic of the plan sent it back, and work is sent back 5 times at most. It said: "
+    assert (ended.retry_count, ended.why) == (5, why + NO.feedback)
+    council = at(*FOUND_ONE, Failed(CRITIC_RESEARCHER, NETWORK), Reviewed(False, "Too old.", "council Trio"), limit=2)
+    assert council.why.startswith("The critic of research 1 (council Trio) sent it back, and work is sent back 2 times")
+    assert council.why.endswith("at most, 1 of them for errors. It said: Too old.")
     assert following(ended) == Finish(stated=True)
     over = after(ended, Finalized("Something else.", "Otherwise."))
     assert (over.final_answer, over.final_reasoning_trace, over.outcome) == (NOT_ANSWERED, NOT_ANSWERED, "unanswered")
@@ -170,7 +194,7 @@ def test_the_fact_that_reaches_the_limit_decides_how_it_ends():
     by_a_critic = at(PLAN, *[broken] * 4, NO)
     assert following(after(by_an_error, Finalized("", ""))) == Over("It timed out.")
     assert following(after(by_a_critic, Finalized("", ""))) == Over("")
-    assert by_a_critic.why == NO.feedback
+    assert by_a_critic.why.endswith(f", 4 of them for errors. It said: {NO.feedback}")
 
 
 def test_a_retry_gives_back_what_errors_took_and_nothing_else():

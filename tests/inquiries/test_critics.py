@@ -13,10 +13,11 @@ from engine.models import Gate, Run
 from engine.procedure import DoesNotFit
 from engine.steering import act
 from inquiries.forms import Critic, asked
-from inquiries.models import Inquiry, Order, OrderKind, keeping
+from inquiries.models import Inquiry, Order, OrderKind, Source, keeping
 from inquiries.models.looking import looked_at
 from inquiries.prompts.asked import asked_of
 from inquiries.prompts.critics import Reviewable
+from inquiries.rules.course import NOT_ANSWERED
 from inquiries.rules.facts import Station
 from judgements.models import Council
 from tests.conftest import ScriptedModels, agents, perform
@@ -94,6 +95,39 @@ async def test_rows_that_do_not_fit_together_end_it_and_name_who_found_that(run,
     ended = await perform(run.pk, models)
     assert (ended.status, ended.error["code"], ended.error["component"]) == ("failed", "broken_rows", "orchestrator")
     assert "do not fit together" in ended.error["message"]
+
+
+def take_away(run):
+    """The source that the research quotes is of nobody now, or the answer under review says nothing."""
+    other = inquiry(run.owner)
+    with tampering():
+        Source.objects.filter(inquiry=run.pk, number=1).update(inquiry=other, number=99)
+
+
+def empty(run):
+    with tampering():
+        Order.objects.filter(inquiry=run.pk, place="research.1.0", kind="work").update(reply="{}")
+
+
+BROKEN = {
+    take_away: ("critic_expert", "A source that is quoted is missing."),
+    empty: ("orchestrator", "has not all that is handed in there."),
+}
+
+
+@database
+@pytest.mark.parametrize("break_state", BROKEN)
+async def test_a_state_that_is_corrupted_or_lacks_a_field_fails_it_and_names_where(run, mira, models, break_state):
+    """Errors of the state, as the source text calls them: logged with the component, without a retry, and told."""
+    await sync_to_async(gates.decide)((await sync_to_async(gate_of)(run)).pk, mira, "reject", "Name the limit.")
+    await sync_to_async(break_state)(run)
+    component, said = BROKEN[break_state]
+    ended = await perform(run.pk, models)
+    assert (ended.status, ended.error["code"], ended.error["component"]) == ("failed", "broken_rows", component)
+    assert said in ended.error["message"]
+    if break_state is take_away:
+        state = (await sync_to_async(looked_at)(run.pk)).state
+        assert (state.retry_count, state.final_answer, state.error_component) == (0, NOT_ANSWERED, component)
 
 
 @database

@@ -13,7 +13,7 @@ from inquiries import tools
 from inquiries.forms import asked
 from inquiries.models import Collection, Inquiry, Source
 from tests.conftest import perform
-from tests.inquiries.scenes import LIMIT, answers, calls, final, found, going_well, inquiry
+from tests.inquiries.scenes import LIMIT, answers, calls, found, going_well, inquiry
 from toolbox import documents
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,15 +21,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 CSV = documents.read("sales.csv", b"Region,Amount\nNorth,1200\nNorth,900\nSouth,5\n", DocumentLimits(1, 9_999, 9_999))
 SUM = calls("tables.ask", source=1, sql="SELECT SUM(Amount) AS total FROM data WHERE Region = 'North'")
 ROW = ("North comes to 2100.", 2, "Row 1: total: 2100")
+LATER = (ROW[0], 3, ROW[2])
 
 
 async def test_a_number_out_of_a_table_is_quoted_as_it_was_worked_out(mira, models):
     going_well(
-        models, researcher=[calls("tables.read", source=1), SUM, found(ROW)],
-        expert=[answers("North comes to 2100.")], finalizer=[final("North comes to 2100 [claim:2].")],
+        models, researcher=[calls("tables.read", source=1), SUM, found(LATER)],
+        expert=[answers("North comes to 2100.")],
     )  # fmt: skip
     run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
-    source = await Source.objects.aget(inquiry=run.pk, number=2)
+    source = await Source.objects.aget(inquiry=run.pk, number=3)
     assert (run.outcome, source.kind, source.read.endswith("Row 1: total: 2100")) == ("answered", "table", True)
     assert '"Amount" (numbers)' in await _first_result(run)
     assert not await sync_to_async(lambda: list(verify_all().faults))()
@@ -42,7 +43,7 @@ async def _first_result(run):
 
 async def test_what_cannot_be_asked_of_a_table_goes_back_to_who_asked(mira, models):
     wrong = [calls("tables.ask", source=1, sql="DROP TABLE data"), calls("tables.read", source=9)]
-    going_well(models, researcher=[*wrong, SUM, found(ROW)], expert=[answers("2100.")], finalizer=[final("[claim:2]")])
+    going_well(models, researcher=[*wrong, SUM, found(ROW)], expert=[answers("2100.")])
     run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
     results = [one.result async for one in (await Inquiry.objects.aget(pk=run.pk)).moves.order_by("pk")]
     assert "one SELECT over the table" in results[0]

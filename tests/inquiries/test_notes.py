@@ -32,7 +32,7 @@ async def test_a_note_that_names_a_claim_stands_beside_it_and_changes_nothing(mi
         await sync_to_async(reviews.add)(run, mira, text)
     page = await page_of(client, mira, row)
     assert ("The law was changed since." in page, "Nowhere." in page, "Of no claim." in page) == (True, False, False)
-    assert (await Inquiry.objects.aget(pk=row.pk)).answer == "It may be sold [claim:2]."
+    assert (await Inquiry.objects.aget(pk=row.pk)).answer == "It may be sold. [claim:2]"
 
 
 async def test_an_error_is_shown_with_its_sentence_component_and_a_way_to_go_on(mira, models, client):

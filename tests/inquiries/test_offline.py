@@ -42,11 +42,13 @@ def quoted(entries):
 
 
 NEXT, ENDS, STANDS = "An order is not what came next", "The outcome does not follow", "A quote does not stand"
+TURNED = "The answer is not the one that was approved"
 FORGERIES = {
     "approved_after_all": (lambda one: order(one, 4)["facts"].update(review="approve"), NEXT),
     "order_left_out": (lambda one: one.remove(order(one, 4)), NEXT),
     "never_reviewed": (lambda one: one.remove(order(one, 8)), NEXT),
     "another_outcome": (lambda one: one[-1]["facts"].update(outcome="unanswered"), ENDS),
+    "answer_turned": (lambda one: one[-1]["texts"].update(answer="It may not be sold. [claim:3]"), TURNED),
     "quote_moved": (lambda one: quoted(one)["facts"]["quotes"][0].update(parts=[[0, 4]]), STANDS),
     "quote_worded_anew": (lambda one: quoted(one)["texts"].update({"quote 1": "no limit at all"}), STANDS),
     "source_exchanged": (lambda one: one[0]["texts"].update({"text of A1": "There is no limit. " * 9}), STANDS),

@@ -7,7 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.evidence.audit import verify_all
-from engine.llm.failures import ServerError, Unauthorized
+from engine.llm.failures import Unauthorized
 from engine.models import ModelCall, Run, ToolCall
 from engine.steering import Over
 from inquiries import talking
@@ -24,6 +24,7 @@ from tests.inquiries.scenes import (
     LAW,
     LIMIT,
     answers,
+    breaks,
     calls,
     final,
     found,
@@ -59,11 +60,16 @@ def faults():
 
 async def test_it_is_answered_with_quotes_that_stand_in_their_sources(mira, models):
     run, row = await played(mira, models)
-    assert (run.status, run.outcome, row.answer) == (Run.Status.FINISHED, "answered", "It may be sold [claim:2].")
+    assert (run.status, run.outcome, row.answer) == (Run.Status.FINISHED, "answered", "It may be sold. [claim:2]")
     quote = await Quote.objects.select_related("claim", "source").aget()
     [[start, end]] = quote.parts
     assert (quote.source.number, LAW[start:end]) == (1, LIMIT[2])
     assert [one.kind for one in row.ordered] == ["work", "review"] * 3 + ["final"]
+    plan = asked_of(models, "critic_planner")[0]
+    assert ([one["title"] for one in plan["sources"]], plan["tools"][:2]) == (
+        ["law.txt", "sheet.txt"],
+        ["sources.search", "sources.read"],
+    )
     call = await ToolCall.objects.aget(run=run)
     assert (call.tool, "[1] law.txt, from character 0:" in call.output) == ("sources.search", True)
     assert not await sync_to_async(faults)()
@@ -92,7 +98,7 @@ async def test_work_that_is_sent_back_is_done_again_with_the_words_of_the_critic
     better = ("The limit of the law is 150.", 1, "a warming potential of 150 or more")
     run, row = await played(
         mira, models, researcher=[found(LIMIT), found(better)], critic_researcher=[sends_back(), passes()],
-        expert=[answers(numbers=[2])], finalizer=[final("It may be sold [claim:3].")],
+        expert=[answers(numbers=[2])], finalizer=[final("[answer] [claim:3]")],
     )  # fmt: skip
     assert (run.outcome, row.state.retry_count) == ("answered", 1)
     second = asked_of(models, "researcher")[1]
@@ -107,19 +113,24 @@ async def test_the_last_retry_ends_it_with_the_stated_sentence_and_no_model_word
         mira, models, {"retry_limit": 3}, planner=plans, critic_planner=[sends_back("Too vague.")] * 3
     )
     assert (run.status, run.outcome) == (Run.Status.FINISHED, "unanswered")
-    assert (row.answer, row.trace, row.why) == (NOT_ANSWERED, NOT_ANSWERED, "Too vague.")
+    assert (row.answer, row.trace) == (NOT_ANSWERED, NOT_ANSWERED)
+    assert row.why.startswith("The critic of the plan sent it back, and work is sent back 3 times at most.")
+    assert row.why.endswith("Too vague.")
     assert asked_of(models, "finalizer") == []
 
 
 async def test_the_same_work_again_ends_it(mira, models):
     run, row = await played(mira, models, researcher=[found(LIMIT)] * 2, critic_researcher=[sends_back()])
-    assert (run.outcome, row.why, row.state.retry_count) == ("unanswered", keeping.SAME_WORK, 1)
+    why = keeping.SAME_WORK.format(critic="the critic of research 1", said="Name the limit itself.")
+    assert (run.outcome, row.why, row.state.retry_count) == ("unanswered", why, 1)
 
 
 async def test_that_it_cannot_be_answered_is_a_result_that_a_critic_lets_pass(mira, models):
     nothing = answers("No source names the N12.", numbers=(), answerable=False)
     run, row = await played(mira, models, researcher=[found(there=False, result="Nothing.")], expert=[nothing])
-    assert (run.outcome, row.answer, row.why) == ("unanswered", NOT_ANSWERED, "No source names the N12.")
+    assert (run.outcome, row.answer) == ("unanswered", NOT_ANSWERED)
+    assert "The critic of the answer let pass that it cannot be" in row.why
+    assert row.why.endswith("No source names the N12.")
 
 
 async def test_a_result_is_used_or_named_as_not_needed(mira, models):
@@ -141,13 +152,6 @@ async def test_an_error_that_no_retry_helps_fails_it_and_a_person_lets_it_go_on(
     assert again.outcome == "answered"
     assert len(asked_of(models, "planner")) == 1
     assert not await sync_to_async(faults)()
-
-
-def breaks():
-    """An endpoint that is there and errs, and may be asked again at once."""
-    failure = ServerError("It broke.")
-    failure.retry_after = 0.001
-    return failure
 
 
 async def test_an_endpoint_that_errs_takes_a_retry_and_the_work_stays(mira, models):
@@ -174,7 +178,8 @@ async def test_the_third_same_call_takes_the_tools_away(mira, models):
 
 
 @pytest.mark.parametrize(
-    ("limits", "why"), [(Limits(moves=1, patience=0), ""), (Limits(minutes=1, patience=0), "1 minutes")]
+    ("limits", "why"),
+    [(Limits(moves=1, patience=0), ""), (Limits(minutes=1, patience=0), "1 minute, which is its limit")],
 )
 async def test_a_limit_ends_the_search_or_the_question(mira, models, limits, why):
     created = await sync_to_async(inquiry)(mira, limits=limits)
@@ -261,6 +266,8 @@ async def test_what_cannot_be_said_is_refused_with_a_sentence(mira, models):
 
 CHANGED = (
     (Quote, "claim__inquiry", {"parts": [[0, 4]]}),
+    (Inquiry, "pk", {"answer": "It may not be sold. [claim:2]"}),
+    (Inquiry, "pk", {"trace": "Everybody agreed."}),
     (Order, "inquiry", {"decision": "reject"}),
     (Claim, "inquiry", {"text": "Another."}),
     (Move, "inquiry", {"thought": "Another."}),

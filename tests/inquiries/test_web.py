@@ -217,10 +217,23 @@ async def test_a_sum_can_be_quoted_as_it_was_worked_out(mira, models):
             answers("It is 6000.", claims=[{"text": "It is 6000.", "quotes": [
                 {"source": 3, "quote": "6350 - 350 = 6000"}], "reasoned_from": [1]}]),
         ],
-        finalizer=[final("It is 6000 [claim:2].")],
+        finalizer=[final("[answer] [claim:2]")],
     )  # fmt: skip
     run = await perform((await sync_to_async(inquiry)(mira)).pk, models)
     assert (run.outcome, (await Source.objects.aget(inquiry=run.pk, number=3)).kind) == ("answered", "calculation")
+    assert not await sync_to_async(faults)()
+
+
+async def test_a_csv_of_the_web_is_a_table_of_its_site(mira, models, outside):
+    asks = calls("tables.ask", source=1, sql="SELECT SUM(Price) AS total FROM data")
+    told = {"source": 2, "quote": "total: 13350.5"}
+    question = f"What do all pumps of {outside.address('/prices.csv')} cost?"
+    run, row = await researched(mira, models, read(outside, "/prices.csv"), asks, question=question, **told)
+    page, table = await sync_to_async(lambda: list(row.sources.all()))()
+    assert (run.outcome, page.is_csv, table.kind, table.host) == ("answered", True, "table", page.host)
+    assert of_one_site([page, table])
+    follows = await sync_to_async(page.as_document)()
+    assert (follows.kind, follows.lines[1]) == ("csv", "N12 | 6.350,50")
     assert not await sync_to_async(faults)()
 
 

@@ -110,7 +110,7 @@ async def test_words_to_the_planner_have_it_plan_the_rest_anew(proposed, mira_ca
     await perform(proposed.pk, models)
     assert "No letters." in models.asked[-1][1][1]["content"]
     said = (await sync_to_async(mira_calls.get)(f"/plans/{proposed.pk}")).json()
-    assert (said["revision"], [one["owner"] for one in said["steps"]]) == (2, ["Sums"])
+    assert (said["plan_revision"], [one["owner"] for one in said["steps"]]) == (2, ["Sums"])
 
 
 def test_nobody_else_changes_a_plan_or_speaks_in_it(proposed, noor):

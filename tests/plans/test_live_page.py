@@ -11,12 +11,14 @@ from engine.policy import policy_of
 from engine.using import CHOICES
 from plans.display import display_of
 from plans.fragments import fragments
-from plans.models import Message, Plan, Step
-from plans.rules.demands import OPEN, Policy
+from plans.models import Message, Plan, Step, reading
+from plans.rules.demands import OPEN, OPEN_READS, Policy
+from plans.told import revisions
+from runs.face import face_of
 from runs.feed import snapshot_of
 from runs.fragments import rendered
 from tests.conftest import perform
-from tests.plans.scenes import LETTER, SUM, plan, planned, questions, steps, team
+from tests.plans.scenes import LETTER, SUM, SUMMARY, move, pending, plan, planned, questions, says, steps, team
 from tests.read_gates import decide_as_read, steer_as_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,6 +107,38 @@ async def test_a_question_is_answered_in_words_alone(page, mira, models):
     assert ">Answer</button>" in html
     assert ">Approve</button>" not in html
     assert "Plan with what is known" in html
+    [gate] = await sync_to_async(pending)(found)
+    sent = {"said": "answer", "digest": gate.digest}
+    empty = (await sync_to_async(page.post)(here(gate), sent, headers=HTMX)).content.decode()
+    assert (empty.count("aria-invalid"), '<details class="more" open>' in empty) == (1, False)
+
+
+async def test_a_step_has_one_number_on_its_page_in_its_record_and_at_all_other_places(page, mira, models):
+    models.will("test/sums", move("give_up", "No."), move("ask", "Which two?"))
+    run = await planned(mira, models, steps(SUM), steps(SUM), version=await sync_to_async(team)(OPEN_READS))
+    html = await sync_to_async(lambda: page.get(f"/plans/{run}/").content.decode())()
+    record = await sync_to_async(lambda: page.get(f"/plans/{run}/record/").content.decode())()
+    assert all("Step 2, Sums: " in one and "Step 1, Sums: " not in one for one in (html, record))
+    assert all(words in html for words in ("Sums, step 2", "Go to step 2", "revision 2 in place of step 1"))
+    assert await sync_to_async(reading.places_of)([(run, "step-2-0-1")]) == {(run, "step-2-0-1"): ("Step 2", "step-2")}
+
+
+async def test_an_answer_stands_in_the_thread_and_is_told_to_its_agent_once(page, mira, models):
+    models.will("test/sums", move("ask", "Which two?"), move("reply", "5"))
+    version = await sync_to_async(team)(OPEN_READS)
+    run = await planned(mira, models, questions("By when?"), steps(SUM), SUMMARY, version=version)
+    headings = []
+    for answer in ("By Friday.", "Two and three."):
+        headings += [face_of(gate.run).heading(gate) for gate in await sync_to_async(pending)(run)]
+        await says(run, mira, "answer", text=answer)
+        await perform(run, models)
+    row = await sync_to_async(Plan.objects.whole().get)(pk=run)
+    said = [(one.by, one.to, one.content) for one in display_of(await sync_to_async(snapshot_of)(row.run)).thread]
+    assert {("mira", 0, "By Friday."), ("mira", 1, "Two and three.")} <= {*said}
+    asked = [messages[1]["content"] for model, messages in models.asked if model == "test/sums"]
+    assert asked[-1].count("Two and three.") == 1
+    assert headings == ["The planner asks: By when?", "Step 1 asks: Which two?"]
+    assert (row.revision, [one.head.partition(",")[0] for one in revisions(row)]) == (1, ["Questions", "Revision 1"])
 
 
 async def test_what_broke_says_why_and_no_step_seems_to_work_on(page, mira, models):

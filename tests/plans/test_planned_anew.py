@@ -4,13 +4,15 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from engine.models import ModelCall
+from engine.models import ModelCall, Run
 from plans import talking
+from plans.display import display_of
 from plans.models import Step, keeping
 from plans.prompts.planner import Planned, PlannedStep
 from plans.rules.demands import OPEN_READS
+from runs.feed import snapshot_of
 from tests.conftest import perform
-from tests.plans.scenes import LETTER, SUM, SUMMARY, move, pending, planned, replies, says, steps, team
+from tests.plans.scenes import LETTER, SUM, SUMMARY, move, pending, planned, says, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,9 +25,14 @@ async def test_a_step_that_fails_is_planned_anew_twice_and_then_a_person_is_aske
     [gate] = await sync_to_async(pending)(run)
     assert gate.kind == "failure"
     assert "No 2." in gate.text
-    models.will("test/sums", replies("Done now."))
+    models.will("test/sums", move("give_up", "No 3."))
     await says(run, mira, "approve", "again")
-    assert (await perform(run, models)).outcome == "done"
+    await perform(run, models)
+    await says(run, mira, "reject", "skip")
+    assert (await perform(run, models)).outcome == "failed"
+    shown = display_of(await sync_to_async(lambda: snapshot_of(Run.objects.get(pk=run)))())
+    assert (shown.steps[0].word, shown.steps[0].error) == ("Left out", "No 3.")
+    assert shown.progress == "0 of 1 steps completed, 1 left out, revision 3 in place of steps 1, 2"
 
 
 async def test_a_step_that_fails_while_the_plan_waits_has_it_planned_anew(mira, models):

@@ -4,6 +4,15 @@ import io
 import zlib
 
 from pypdf import PdfReader, PdfWriter
+from pypdf.generic import (
+    ArrayObject,
+    BooleanObject,
+    DictionaryObject,
+    FloatObject,
+    NameObject,
+    PdfObject,
+    TextStringObject,
+)
 
 FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
 PICTURE = (
@@ -79,3 +88,61 @@ CV = pdf("Curriculum vitae\nHana Kubo\nTwelve years of supervision.", "Reference
 SCANNED = pdf(PICTURE_ALONE, PICTURE_ALONE)
 UNPACKING = pdf(b" " * 1_000_000, times=300)
 SLOW = pdf(*[b"BT /F1 12 Tf (a) Tj ET "] * 5, times=50_000)
+
+
+# ---- what people fill in and write on pages -----------------------------------------------------------------
+
+
+def value(given: object) -> PdfObject:
+    """/Names begin with a slash; other texts are texts."""
+    match given:
+        case dict():
+            return DictionaryObject({NameObject(key): value(one) for key, one in given.items()})
+        case list() | tuple():
+            return ArrayObject([value(one) for one in given])
+        case str():
+            return NameObject(given) if given.startswith("/") else TextStringObject(given)
+        case bool() | PdfObject():
+            return BooleanObject(given) if isinstance(given, bool) else given
+        case _:
+            return FloatObject(given)
+
+
+def marked(data: bytes, *annotations: dict[str, object], form: dict[str, object] | None = None) -> bytes:
+    """With these on its first page. `/IRT` is the number of the one that is answered, `kids` are places of a field."""
+    writer, out, made = PdfWriter(clone_from=PdfReader(io.BytesIO(data))), io.BytesIO(), list[PdfObject]()
+    placed, fields = ArrayObject(), ArrayObject()
+    for one in annotations:
+        known = {key: given for key, given in one.items() if key not in ("kids", "/IRT")}
+        above = {"/IRT": made[one["/IRT"]]} if "/IRT" in one else {}
+        made.append(writer._add_object(value({"/Type": "/Annot", "/Rect": [0, 0, 9, 9], **known, **above})))
+        kids = [
+            writer._add_object(value({"/Subtype": "/Widget", **kid, "/Parent": made[-1]}))
+            for kid in one.get("kids", ())
+        ]
+        placed.extend(kids or [made[-1]])
+        if "/FT" in one:
+            fields.append(made[-1])
+    writer.pages[0][NameObject("/Annots")] = placed
+    writer.root_object[NameObject("/AcroForm")] = value({"/Fields": fields, **(form or {})})
+    writer.write(out)
+    return out.getvalue()
+
+
+def over(line: int, begin: float, end: float) -> list[float]:
+    """The corners around part of a line of a page of `drawn`, from left to right in points."""
+    low, high = 797 - 14 * line, 810 - 14 * line
+    return [begin, high, end, high, begin, low, end, low]
+
+
+def field(kind: str, name: str, **more: object) -> dict[str, object]:
+    return {"/Subtype": "/Widget", "/FT": kind, "/T": name, **{f"/{key}": one for key, one in more.items()}}
+
+
+def note(kind: str, contents: str = "", by: str = "", **more: object) -> dict[str, object]:
+    said = {"/Contents": contents, "/T": by}
+    return {
+        "/Subtype": kind,
+        **{key: one for key, one in said.items() if one},
+        **{f"/{key}": one for key, one in more.items()},
+    }

@@ -13,7 +13,8 @@ from engine.models import DocumentLimits
 from engine.models.documents import LINE_LENGTH
 from tests.toolbox import pdfs
 from toolbox import child
-from toolbox.documents import LATE, PDF, REFUSED, STOPPED, UnreadableDocument, lines_of, pasted, read
+from toolbox.documents import UnreadableDocument, lines_of, pasted, read
+from toolbox.openers import LATE, PDF, REFUSED, STOPPED
 from toolbox.pdf import MOST_PAGES
 
 LIMITS = DocumentLimits(number=8, size=2 * 2**20, characters=60_000)

@@ -49,6 +49,7 @@ TEXTS = {
     "/page": lambda: whole(PAGE.encode()),
     "/private": lambda: whole(PAGE.encode()),
     "/private/open": lambda: whole(PAGE.encode()),
+    "/prices.csv": lambda: whole(b"Pump;Price\nN12;6.350,50\nN14;7.000,00\n", "text/csv"),
     "/sheet": lambda: whole(SHEET.encode()),
     "/round": lambda: whole(b"", status=302, Location="/round"),
     "/bomb": lambda: whole(gzip.compress(b"0" * 50 * 2**20), Content_Encoding="gzip"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from engine.decoding import named_in_html
 from engine.plurals import counted
 from engine.web.addresses import NotRead, noted
 from toolbox import child
@@ -20,14 +21,14 @@ from toolbox import child
 from .fetching import Fetched
 
 HTML, PDF = Path(__file__).with_name("html_text.py"), Path(__file__).parents[1] / "pdf.py"
-EXTRACTED = "magi 1"  # whose text it is; another extraction is another number
+EXTRACTED = "magi 2"  # whose text it is; another extraction is another number
 LONGEST_HTML, LONGEST_TEXT, LONGEST_TITLE = 2**20, 1_000_000, 200
 LINKS_SHOWN = 60
 PATIENCE = 20.0  # seconds for a place among what is opened: a page that is there should not be told to be none
 TEXTS = ("text/", "application/json", "application/xml", "application/ld+json", "application/csv")
 PAGES = ("text/html", "application/xhtml+xml")
 WIDE = ("utf-16", "utf-32")
-LOOKED_AT = 2_048  # bytes in which a page names its charset
+LOOKED_AT = 2_048  # bytes that say what it is
 MACHINE = "Has text that addresses the reader as a machine"
 HIDDEN = "{number} hidden parts were left out"
 UNREADABLE = "Some of its characters could not be read"
@@ -40,6 +41,11 @@ _MACHINE = re.compile(
     re.IGNORECASE,
 )
 _KEEPABLE = re.compile("[\0\ud800-\udfff]")
+REFUSED = {
+    "pages": "It has more than 200 pages.",
+    "lost": "A part of it cannot be read.",
+    "xfa": "It is a form that Adobe's programs alone show.",
+}
 STOPPED: Mapping[type[child.Stopped], str] = {
     child.NoPlace: "too much else is being read just now",
     child.OutOfTime: "it takes too long",
@@ -112,7 +118,7 @@ def _kind(got: Fetched) -> str:
 
 
 def _of_html(got: Fetched) -> tuple[str, str, list[str], list[list[str]]]:
-    declared = got.charset or _named_in(got.body[:LOOKED_AT])
+    declared = got.charset or named_in_html(got.body)
     text, flags = decoded(got.body[:LONGEST_HTML], declared)
     flags += [CUT] if len(got.body) > LONGEST_HTML else []
     found = json.loads(_opened(HTML, text.encode(errors="replace")))
@@ -135,9 +141,9 @@ def _links(address: str, base: str, links: Sequence[Sequence[str]]) -> list[list
 def _of_pdf(body: bytes) -> tuple[str, str, list[str], list[list[str]]]:
     found = json.loads(_opened(PDF, body))
     if refused := found.get("refused"):
-        raise NotRead({"pages": "It has more than 200 pages."}.get(refused, f"It cannot be read: {refused}."))
-    pages = found["pages"]
-    if not any(page.strip() for page in pages):
+        raise NotRead(REFUSED.get(refused, f"It cannot be read: {refused}."))
+    pages = ["\n".join(filter(None, (page["text"].strip(), *page["on"]))) for page in found["pages"]]
+    if not any(pages):
         raise NotRead(f"There is no text in it, only pictures on {counted(len(pages), 'page')}.")
     return "", "\n\n".join(f"(Page {number})\n{page}" for number, page in enumerate(pages, 1)), [], []
 
@@ -179,8 +185,3 @@ def _known(name: str) -> str:
     if not found._is_text_encoding or found.name in ("idna", "punycode", "unicode_escape", "raw_unicode_escape"):
         return ""
     return "cp1252" if found.name in ("ascii", "iso8859-1") else found.name
-
-
-def _named_in(head: bytes) -> str:
-    found = re.search(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", head, re.IGNORECASE)
-    return found[1].decode("ascii", errors="ignore").lower() if found else ""

@@ -12,6 +12,7 @@ from debates.attached import Attached
 from debates.forms import Submission, as_asked, panel_named
 from debates.models import Debate, Panel, PanelChanged, PanelVersion
 from debates.procedure import submit
+from debates.rules.course import Sort
 from debates.rules.outcome import NO_DECISION
 from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
@@ -41,7 +42,7 @@ class Command(RunCommand[Debate]):
 
     def submit(self, options: dict[str, Any]) -> Debate:
         panel = panel_called(options["panel"])
-        submission = Submission.of(**self._asked(panel, options), attached=read(options["document"]))
+        submission = Submission.of(**self._asked(panel, options), attached=read(options["document"], self.encoding))
         if not submission.is_valid():
             problems = [(one.path, one.message) for one in submission.problems]
             raise bad_input(self.in_options(problems, {"documents": "document"}, otherwise="panel"))
@@ -66,6 +67,8 @@ class Command(RunCommand[Debate]):
     def begins(self, row: Debate) -> Iterator[str]:
         names = ", ".join(member.name for member in row.seated)
         yield f"Debating “{row.run.title}” ({row.pk}): {names}."
+        if titles := [str(one) for one in row.run.documents.all()]:
+            yield f"They read {', '.join(titles)}."
         if row.rehearsal:
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
@@ -74,7 +77,10 @@ class Command(RunCommand[Debate]):
             to = "" if message["speaking_to"] == ["everyone"] else f" to {', '.join(message['speaking_to'])}"
             verdict = "ABSTAIN" if message["abstained"] else message["verdict"]
             stands = f" [{verdict}]" if verdict else ""
-            said = f"{message['number']}. {message['name']}{to}{stands}: {message['content']}"
+            words = message["content"]
+            if message["kind"] == Sort.LEAVING:
+                to, words = " withdraws", message["verdict_reasoning"]
+            said = f"{message['number']}. {message['name']}{to}{stands}{': ' if words else ''}{words}"
             yield ("message", message["number"]), f"  {said}"
 
     def status_of(self, run: Run) -> int:
@@ -83,8 +89,8 @@ class Command(RunCommand[Debate]):
         return WELL if not self.expected or run.outcome == self.expected else OTHERWISE
 
 
-def read(files: Sequence[str]) -> Attached:
-    found = Attached()
+def read(files: Sequence[str], encoding: str = "") -> Attached:
+    found = Attached(encoding=encoding)
     for name in files:
         try:
             with open(name, "rb") as file:

@@ -63,7 +63,7 @@ class Command(RunCommand[Inquiry]):
         own |= {name: options[name] for name in (*CRITICS, *MODELS, *LIMITS, "two_sites")}
         given = {"question": question, "retry_limit": options["limit"], "roster": options["posts"], **own}
         follows = _followed(options["follows"]) if options["follows"] else None
-        values, problems = asked(filled(given), [read(name) for name in options["document"]], follows)
+        values, problems = asked(filled(given), [read(name, self.encoding) for name in options["document"]], follows)
         if problems:
             raise bad_input(self.in_options(problems, CALLED))
         try:
@@ -79,7 +79,7 @@ class Command(RunCommand[Inquiry]):
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
     def news(self, row: Inquiry) -> News:
-        for number, line in enumerate(course_of(row), 1):
+        for number, line in enumerate(course_of(row.ordered), 1):
             yield number, f"  {line[:300]}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
@@ -109,9 +109,9 @@ def _followed(pk: UUID) -> Inquiry:
     return row
 
 
-def read(name: str) -> NewDocument:
+def read(name: str, encoding: str) -> NewDocument:
     try:
-        return documents.read(name, Path(name).read_bytes(), ATTACHED)
+        return documents.read(name, Path(name).read_bytes(), ATTACHED, encoding=encoding)
     except documents.UnreadableDocument as error:
         raise bad_input(f"--document: {error}") from error
     except OSError as error:

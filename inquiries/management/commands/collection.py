@@ -6,7 +6,7 @@ from engine import terminal
 from engine.models import NewDocument
 from engine.plurals import counted
 from inquiries.models import ATTACHED, Collection
-from runs.command import bad_input
+from runs.command import ENCODING, bad_input, checked_encoding
 from toolbox import documents
 
 
@@ -18,7 +18,8 @@ class Command(terminal.Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", nargs="?")
-        parser.add_argument("--add", metavar="FILE", nargs="+", default=[], help="text, Markdown, CSV, PDF")
+        parser.add_argument("--add", metavar="FILE", nargs="+", default=[], help="text, Markdown, CSV, PDF, mails")
+        parser.add_argument("--encoding", metavar="NAME", default="", help=f"{ENCODING}, as windows-1252")
         parser.add_argument("--remove", metavar="TITLE", nargs="+", default=[])
         parser.add_argument("--delete", action="store_true", help="the collection with all that is in it")
 
@@ -29,7 +30,8 @@ class Command(terminal.Command):
             return
         if "," in options["name"] or len(options["name"]) > 80:
             raise bad_input("name: A name of a collection has at most 80 characters, and no comma.")
-        files = [read(name) for name in options["add"]]
+        encoding = checked_encoding(options["encoding"])
+        files = [read(name, encoding) for name in options["add"]]
         collection, _ = Collection.objects.get_or_create(name=options["name"])
         collection.add(files)
         collection.documents.filter(title__in=options["remove"]).delete()
@@ -41,9 +43,9 @@ class Command(terminal.Command):
             self.stdout.write(f"{document} ({counted(len(document.text), 'character')})")
 
 
-def read(name: str) -> NewDocument:
+def read(name: str, encoding: str) -> NewDocument:
     try:
-        return documents.read(name, Path(name).read_bytes(), ATTACHED)
+        return documents.read(name, Path(name).read_bytes(), ATTACHED, encoding=encoding)
     except documents.UnreadableDocument as error:
         raise bad_input(f"--add: {error}") from error
     except OSError as error:

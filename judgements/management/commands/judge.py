@@ -39,6 +39,7 @@ class Command(RunCommand[Judgement]):
 
         words = ["judge", options["content"], "--council", options["council"] or DEFAULT_COUNCIL]
         words += ["--title", options["title"], "--url", options["remote"], *(["--json"] if options["json"] else [])]
+        words += ["--encoding", options["encoding"]] if options["encoding"] else []
         status = main(words + (["--wait", "0"] if options["no_wait"] else []))
         self.otherwise = status == OTHERWISE
         sys.exit(status)

@@ -1,5 +1,5 @@
 // An inquiry: each order by the rules of its course, the end by all of them, quotes where they stand.
-import { get, name, SPACE, whole, words as wordsOf } from "../python.js";
+import { get, loads, name, SPACE, whole, words as wordsOf } from "../python.js";
 
 const ELLIPSIS = new RegExp(`${SPACE}*(?:\\[${SPACE}*(?:\\.\\.\\.|\\u2026)${SPACE}*\\]|\\u2026|\\.\\.\\.)${SPACE}*`, "u");
 const UNSEEN = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/gu;
@@ -18,9 +18,21 @@ export function* examineInquiry(entries) {
   if (kind === "ended" && end.status === "finished" && end.outcome !== due) {
     yield ["The outcome does not follow from the orders", `: ${end.outcome}, not ${due}`];
   }
+  if (due === "answered") yield* examineAnswer(entries);
   const sources = entries.filter((one) => one.kind === "inquiry.source");
   const read = new Map(sources.map((one) => [name(one.facts.number), get(one.texts, "text")]));
   for (const claim of entries.filter((one) => one.kind === "inquiry.claim")) yield* examineQuotes(claim, asked, read);
+}
+
+// The answer is the one that was approved, with the places of its claims; until version 2 a model worded it.
+function* examineAnswer(entries) {
+  const work = entries.filter((one) => one.kind === "inquiry.order" && one.facts.kind === "work").at(-1);
+  const [said, reply] = [get(entries.at(-1).texts, "answer"), work ? get(work.texts, "reply") : null];
+  if (!said || !reply || ["1", "2"].includes(entries[0].facts.prompt_version)) return;
+  const claims = entries.filter((one) => one.kind === "inquiry.claim").map((one) => one.facts);
+  const its = claims.filter((one) => name(one.order) === name(work.facts.number));
+  const places = its.map((one) => ` [claim:${name(one.number)}]`);
+  if (said !== loads(reply).text + places.join("")) yield ["The answer is not the one that was approved", ""];
 }
 
 function* examineQuotes(claim, asked, read) {

@@ -1,0 +1,67 @@
+"""Every debate that is concluded in a test comes to the same once more, from nothing but its own XML.
+
+The rules are those that `tools/verify.py` states a second time.
+"""
+
+from collections.abc import Iterator
+from uuid import UUID
+from xml.etree import ElementTree
+
+import pytest
+
+from debates.models import Debate, keeping
+from debates.record.exchange import xml_of
+from debates.scaffold import as_it_was
+from tools.verify import come_to
+
+
+def recounted(xml: str) -> tuple[str, str]:
+    """The outcome, and why there is none."""
+    root = ElementTree.fromstring(xml)
+    options = [as_it_was(one.attrib["word"]) for one in root.iterfind("Options/Option")]
+    members = [as_it_was(one.text) for one in root.iterfind("Members/Member") if one.attrib["kind"] == "member"]
+    stood = {name: verdict for _, name, verdict in sorted(_stated(root), key=lambda one: one[0])}
+    found = come_to(root.find("Outcome").attrib["rule"], options, [stood.get(name, "") for name in members])
+    return found["outcome"], found["no_decision"]
+
+
+def _stated(root: ElementTree.Element) -> Iterator[tuple[int, str, str]]:
+    for one in root.iterfind("Messages/Message"):
+        yield (
+            int(one.attrib["id"].rpartition("-")[2]),
+            *(as_it_was(one.findtext(name)) for name in ("Speaker", "Verdict")),
+        )
+    for act in root.iterfind("Acts/Act"):
+        if verdict := as_it_was(act.attrib.get("verdict", "")):
+            yield int(act.attrib["after"]), as_it_was(act.attrib["member"]), verdict
+
+
+_otherwise: list[str] = []
+
+
+def _recount(pk: UUID) -> None:
+    debate = Debate.objects.whole().get(pk=pk)
+    kept = (debate.run.outcome, debate.no_decision)
+    if (found := recounted(xml_of(debate))) != kept:
+        _otherwise.append(f"{debate.question}: {kept}, and by its XML {found}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _concluding() -> Iterator[None]:
+    whole = keeping.conclude
+
+    def conclude(debate: UUID, because: str) -> None:
+        whole(debate, because)
+        _recount(debate)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(keeping, "conclude", conclude)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def every_debate_recounts_from_its_own_xml() -> Iterator[None]:
+    yield
+    found = list(_otherwise)
+    _otherwise.clear()
+    assert found == []

@@ -1,0 +1,119 @@
+"""What a claim can rest on beside sentences: cells as a table showed them, and calculations with their steps."""
+
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from engine.evidence.audit import verify_all
+from engine.models import DocumentLimits
+from inquiries.models import Inquiry
+from inquiries.models.reading import CALCULATED_WITH
+from inquiries.prompts import moves
+from inquiries.prompts.asked import asked_of
+from inquiries.prompts.critics import Reviewable
+from inquiries.quotes import find_cells
+from inquiries.rules.facts import Station
+from runs.api.objects import run_object
+from runs.face import face_of
+from tests.conftest import perform
+from tests.inquiries.offline import entries_of_all, problems
+from tests.inquiries.scenes import answers, calls, found, going_well, inquiry
+from toolbox import documents
+
+database = pytest.mark.django_db(transaction=True)
+CSV = documents.read(
+    "sales.csv", b"Region,Year,Amount\nNorth,2024,1200\nNorth,2025,900\nSouth,2025,5\n", DocumentLimits(1, 9_999, 9_999)
+)
+SHOWN = "Its columns: Region.\nRow 1: Region: North; Net: 5; Amount: 1,200\nRow 2: Region: South; Net: 7; Amount: 50"
+LINES = "Region | Year | Amount\nNorth | 2024 | 1,200\nSouth | 2025 | 50"
+CELLS = {  # what is quoted, and whether it is taken
+    (SHOWN, "Amount: 50"): ["Amount: 50"],
+    (SHOWN, "Row 2 … Amount: 50"): ["Row 2", "Amount: 50"],
+    (SHOWN, "Region: North … Amount: 1,200"): ["Region: North", "Amount: 1,200"],
+    (SHOWN, "Row 1: Region: North; Net: 5"): ["Row 1: Region: North; Net: 5"],
+    (SHOWN, "Region: North … Amount: 50"): None,  # of two rows
+    (SHOWN, "Amount: 1"): None,
+    (SHOWN, "Amount: 5"): None,
+    (SHOWN, "t: 50"): None,
+    (SHOWN, "50"): None,
+    (LINES, "South | 2025"): ["South | 2025"],
+    (LINES, "2025 | 50"): ["2025 | 50"],
+    (LINES, "North | 2025"): None,
+    (LINES, "2024 | 1"): None,
+}
+
+
+def test_cells_of_one_row_are_quoted_as_they_were_shown_and_no_others():
+    wrong = []
+    for (text, quote), expected in CELLS.items():
+        place = find_cells(quote, text)
+        stands = [text[one.start : one.end] for one in place.parts] if place else None
+        wrong += [] if stands == expected else [(quote, stands)]
+    assert wrong == []
+
+
+def handed_in(text, *quotes, calculated=()):
+    claim = {"text": text, "quotes": [{"source": one, "quote": quote} for one, quote in quotes]}
+    done = {"found": True, "result": text, "claims": [{**claim, "calculated": list(calculated)}]}
+    return json.dumps({"thought": "So it is.", "done": done})
+
+
+@database
+async def test_an_answer_rests_on_cells_and_on_a_calculation_that_is_named_with_its_steps(mira, models):
+    cells = [(2, "Row 1 … Amount: 1200"), (2, "Row 2 … Amount: 900")]
+    going_well(
+        models,
+        researcher=[
+            calls("tables.read", source=1),
+            calls("figures.calculate", expression="1200 - 900"),
+            calls("figures.calculate", expression="300 / 1200 * 100"),
+            handed_in("North lost 25 percent.", *cells, calculated=[4]),
+        ],
+        expert=[
+            calls("figures.calculate", expression="7001 + 300"),
+            answers(
+                "It lost 7301, not 7001.", claims=[{"text": "It lost 7301.", "reasoned_from": [1], "calculated": [5]}]
+            ),
+        ],
+    )
+    run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
+    told = await sync_to_async(lambda: run_object(face_of(run).rows().get(pk=run.pk), ""))()
+    first, second = told["claims"]
+    steps = ["1200 - 900 = 300", "300 / 1200 * 100 = 25"]
+    assert (first["calculated"], first["flags"], first["bare"]) == (steps, [], False)
+    assert told["in_no_claim"] == ("7001",)
+    assert (second["calculated"][-1], second["flags"]) == ("7001 + 300 = 7301", [f"{CALCULATED_WITH}7001"])
+    asked = [json.loads(said[1]["content"].split("\n")[1]) for model, said in models.asked if "critic_expert" in model]
+    assert asked[0]["checked"][0]["flags"] == second["flags"]
+    assert not await sync_to_async(lambda: list(verify_all().faults))()
+    assert await sync_to_async(lambda: problems(entries_of_all()[str(run.pk)]))() == []
+
+
+@database
+async def test_a_claim_that_names_no_calculation_or_the_wrong_source_hears_what_would_do(mira, models):
+    wrong = [handed_in("So.", calculated=[1]), found(("So.", 1, "Row 2: Region: North; Year: 2025; Amount: 900"))]
+    right = found(("So.", 2, "Region: North; Year: 2025"))
+    going_well(models, researcher=[calls("tables.read", source=1), *wrong, right], expert=[answers("So.")])
+    run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
+    row = await sync_to_async(Inquiry.objects.whole().get)(pk=run.pk)
+    refused = [one.refused for one in row.moves.all() if one.refused]
+    assert refused[0] == "Source 1 is no calculation: quote what stands there."
+    assert refused[1].endswith("does not stand in source 1, and does in source 2: quote that.")
+    assert run.outcome == "answered"
+
+
+def test_a_schema_offers_calculations_once_there_are_any():
+    def offered(kind):
+        work = moves.Research("How?", "", [], {}, [], [], [], [{"number": 3, "kind": kind}], [], [], {"moves": 5})
+        [done, _] = moves.research_schema(work, [])["properties"]["done"]["anyOf"]
+        return done["properties"]["claims"]["items"]["properties"].get("calculated", {}).get("items")
+
+    assert (offered("page"), offered("calculation")["enum"]) == (None, [3])
+
+
+def test_a_council_reads_each_step_of_a_calculation():
+    work = {"text": "25.", "claims": [{"text": "It is 25.", "quotes": []}]}
+    checked = [{"claim": 1, "quotes_found_in": [], "has_numbers_without_quote": False, "calculated": ["100 / 4 = 25"]}]
+    text = asked_of(Station.CRITIC_EXPERT, Reviewable("Why?", None, work, checked)).text
+    assert "  calculated:\n    100 / 4 = 25" in text

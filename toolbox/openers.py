@@ -1,0 +1,95 @@
+"""Files that are no text by themselves, opened each in a process of its own: PDF, mails, HTML.
+
+Why so: docs/decisions.md, Documents.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.decoding import Decoded, UnknownEncoding, by_name, decoded, encoding_named, named_in_html
+
+from . import child
+
+PDF, MAIL, HTML = (Path(__file__).parent / name for name in ("pdf.py", "mail_file.py", "web/html_text.py"))
+ANOTHER = "Save it anew from the program that made it, or attach its text."
+STOPPED: Mapping[type[child.Stopped], str] = {
+    child.NoPlace: "was not read: too much else is being read just now. Attach it again in a minute.",
+    child.OutOfTime: f"takes too long to read. {ANOTHER}",
+    child.OutOfMemory: f"unpacks to more than can be read. {ANOTHER}",
+    child.Broken: f"is broken. {ANOTHER}",
+}
+LATE = "was not read: those before it took the time that all have together. Attach it by itself."
+REFUSED = {
+    "encrypted": "asks for a password. Save it without one and attach that.",
+    "pages": "has more than 200 pages. Attach those that matter.",
+    "characters": "has more text than can be read. Attach the pages that matter.",
+    "lost": f"has a part that cannot be read. {ANOTHER}",
+    "xfa": "is a form that Adobe's programs alone show. Print it to a PDF there and attach that.",
+}
+MAIL_REFUSED = {
+    "no mail": f"is no mail as programs save it. {ANOTHER}",
+    "encrypted": "is an encrypted mail. Open it in your mail program, and attach what it says as a text.",
+    "cut": "is cut off: a part of the mail has no end. Save it anew from your mail program.",
+    "broken": "is broken: a part of the mail cannot be decoded. Save it anew from your mail program.",
+    "nested": "has too many mails or parts within each other. Attach the one that matters.",
+}
+PICTURES = "text, only pictures. Let a program for text recognition (OCR) read it and attach what that says."
+PAGE_OF_PICTURES = "(Page {} has no text that could be read.)"
+MOSTLY_PICTURE = "(Most of page {} is a picture, which was not read.)"
+HIDDEN = "(Parts that the page hides were left out: {}.)"
+
+
+class UnreadableDocument(ValueError):
+    """Why a file cannot be attached, in a sentence that names it and says what to do."""
+
+
+def lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
+    """Page after page, each with what is filled in and written on it. A page without text is said to be there."""
+    found = _opened(PDF, shown, data, until)
+    if "refused" in found:
+        raise UnreadableDocument(f"{shown} {REFUSED[found['refused']]}")
+    if not any(page["on"] or (page["text"].strip() and not page["picture"]) for page in found["pages"]):
+        text = any(page["text"].strip() for page in found["pages"])
+        raise UnreadableDocument(f"{shown} has {'hardly any' if text else 'no'} {PICTURES}")
+    for number, page in enumerate(found["pages"], 1):
+        yield from page["text"].splitlines() if page["text"].strip() else [PAGE_OF_PICTURES.format(number)]
+        yield from [MOSTLY_PICTURE.format(number)] if page["picture"] and page["text"].strip() else []
+        yield from ("", *page["on"], "")
+
+
+def lines_of_mail(shown: str, data: bytes, until: float, encoding: str) -> tuple[list[str], str]:
+    """With the encoding that it was read in, where it does not say which."""
+    found = _opened(MAIL, shown, f"{encoding}\n".encode() + data, until)
+    if "refused" in found:
+        said = MAIL_REFUSED.get(found["refused"], f"has a part that {found['said']}")
+        raise UnreadableDocument(f"{shown} {said}")
+    return found["lines"], found["taken"]
+
+
+def lines_of_html(shown: str, data: bytes, until: float, encoding: str) -> tuple[list[str], str]:
+    try:
+        text = _as_declared(data, named_in_html(data), encoding)
+    except UnknownEncoding as error:
+        raise UnreadableDocument(f"{shown} {error}") from error
+    found = _opened(HTML, shown, text.text.encode(errors="replace"), until)
+    hidden = [HIDDEN.format(found["hidden"])] if found["hidden"] else []
+    return [*found["text"].split("\n"), *hidden], text.converted_from
+
+
+def _as_declared(data: bytes, declared: str, encoding: str) -> Decoded:
+    try:
+        return by_name(data, declared) if encoding_named(declared) else decoded(data, encoding)
+    except UnknownEncoding:
+        return decoded(data, encoding)
+
+
+def _opened(program: Path, shown: str, data: bytes, until: float) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(child.run(program, data, until=until))
+    except child.Stopped as stopped:
+        late = time.monotonic() >= until
+        raise UnreadableDocument(f"{shown} {LATE if late else STOPPED[type(stopped)]}") from stopped
+    return found
