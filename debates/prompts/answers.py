@@ -77,7 +77,8 @@ def timekeeper_form(table: Table, seat: int, stated: str) -> Form:
 
 def own_texts(answer: Answer) -> Iterable[str]:
     """What a member says, in whatever field."""
-    return (answer.content, answer.reasoning, *(point.claim for point in answer.points))
+    shown = answer.artifact.text if answer.artifact else ""
+    return (answer.content, answer.reasoning, shown, *(point.claim for point in answer.points))
 
 
 _OTHERS = re.compile(r"<(Material|Message|Note|Minutes|Facts)\b.*?</\1>", re.DOTALL)

@@ -226,6 +226,15 @@ def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = Fals
     return Stepped(reasoning, name, arguments_of(name, said.tool_args, tools) if name else {})
 
 
+SAID_TO_PEOPLE = {"finish": ("result", "unproven"), "ask_person": ("question",), "send_message": ("message",)}
+
+
+def own_texts(step: Stepped) -> list[str]:
+    """What has to be the agent's own words."""
+    said = (step.arguments.get(name) for name in SAID_TO_PEOPLE.get(step.tool, ()))
+    return [step.reasoning, *(text for text in said if isinstance(text, str))]
+
+
 def complaint(problem: str) -> str:
     return f"Your last answer could not be used: {problem} Answer once more, with exactly one JSON object."
 
