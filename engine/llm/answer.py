@@ -43,7 +43,7 @@ _PARTS = TypeAdapter(list[_Part])
 
 class _Piece(BaseModel):
     content: Any = None  # nearly always a text: to try others for each piece would take its time
-    refusal: str | None = None
+    refusal: Any = None
 
 
 NOTHING = _Piece()
@@ -300,7 +300,7 @@ class Reader:
         self._choices, piece = True, choice.delta or choice.message or NOTHING
         self.reply.finish = choice.finish_reason or self.reply.finish
         if piece.refusal:
-            self._refusal.add(piece.refusal)
+            self._refusal.add(piece.refusal if isinstance(piece.refusal, str) else "without a word")
             self.written += 1
         content = piece.content
         if content is not None and not isinstance(content, str):
