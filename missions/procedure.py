@@ -14,7 +14,6 @@ from engine.context import RunContext
 from engine.llm import prices
 from engine.llm.failures import RunFailed
 from engine.llm.forms import AnswerForm, tokens_for
-from engine.llm.own_words import instructions_of
 from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import Effect, Run, ToolCall
 from engine.procedure import Change
@@ -209,7 +208,7 @@ class Crew:
             steps.complaint,
             exact_schema=steps.exact_schema(work.tools, work.last),
             said=steps.own_texts,
-            instructions=partial(instructions_of, but=(work.description,)),
+            instructions=partial(steps.instructions, work),
         )
         heard = reading.newest_message(mission)
         keep = partial(keeping.keep_step, run.pk, agent.pk, heard, work.last, remembered)

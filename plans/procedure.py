@@ -12,7 +12,6 @@ from typing import Any
 from engine.context import RunContext
 from engine.llm.failures import CallFailed
 from engine.llm.forms import AnswerForm, tokens_for
-from engine.llm.own_words import instructions_of
 from engine.llm.prompting import growing, no_preview, run_boundary
 from engine.models import ModelCall
 from engine.procedure import Change
@@ -202,8 +201,8 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
         partial(growing, fields=("thought", "text")),
         moves.complaint,
         exact_schema=moves.exact_schema({one.name: one.arguments for one in work.tools}, acts),
-        said=moves.own_texts,
-        instructions=partial(instructions_of, but=(work.description, work.system)),
+        said=agent.own_texts,
+        instructions=partial(agent.instructions, work),
     )
     assert step.agent  # noqa: S101 - a person is not prompted
     model, fallback = plan.model_of(step.agent), step.agent.fallback

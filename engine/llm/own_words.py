@@ -16,8 +16,6 @@ K = TypeVar("K", int, tuple[int, str])
 STRETCH = 5  # words in a row that stand in the instructions: fewer are found there by accident
 MOST = 0.6  # of a text that may stand in such stretches
 LONGEST_QUOTED = 80
-# are said in instructions, and are what there is to say all the same
-SHORT_ANSWERS = {"there are none", "there is none", "it cannot be done", "the step is done"}
 
 # scripts without spaces, in which each sign counts as a word: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff"
@@ -40,11 +38,18 @@ def words(text: str) -> list[str]:
 
 def instructions_of(messages: Iterable[Mapping[str, str]], but: Iterable[str] = ()) -> str:
     """What a conversation itself tells the model, complaints included: all that stands outside of fences, but for the
-    model's own answers, what a complaint quotes of them, and the texts of `but`, which users have written."""
+    model's own answers, what a complaint quotes of them, and the texts of `but`: what users have written, or what a
+    model may say in just these words."""
     told = "\n\n".join(_told(one) for one in messages if one["role"] != "assistant")
     for text in filter(str.strip, but):
         told = told.replace(text, "\n")
     return told
+
+
+def but_for(texts: Iterable[str], allowed: Iterable[str]) -> list[str]:
+    """Those texts that are none of these, which are what there is to say although instructions say them, too."""
+    known = [words(one) for one in allowed]
+    return [text for text in texts if words(text) not in known]
 
 
 def _told(message: Mapping[str, str]) -> str:
@@ -71,7 +76,7 @@ def repeats_instructions(text: str, instructions: str) -> str | None:
     for begin, end in _sentences(folded):
         if 1 < end - begin < STRETCH and tuple(said[begin:end]) in sentences:
             covered[begin:end] = [True] * (end - begin)
-    if not said or sum(covered) <= MOST * len(said) or " ".join(said) in SHORT_ANSWERS:
+    if not said or sum(covered) <= MOST * len(said):
         return None
     begin, end = max(_covered(covered), key=lambda stretch: stretch[1] - stretch[0])
     places = [found.span() for found in _WORD.finditer(folded)]
