@@ -47,7 +47,7 @@ TWO_SITES = """
 Where a claim rests on sites alone, it quotes two of them at least, of different hosts: one that rests on one site \
 comes back to you, too."""
 NO_TOOLS = "There are none."
-MAY_BE_SAID = (NO_TOOLS, "the results do not carry an answer")  # in just these words
+MAY_BE_SAID = (NO_TOOLS, "You have no more uses of tools", "the results do not carry an answer")  # in such words
 FORM = """\
 It is one of two kinds.
 

@@ -25,7 +25,7 @@ OWN = {
     "review": "The quotes carry the claims.|It is the answer to this very question.|It belongs to what the step asks."
     "|The steps, if all of them succeed, answer the whole question.|There are enough of them, and none too many.",
     "research": "There are none.",
-    "its hand-in": "There are none.",
+    "its hand-in": "There are none.|I have no more uses of tools.",
     "answer": "There are none.|The results do not carry an answer.",
     "move": "The step is done.|It cannot be done.|I keep the calendar.",
     "step": "The goal is reached.|This is the last step.|This is the last step, so I finish.|I look at the file.",
