@@ -66,7 +66,7 @@ def asked() -> Iterator[Asked]:
     for critic in critics.ASKED:
         yield Asked("review", critics.instructions(critics.review(critic, critics.Reviewable("", "", {}))))
     yield Asked("research", moves.instructions(moves.research(research, usable)))
-    yield Asked("its hand-in", moves.instructions(moves.research(research, [], hand_in=True)))
+    yield Asked("its hand-in", moves.instructions(moves.research(research, [], how=moves.Asked(hand_in=True))))
     yield Asked("answer", moves.instructions(moves.answer(expertise, [])))
     reply = lambda text: agent.own_texts(Move(Act.REPLY, text=text))  # noqa: E731
     yield Asked("move", agent.instructions(work, agent.move(work)), reply)
