@@ -210,7 +210,9 @@ class Asking(Generic[T]):
 
     def _note_presence(self, turn: Turn, failure: failures.CallFailed) -> None:
         """What this failure says of the provider. One that is away is waited for as long as there is patience."""
-        if not failure.server_away:
+        if isinstance(failure, failures.RateLimited) and (failure.retry_after or 0.0) > settings.SERVER_PATIENCE:
+            failure.given_up = True  # a limit of a day may be that of one model: others ask for themselves
+        if not failure.server_away or failure.given_up:
             turn.answered()
             self._absences, self._away_since = 0, None
             return

@@ -26,7 +26,6 @@ from .models import McpTool, Run
 
 LONGEST_QUESTION = 300.0  # seconds for one question to one provider: a server of one's own may be slow
 SHOWN = 5
-ADDRESS = "Check that the address is that of a chat completions endpoint."
 
 WELL = AnswerForm(
     name="health",
@@ -164,8 +163,15 @@ async def _provider(models: ModelClient, provider: Provider, model: str | None) 
             return Finding(subject, True, f"{there}, {listed}. No model was tried: --model names one.")
         return Finding(subject, True, f"{there}, {listed}; {await _answer(models, model)}")
     except failures.CallFailed as failure:
-        advice = ADDRESS if isinstance(failure, failures.Refused) else failure.advice
-        return Finding(subject, False, f"{failure} {advice}".strip())
+        return Finding(subject, False, f"{failure} {_advice(failure)}".strip())
+
+
+def _advice(failure: failures.CallFailed) -> str:
+    if failure.advice:
+        return failure.advice
+    if failure.server_away:
+        return f"Runs wait for it, for {settings.SERVER_PATIENCE:g} s at most."
+    return failures.ADDRESS if isinstance(failure, failures.Refused) else ""
 
 
 async def _listed(models: ModelClient, provider: Provider, *, needed: bool) -> str:

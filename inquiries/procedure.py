@@ -53,6 +53,7 @@ REVIEW = AnswerForm(
     no_preview,
     complaint,
     said=lambda review: (review.feedback,),
+    instructions=critics.instructions,
     max_tokens=tokens_for(critics.FEEDBACK_LENGTH),
 )
 
@@ -181,6 +182,7 @@ async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
         complaint,
         exact_schema=exact,
         said=moves.own_texts,
+        instructions=moves.instructions,
     )
     keep = partial(keeping.keep_move, run.pk, station)
     post, key = inquiry.post(station), await run.read(partial(reading.move_key, inquiry, station))

@@ -27,6 +27,7 @@ DECISION = AnswerForm(
     preview=prompts.reason_so_far,
     complaint=prompts.complaint,
     said=lambda answer: (answer.reason,),
+    instructions=prompts.instructions,
     max_tokens=tokens_for(prompts.LONGEST_REASON),
 )
 

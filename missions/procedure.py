@@ -207,7 +207,8 @@ class Crew:
             partial(growing, fields=("reasoning",)),
             steps.complaint,
             exact_schema=steps.exact_schema(work.tools, work.last),
-            said=lambda step: (step.reasoning,),
+            said=steps.own_texts,
+            instructions=partial(steps.instructions, work),
         )
         heard = reading.newest_message(mission)
         keep = partial(keeping.keep_step, run.pk, agent.pk, heard, work.last, remembered)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from engine import mcp
+from engine.models import McpLeftOut
 from engine.tools import tools
 from runs.api.objects import time_of
 
@@ -86,3 +88,8 @@ def tool_objects() -> Iterator[dict[str, Any]]:
     for tool in tools("plan").values():
         told = {"name": tool.name, "description": tool.description, "effect": tool.effect, "source": tool.source}
         yield {**told, "arguments": tool.schema}
+
+
+def tools_left_out() -> Iterator[dict[str, Any]]:
+    for one in McpLeftOut.objects.filter(server__in=mcp.servers()):
+        yield {"server": one.server, "why": one.why}

@@ -25,7 +25,7 @@ from runs.history import History
 from runs.rights import STEER
 
 from . import forms, matter_endpoints, procedure, schemas, talking, team_endpoints
-from .api import tool_objects
+from .api import tool_objects, tools_left_out
 from .models import Plan, TeamChanged, TeamVersion
 from .rules.actions import OVER
 
@@ -132,4 +132,4 @@ def _done(request: HttpRequest, pk: UUID, do: Any, status: HTTPStatus = HTTPStat
 @router.get("/tools", response=schemas.Tools, openapi_extra=problems(422), summary="The tools that agents may have")
 def tools(request: HttpRequest) -> HttpResponse:
     take_only(request)
-    return json_answer({"results": list(tool_objects())})
+    return json_answer({"results": list(tool_objects()), "left_out": list(tools_left_out())})

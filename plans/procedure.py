@@ -210,7 +210,8 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
         partial(growing, fields=("thought", "text")),
         moves.complaint,
         exact_schema=moves.exact_schema({one.name: one.arguments for one in work.tools}, acts),
-        said=moves.own_texts,
+        said=agent.own_texts,
+        instructions=partial(agent.instructions, work),
     )
     assert step.agent  # noqa: S101 - a person is not prompted
     model, fallback = plan.model_of(step.agent), step.agent.fallback

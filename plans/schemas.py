@@ -226,5 +226,13 @@ class Tool(Strict):
     arguments: dict[str, Any] = Field(description="The JSON schema of its arguments.")
 
 
+class LeftOut(Strict):
+    server: str
+    why: str
+
+
 class Tools(Strict):
     results: list[Tool]
+    left_out: list[LeftOut] = Field(
+        description="What MCP servers offered at the last look and cannot be used, and why."
+    )

@@ -14,7 +14,7 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from engine import mcp
-from engine.models import Effect, Gate, McpTool, Run, ToolCall
+from engine.models import Effect, Gate, McpLeftOut, McpTool, Run, ToolCall
 from engine.search import words_of
 from engine.tools import Tool, tools
 
@@ -100,12 +100,18 @@ def _argument(name: str, said: Any, needed: bool) -> Argument:
 
 @dataclass(frozen=True)
 class Source:
-    """Tools that come from one place. `server`: of others; `off`: what no model sees of it."""
+    """Tools that come from one place. `server`: of others; `off`: what no model sees of it; `left_out`: why another
+    of them cannot be offered, each in a few words."""
 
     title: str
     lines: Sequence[Line]
     server: str = ""
     off: Sequence[McpTool] = ()
+    left_out: Sequence[str] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.lines or self.off or self.left_out)
 
 
 def sources(user: User, sought: str = "") -> list[Source]:
@@ -117,7 +123,7 @@ def sources(user: User, sought: str = "") -> list[Source]:
             lines[line.tool.source].append(line)
     ours = [Source(_title(source), of) for source, of in lines.items() if not of[0].tool.server]
     found = [*ours, *(_server(name, lines[f"{mcp.PREFIX}.{name}"], words) for name in mcp.servers())]
-    return [one for one in found if one.lines or one.off or not words]
+    return [one for one in found if not words or not one.is_empty]
 
 
 def number() -> int:
@@ -126,7 +132,9 @@ def number() -> int:
 
 def _server(name: str, lines: Sequence[Line], words: Sequence[str]) -> Source:
     rows = McpTool.objects.waiting().filter(server=name)
-    return Source(f"MCP server {name}", lines, name, [row for row in rows if _finds(words, str(row), row.description)])
+    off = [row for row in rows if _finds(words, str(row), row.description)]
+    left_out = [one for one in McpLeftOut.objects.of(name) if _finds(words, one)]
+    return Source(f"MCP server {name}", lines, name, off, left_out)
 
 
 def _finds(words: Sequence[str], *texts: str) -> bool:

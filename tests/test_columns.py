@@ -51,6 +51,7 @@ NO_TABLES_OF_EVIDENCE = {
     "what has to be told outside, and did not have to be kept": ["engine.Happening", "runs.Delivery", "engine.Notice"],
     "the rules and limits of today": [
         *("engine.Budget", "engine.GateRule", "engine.Pace", "engine.McpTool", "engine.Reminder", "engine.NoMail"),
+        "engine.McpLeftOut",
     ],
     "how engines work together": ["engine.WriterMarker", "engine.Park"],
     "how often somebody has looked: the first look of each with an account is noted": [

@@ -58,11 +58,6 @@ def exact_schema(tools: Mapping[str, Mapping[str, Any]], acts: Sequence[Act]) ->
     return either([*calls, object_of({"thought": TEXT, "act": one_of(others), "text": TEXT})])
 
 
-def own_texts(move: Move) -> list[str]:
-    """What has to be the model's own words."""
-    return [move.thought, move.text]
-
-
 def read_move(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
     """The move in an answer. `tools`: the classes of their arguments, by their names. ValueError with a sentence that
     tells the model what to do otherwise."""

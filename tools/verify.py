@@ -215,10 +215,10 @@ def examine_rule(entry, before, votes):  # a decision against its answer, an end
 
 def spoken(answer):  # the one object of an answer, after what was thought aloud, within a fence or a few words
     try:
-        return json.loads(answer)
+        return json.loads(answer, strict=False)
     except ValueError:
         said = answer[max((tag.end() for tag in THOUGHT.finditer(answer)), default=0) :]
-        return json.JSONDecoder().raw_decode(said, said.index("{"))[0]
+        return json.JSONDecoder(strict=False).raw_decode(said, said.index("{"))[0]
 
 
 def examine_debate(entries):  # seed, draws, clock and end of a debate; why else somebody had the floor is believed

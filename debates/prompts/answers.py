@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from engine.llm.own_words import instructions_of
+from engine.llm.own_words import but_for, instructions_of
 from engine.llm.spoken import growing
 
 from ..rules.course import Turn, Why
@@ -77,9 +77,12 @@ def timekeeper_form(table: Table, seat: int, stated: str) -> Form:
 
 def own_texts(answer: Answer) -> Iterable[str]:
     """What a member says, in whatever field."""
-    return (answer.content, answer.reasoning, *(point.claim for point in answer.points))
+    shown = answer.artifact.text if answer.artifact else ""
+    claims = (point.claim for point in answer.points)
+    return but_for((answer.content, answer.reasoning, shown, *claims), MAY_BE_SAID)
 
 
+MAY_BE_SAID = ("I have a verdict and nothing to add.", "That others agree is not a reason.")  # in just these words
 _OTHERS = re.compile(r"<(Material|Message|Note|Minutes|Facts)\b.*?</\1>", re.DOTALL)
 
 

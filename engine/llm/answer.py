@@ -43,7 +43,7 @@ _PARTS = TypeAdapter(list[_Part])
 
 class _Piece(BaseModel):
     content: Any = None  # nearly always a text: to try others for each piece would take its time
-    refusal: str | None = None
+    refusal: Any = None
 
 
 NOTHING = _Piece()
@@ -261,7 +261,7 @@ class Reader:
             chunk = _Chunk.model_validate_json(data)
         except ValidationError as error:
             if error.errors()[0]["type"] != "json_invalid":
-                raise failures.UnusableAnswer(self._not_a_completion(data)) from error
+                raise self._no_completion(data) from error
             self._data, self._size = [data], len(data)  # it may go on in the next line
         else:
             self._take(chunk, data)
@@ -270,13 +270,13 @@ class Reader:
         try:
             chunk = _Chunk.model_validate_json(data)
         except ValidationError as error:
-            raise failures.UnusableAnswer(self._not_a_completion(data)) from error
+            raise self._no_completion(data) from error
         self._take(chunk, data)
 
     def _whole(self, data: bytes) -> None:
         self._event(data)
         if not self._choices:
-            raise failures.UnusableAnswer(self._not_a_completion(data))
+            raise self._no_completion(data)
         self.done = True  # nothing follows
 
     def _take(self, chunk: _Chunk, data: bytes) -> None:
@@ -300,7 +300,7 @@ class Reader:
         self._choices, piece = True, choice.delta or choice.message or NOTHING
         self.reply.finish = choice.finish_reason or self.reply.finish
         if piece.refusal:
-            self._refusal.add(piece.refusal)
+            self._refusal.add(piece.refusal if isinstance(piece.refusal, str) else "without a word")
             self.written += 1
         content = piece.content
         if content is not None and not isinstance(content, str):
@@ -325,7 +325,7 @@ class Reader:
         try:
             parts = _PARTS.validate_python(content)
         except ValidationError as error:
-            raise failures.UnusableAnswer(self._not_a_completion(data)) from error
+            raise self._no_completion(data) from error
         if any(part.type != "text" for part in parts):
             self._thought = True
             self.written += 1
@@ -350,12 +350,14 @@ class Reader:
             raise failures.UnusableAnswer("The endpoint sent several answers in place of one.")
         return choices[0]
 
-    def _not_a_completion(self, data: bytes) -> str:
+    def _no_completion(self, data: bytes) -> failures.UnusableAnswer:
         if not data.strip():
-            return "The endpoint sent an empty answer."
-        if data.lstrip()[:1] == b"<":
-            return "The endpoint sent a web page. Is this the address of a model endpoint?"
-        return f"The endpoint did not send a chat completion: {self._provider.clean(readable(data[:2000]))[:120]}"
+            return failures.UnusableAnswer("The endpoint sent an empty answer.")
+        said = f"The endpoint did not send a chat completion: {self._provider.clean(readable(data[:2000]))[:120]}"
+        failure = failures.UnusableAnswer("The endpoint sent a web page." if data.lstrip()[:1] == b"<" else said)
+        if not self._choices:  # nothing of it was one
+            failure.advice = failures.ADDRESS
+        return failure
 
 
 def _says_something(error: Any) -> bool:

@@ -170,7 +170,9 @@ class ModelClient:
                 return await self._names(provider)
         except TimeoutError as error:
             sentence = f"{provider.name} ({provider.host}) lists no models within {longest:g} s."
-            raise failures.TimedOut(sentence) from error
+            late = failures.TimedOut(sentence)
+            late.advice = failures.Unreachable.advice
+            raise late from error
         except failures.CallFailed:
             raise
         except Exception as error:

@@ -24,24 +24,46 @@ _SENTENCE = re.compile(r"[^.!?:;\n<>]+")  # tags are around sentences, too
 # what others wrote, between two lines with one mark: "BEGIN MATERIAL x" or "WHO x", and their "END …"
 _FENCED = re.compile(r"^(?:BEGIN )?([A-Z][A-Z ]*) (\S+)\n.*?\nEND \1 \2$", re.MULTILINE | re.DOTALL)
 _BRACKETS = re.compile(r"\s*(<+ANY>+|\[+ANY\]+|\{+ANY\}+)[\s.…]*".replace("ANY", r"[^\W\d][\w .…'-]{0,80}"))
-_LONE = re.compile(r"(string|text|reason|your \w+|(your|insert|write|put|enter|add)( \w+){1,3} here)")
+_LONE = re.compile(
+    r"string|text|reason|your \w+|(your|insert|write|put|enter|add)( \w+){1,3} here|lorem ipsum.*"
+    r"|((a|an|the|my|some|example|sample) )?(reason|reasoning|explanation)( (text|here|goes here|for \w+ decision))?"
+    r"|(a|some|example|sample|insert) text"
+)
+_QUOTED = re.compile("“[^“”]*”")
 
 
 def words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def instructions_of(messages: Iterable[Mapping[str, str]]) -> str:
+def instructions_of(messages: Iterable[Mapping[str, str]], but: Iterable[str] = ()) -> str:
     """What a conversation itself tells the model, complaints included: all that stands outside of fences, but for the
-    model's own answers."""
-    told = (one["content"] for one in messages if one["role"] != "assistant")
-    return "\n\n".join(_FENCED.sub("\n", text) for text in told)
+    model's own answers, what a complaint quotes of them, and the texts of `but`: what users have written, or what a
+    model may say in just these words."""
+    told = "\n\n".join(_told(one) for one in messages if one["role"] != "assistant")
+    for text in filter(str.strip, but):
+        told = told.replace(text, "\n")
+    return told
+
+
+def but_for(texts: Iterable[str], allowed: Iterable[str]) -> list[str]:
+    """Those texts that are none of these, which are what there is to say although instructions say them, too."""
+    known = [words(one) for one in allowed]
+    return [text for text in texts if words(text) not in known]
+
+
+def _told(message: Mapping[str, str]) -> str:
+    text, quoted = _FENCED.sub("\n", message["content"]), int(message["role"] != "system")
+    while quoted:
+        text, quoted = _QUOTED.subn(" ", text)
+    return text
 
 
 def repeats_instructions(text: str, instructions: str) -> str | None:
     """The passage of a text that stands in the instructions, where that is the text or most of it.
 
-    Case, marks, blanks and what nobody sees make no difference. Of less than four words, whole sentences alone count.
+    Case, marks, blanks and what nobody sees make no difference. Of less than four words, whole sentences alone count,
+    and of one word none: a number or a name may stand there by chance.
     """
     folded, told = _folded(text), _folded(instructions)
     said, known = words(folded), words(told)
@@ -52,7 +74,7 @@ def repeats_instructions(text: str, instructions: str) -> str | None:
             covered[begin : begin + length] = [True] * length
     sentences = {tuple(words(one)) for one in _SENTENCE.findall(told)}
     for begin, end in _sentences(folded):
-        if end - begin < STRETCH and tuple(said[begin:end]) in sentences:
+        if 1 < end - begin < STRETCH and tuple(said[begin:end]) in sentences:
             covered[begin:end] = [True] * (end - begin)
     if not said or sum(covered) <= MOST * len(said):
         return None

@@ -100,6 +100,8 @@ class Refusal:
         failure = kind(sentence.format(**said), raw=self.raw)
         if kind is failures.ServerError:
             self._look_for_a_wait(failure)
+        if meaning is TOO_LONG:
+            failure.advice = failures.LESS
         return failure
 
     def _look_for_a_wait(self, failure: failures.CallFailed) -> None:

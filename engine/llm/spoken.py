@@ -22,21 +22,22 @@ TAG = re.compile(
 )
 BEGINS = re.compile(r'\{\s*"')
 OTHER_OBJECTS = re.compile(r"[{}\[\]]")
+SIGN = re.compile(r"\[/?[A-Z_]{2,20}\]")  # of a template, as [/INST] and [EOS]
 MOST_LOOKED_AT = 50  # beginnings of what may be objects, in a thought
 LONGEST_WORDS = 200  # characters before an object that is shown while it grows: more may be thinking without a tag
 NONE = "The answer is not one JSON object."
-DECODER = json.JSONDecoder()
+DECODER = json.JSONDecoder(strict=False)  # a line may break within a text: what is meant is certain
 
 
 def one_object(text: str) -> dict[str, Any]:
     """The JSON object that an answer has to be: no key twice, around it nothing but thinking and words.
     ValueError with a sentence."""
     try:
-        found = json.loads(text, object_pairs_hook=no_key_twice)
+        found = json.loads(text, object_pairs_hook=no_key_twice, strict=False)
     except KeyTwice:
         raise
     except (ValueError, RecursionError):
-        found = json.loads(object_in(text), object_pairs_hook=no_key_twice)
+        found = json.loads(object_in(text), object_pairs_hook=no_key_twice, strict=False)
     if not isinstance(found, dict):
         raise ValueError(NONE)
     return found
@@ -65,7 +66,7 @@ def object_in(text: str) -> str:
     end = _end(said, begin)
     if end is None:
         raise ValueError(NONE)
-    if OTHER_OBJECTS.search(said[:begin]) or OTHER_OBJECTS.search(said, end):
+    if any(OTHER_OBJECTS.search(SIGN.sub("", around)) for around in (said[:begin], said[end:])):
         raise ValueError(f"{NONE[:-1]}: another, or a part of one, stands beside it.")
     return said[begin:end]
 

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 
 from django.utils import timezone
 
+LONGEST = 366 * 86_400.0  # seconds: nobody waits for so long, and no clock counts for ever
 MOST_READ = 16 * 1024  # characters of an error in which it may stand
 NUMBER = r"\d{1,12}(?:\.\d{1,12})?"
 SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -37,7 +38,7 @@ def named(headers: Mapping[str, str], body: str, *, limited: bool = False) -> fl
         said = in_words(body)
     if said is None and limited:
         said = _of_limits(headers)
-    return said
+    return None if said is None else min(said, LONGEST)
 
 
 def in_words(body: str) -> float | None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
 
 from django.conf import settings
 
@@ -29,9 +31,15 @@ class Server:
 
     def clean(self, text: str) -> str:
         """A text of it as it may be kept and shown: without our secrets, and with all that hides made visible."""
-        for secret in self._secrets:
-            text = text.replace(secret, "[key]")
-        return storable(visible_text(storable(text)))
+        return storable(visible_text(storable(self.without_secrets(text))))
+
+    def without_secrets(self, said: Any) -> Any:
+        """The same text, or the same JSON."""
+        if isinstance(said, str):
+            return reduce(lambda text, secret: text.replace(secret, "[key]"), self._secrets, said)
+        if isinstance(said, dict):
+            return {self.without_secrets(name): self.without_secrets(one) for name, one in said.items()}
+        return [self.without_secrets(one) for one in said] if isinstance(said, list) else said
 
     @property
     def _secrets(self) -> list[str]:

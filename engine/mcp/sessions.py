@@ -206,12 +206,16 @@ async def _listing(session: Session) -> Listing:
     except _failures() as error:
         raise Away(f"{session.server} does not list its tools: {session.what_failed(error)}.") from error
     # on a thread: to check a large schema takes a second
-    listing = await asyncio.to_thread(answers.listing, found)
+    listing = await asyncio.to_thread(_without_secrets, session.server, found)
     for one in listing.left_out:
         if (said := (session.server.name, one)) not in _named:  # once, not with each call
             _named.add(said)
-            log.warning("Of %s a tool is left out: %s.", session.server, session.server.clean(one))
+            log.warning("Of %s a tool is left out: %s.", session.server, one)
     return listing
+
+
+def _without_secrets(server: Server, found: list[Any]) -> Listing:
+    return answers.listing(server.without_secrets(found))  # the client reads nothing that is too deep for that
 
 
 _named: set[tuple[str, str]] = set()

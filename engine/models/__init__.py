@@ -14,7 +14,7 @@ from .gates import AlreadyUsed, Gate, GateDecision
 from .happenings import Happening, What
 from .mail import Letter
 from .markers import WriterMarker
-from .mcp import McpTool
+from .mcp import McpLeftOut, McpTool
 from .pace import LimitReached, Pace, per_minute
 from .reminders import NoMail, Notice, Reminder
 from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
@@ -44,6 +44,7 @@ __all__ = [
     "Leaf",
     "Letter",
     "LimitReached",
+    "McpLeftOut",
     "McpTool",
     "ModelCall",
     "ModelWait",

@@ -65,7 +65,9 @@ class McpToolQuerySet(models.QuerySet["McpTool"]):
         return self.filter(gone=None).exclude(classed=models.F("definition"))
 
     def differs_from(self, server: str, listing: Listing) -> bool:
-        return self._as_seen(server) != {one.name: one.definition for one in listing.tools}
+        if self._as_seen(server) != {one.name: one.definition for one in listing.tools}:
+            return True
+        return McpLeftOut.objects.of(server) != [*listing.left_out]
 
     def _as_seen(self, server: str) -> dict[str, str]:
         return dict(self.filter(server=server, gone=None).values_list("name", "definition"))
@@ -88,6 +90,7 @@ class McpToolQuerySet(models.QuerySet["McpTool"]):
                 told += _ask_no_more(before.get(one.name, ""))
         names = [one.name for one in listing.tools]
         self.filter(server=server, gone=None).exclude(name__in=names).update(gone=timezone.now())
+        McpLeftOut.objects.see(server, listing.left_out)
         return told
 
     def _see_one(self, server: str, one: Listed) -> None:
@@ -186,3 +189,32 @@ class McpTool(models.Model):
         told = _ask_no_more(self.definition)
         McpTool.objects.filter(pk=self.pk).update(classed="", effect="")
         return told
+
+
+class McpLeftOutQuerySet(models.QuerySet["McpLeftOut"]):
+    def of(self, server: str) -> list[str]:
+        return list(self.filter(server=server).values_list("why", flat=True))
+
+    def see(self, server: str, left_out: Sequence[str]) -> None:
+        if self.of(server) == [*left_out]:
+            return
+        self.filter(server=server).delete()
+        self.bulk_create([self.model(server=server, why=one) for one in left_out])
+
+
+class McpLeftOut(models.Model):
+    """What a server offered at the last look and could not be taken, with the reason: “draw has no schema of an
+    object”."""
+
+    server = models.CharField(max_length=40)
+    why = models.TextField()
+    seen = models.DateTimeField(default=timezone.now)
+
+    objects = McpLeftOutQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["server", "pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.server}: {self.why}"

@@ -1,9 +1,11 @@
 """The critics: whether work passes, or what has to change."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.llm.own_words import instructions_of, words
 from engine.llm.shapes import TEXT, object_of, one_of
 
 from ..rules.facts import Reviewed, Station
@@ -76,11 +78,28 @@ def _material(of: Reviewable) -> dict[str, Any]:
     return {name: value for name, value in asdict(of).items() if value or name not in BESIDE}
 
 
+def instructions(messages: Sequence[dict[str, str]]) -> str:
+    """To say yes or no in the words of what is asked about the work is an answer."""
+    return instructions_of(messages, but=ASKED.values())
+
+
+def _only_asks(feedback: str) -> bool:
+    """Whether all of it is what the critic was asked."""
+    said = _sentences(feedback)
+    return bool(said) and said <= {one for asked in ASKED.values() for one in _sentences(asked)}
+
+
+def _sentences(text: str) -> set[tuple[str, ...]]:
+    return {tuple(words(one)) for one in re.split(r"[.?!:]", text) if words(one)}
+
+
 def read_review(text: str) -> Reviewed:
     answer = read_as(_Said, text)
     feedback = said(answer.feedback, "feedback", FEEDBACK_LENGTH)
     if answer.decision not in ("approve", "reject"):
         raise ValueError(f"“{answer.decision[:40]}” is no decision. Write approve or reject.")
+    if _only_asks(feedback):
+        raise ValueError("“feedback” repeats what you were asked. Answer it, about this piece of work.")
     if len(feedback.split()) < FEWEST_WORDS:
         raise ValueError("“feedback” is one word. Say what speaks for it, or what has to change.")
     return Reviewed(answer.decision == "approve", feedback)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from engine.llm.own_words import instructions_of
 from engine.llm.shapes import NULL, NUMBER, TEXT, TRUTH, Schema, either, list_of, number_of, object_of, one_of
 from engine.llm.shapes import arguments_by_tool as shapes_of
 from toolbox.moves import arguments_of
@@ -47,6 +48,7 @@ TWO_SITES = """
 Where a claim rests on sites alone, it quotes two of them at least, of different hosts: one that rests on one site \
 comes back to you, too."""
 NO_TOOLS = "There are none."
+MAY_BE_SAID = (NO_TOOLS, "You have no more uses of tools", "the results do not carry an answer")  # in such words
 FORM = """\
 It is one of two kinds.
 
@@ -345,6 +347,10 @@ def _exact(done: Sequence[Schema], tools: Sequence[Usable]) -> Schema:
 
 def _shapes(tools: Sequence[Usable]) -> dict[str, Schema]:
     return shapes_of({one.name: one.arguments for one in tools})
+
+
+def instructions(messages: Sequence[dict[str, str]]) -> str:
+    return instructions_of(messages, but=MAY_BE_SAID)
 
 
 def own_texts(move: "Move") -> list[str]:

@@ -13,6 +13,7 @@ Why so: docs/decisions.md, What models are told and asked.
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from engine.hidden import escaped
 from engine.llm import prompting
+from engine.llm.own_words import instructions_of
 from engine.llm.prompting import complained, fenced, growing, one_object
 
 from ..rules import Decision
@@ -96,6 +98,7 @@ END CRITERIA {boundary}
 
 You are agent {seat} of these three: in the material, agent {seat} is you."""
 
+MAY_BE_SAID = ("criteria cannot be judged from the content",)  # in just these words
 ROUND = "This is round {round} of 3. {situation}"
 SITUATION = {
     1: "Nobody has decided yet: judge the content by your criteria.",
@@ -118,6 +121,11 @@ def messages(case: Case, boundary: str | None = None, version: str = VERSION) ->
         system = SYSTEM.format(**told)
         material += "\n\n" + ROUND.format(round=case.round, situation=SITUATION[case.round])
     return [{"role": "system", "content": system}, {"role": "user", "content": material}]
+
+
+def instructions(request: Sequence[dict[str, str]]) -> str:
+    """What a request tells an agent itself, beside its criteria."""
+    return instructions_of(request, but=MAY_BE_SAID)
 
 
 def _material(case: Case) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from engine.llm.own_words import but_for, instructions_of
 from engine.llm.prompting import boundary, fenced, misfit, one_object
 from engine.llm.shapes import NULL, TEXT, Schema, arguments_by_tool, either, object_of, one_of
 from toolbox.moves import arguments_of
@@ -53,6 +54,7 @@ ENDING = """
 
 When the goal is reached, or cannot be, use finish: say what is true now and what you did not do, and name a command \
 that shows it. It is run in a fresh sandbox over a copy of the workspace."""
+MAY_BE_SAID = ("The goal is reached.",)  # in just these words
 LAST = "This is the last step: a limit is reached. Only finish can be used now."
 
 
@@ -224,6 +226,20 @@ def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = Fals
     if last and name != "finish":
         raise ValueError("This is the last step: write finish as “tool_name”, with its arguments.")
     return Stepped(reasoning, name, arguments_of(name, said.tool_args, tools) if name else {})
+
+
+def instructions(work: Work, messages: Messages) -> str:
+    """What a request tells the agent itself. To say what others have written of it is right, and that it is the end."""
+    return instructions_of(messages, but=(work.description, LAST))
+
+
+SAID_TO_PEOPLE = {"finish": ("result", "unproven"), "ask_person": ("question",), "send_message": ("message",)}
+
+
+def own_texts(step: Stepped) -> list[str]:
+    """What has to be the agent's own words."""
+    said = (step.arguments.get(name) for name in SAID_TO_PEOPLE.get(step.tool, ()))
+    return but_for([step.reasoning, *(text for text in said if isinstance(text, str))], MAY_BE_SAID)
 
 
 def complaint(problem: str) -> str:

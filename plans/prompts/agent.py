@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.llm.own_words import but_for, instructions_of
 from engine.llm.prompting import boundary, fenced
-from toolbox.moves import Act
+from toolbox.moves import Act, Move
 
 from ..rules.course import CALLS
 from .planner import Messages
@@ -98,6 +99,7 @@ Answer with exactly one JSON object and nothing else, no code fence, no text aro
 text of one sentence that everybody may read. The second is "act", one of the words call, reply, ask and give_up. \
 Where you call, "tool" is the name of one of your tools, and "arguments" an object with the arguments of that tool, or \
 the JSON of it in a text. Else "text" is a text: the reply, the question, or why it cannot be done."""
+MAY_BE_SAID = ("The step is done.", "It cannot be done.")  # in just these words
 LEFT = "You have {left} left."
 NO_CALLS = " You have no calls left: reply, or give up."
 NO_TOOLS = "You have no tools for this step: reply with what you can say, ask, or give up."
@@ -119,6 +121,16 @@ def move(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
     left = LEFT.format(left="one move" if work.left == 1 else f"{work.left} moves")
     left += NO_CALLS if work.tools and not may_call(work) else ""
     return [{"role": "system", "content": system}, {"role": "user", "content": f"{fenced(shown, mark)}\n\n{left}"}]
+
+
+def instructions(work: Work, messages: Messages) -> str:
+    """What a request tells the agent itself: to say what others have written of it is right."""
+    return instructions_of(messages, but=(work.description, work.system))
+
+
+def own_texts(move: Move) -> list[str]:
+    """What has to be the agent's own words."""
+    return but_for((move.thought, move.text), MAY_BE_SAID)
 
 
 def may_call(work: Work) -> bool:

@@ -38,6 +38,14 @@ def test_the_first_choice_counts_also_without_a_number(index):
     assert read([choice(index=index, kind="message")], streamed=False) == GOOD
 
 
+def test_a_refusal_that_is_none_is_none_whatever_it_is_written_as():
+    said = [{"content": GOOD, "refusal": none} for none in (None, "", False)]
+    assert [read([choice(delta=one)]) for one in said] == [GOOD] * 3
+    for refusal in (True, "I will not."):
+        with pytest.raises(UnusableAnswer, match="declined"):
+            read([choice(delta={"content": GOOD, "refusal": refusal})])
+
+
 @pytest.mark.parametrize("index", [1, -1, 2**70, "0", "1", True, 0.5, [], {}])
 def test_a_choice_of_another_number_is_no_answer(index):
     with pytest.raises(UnusableAnswer):

@@ -56,6 +56,7 @@ HELP = {
     "invalid_api_key": "Check the key of this provider",
     "model_not_found": "Name a model that the endpoint has",
     "insufficient_quota": "Add credit",
+    "context_length_exceeded": "or give it a larger context.",
 }
 
 
@@ -74,6 +75,19 @@ async def test_a_problem_comes_with_the_sentence_that_helps(provider):
         provider.script(default={"behaviour": "status", "error": error})
         finding = await about("openai")
         assert (finding.well, words in finding.sentence, "sk-canary" in finding.sentence) == (False, True, False)
+
+
+async def test_the_address_is_blamed_where_nothing_there_is_a_model_endpoint_and_nowhere_else(provider):
+    told = {}
+    for behaviour in ("html", "redirect", "not_json", "cut_stream", "finish_length"):
+        provider.script(default={"behaviour": behaviour})
+        told[behaviour] = doctor.failures.ADDRESS in (await about("openai")).sentence
+    assert [behaviour for behaviour, blamed in told.items() if blamed] == ["html", "redirect", "not_json"]
+
+
+async def test_of_a_server_that_loads_it_says_that_runs_wait(provider, settings):
+    provider.script(default={"behaviour": "status", "status": 503, "body": {"error": {"message": "Loading model"}}})
+    assert f"Runs wait for it, for {settings.SERVER_PATIENCE:g} s at most." in (await about("openai")).sentence
 
 
 async def test_an_endpoint_that_is_down_is_a_problem(settings):

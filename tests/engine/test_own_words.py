@@ -64,11 +64,27 @@ def test_a_complaint_is_an_instruction_and_the_answer_before_it_is_none():
     assert not repeats_instructions("I approve of this letter to everybody.", instructions_of(asked))
 
 
+def test_what_a_complaint_quotes_of_an_answer_is_no_instruction():
+    said = "The limit is 40 km/h on this road."
+    for quoted in (said, "The limit is “40 km/h” on this road."):
+        asked = complained(REQUEST, "{}", f"Your last answer could not be used: The claim “{quoted}” quotes no source.")
+        assert not not_own([said], instructions_of(asked))
+
+
+def test_what_users_have_written_into_a_prompt_is_no_instruction():
+    asked = [{"role": "system", "content": "You are Ada. Where there is none, say: No free slot was found. Be brief."}]
+    assert not_own(["No free slot was found."], instructions_of(asked))
+    but = ("Where there is none, say: No free slot was found.", "")
+    assert not not_own(["No free slot was found."], instructions_of(asked, but=but))
+
+
 def test_what_stands_for_an_answer_is_none():
     lone = ["...", "…", " . . ", "string", "<reason>", "[your reason]", "{{reason}}", "Your reason here", "<text> ..."]
-    lone += ["insert the reason here", "your reason"]
+    lone += ["insert the reason here", "your reason", "a text", "The reason", "reason here", "Reason goes here"]
+    lone += ["the reason for the decision", "lorem ipsum dolor sit amet", "example reason"]
     assert [text for text in lone if not is_placeholder(text)] == []
     said = ["[3, 4]", '{"a": 1}', "Yes.", "It is here.", "<b>Done</b> and sent.", "reason enough", "?", "👍"]
+    said += ["The reason is the price.", "A string.", "The text.", "for a reason"]
     assert [text for text in said if is_placeholder(text)] == []
 
 

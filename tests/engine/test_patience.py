@@ -96,6 +96,14 @@ async def test_a_wait_beyond_all_patience_ends_it_at_once(judgement, models):
     assert (run.status, run.error["code"]) == ("failed", "rate_limited")
 
 
+async def test_a_limit_of_a_day_is_that_of_who_asked_and_not_of_all_models_of_its_provider(judgement, mira, models):
+    models.will("openai/a", RateLimited("Tomorrow.", retry_after=86_400))
+    assert (await perform(judgement.pk, models)).status == "failed"
+    trio = agents("openai/d", "openai/d", "openai/d")
+    other = await sync_to_async(Judgement.objects.submit)(owner=mira, content=JAPAN, agents=trio)
+    assert (await perform(other.pk, models)).outcome == "approved"
+
+
 async def test_a_fallback_takes_over_after_a_short_absence(mira, models, monkeypatch):
     monkeypatch.setattr(asking, "SHORT_ABSENCE", 0.05)
     trio = agents("openai/a", "openai/a", "openai/a")

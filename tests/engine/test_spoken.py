@@ -1,6 +1,7 @@
 """What is read of an answer in which more stands than one JSON object."""
 
 import json
+from functools import cache
 from importlib import util
 
 import pytest
@@ -34,6 +35,7 @@ READ = [
     f"<|begin_of_thought|>Well.<|end_of_thought|>{GOOD}",
     f"<|channel|>analysis<|message|>Well.<|end|><|start|>assistant<|channel|>final<|message|>{GOOD}<|return|>",
     f"<|channel|>analysis<|message|>Well.<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{GOOD}",
+    f"[/INST] {GOOD} [EOS]",
 ]
 REFUSED = {
     "": "not one JSON object",
@@ -63,6 +65,12 @@ def test_the_one_object_is_read_whatever_is_thought_and_said_around_it():
     assert [text for text in READ if one_object(text) != json.loads(GOOD)] == []
 
 
+def test_a_line_may_break_within_a_text():
+    for text in READ:
+        broken = text.replace("It is", "It\n\tis")
+        assert one_object(broken)["reason"] == verifier().spoken(broken)["reason"] == "It\n\tis safe."
+
+
 def test_where_it_is_not_certain_which_object_is_meant_none_is_read():
     for text, sentence in REFUSED.items():
         with pytest.raises(ValueError, match=sentence):
@@ -70,10 +78,15 @@ def test_where_it_is_not_certain_which_object_is_meant_none_is_read():
 
 
 def test_the_offline_verifier_reads_the_same_object():
+    assert [text for text in READ if verifier().spoken(text) != one_object(text)] == []
+
+
+@cache
+def verifier():
     spec = util.spec_from_file_location("verify", VERIFIER)
     verify = util.module_from_spec(spec)
     spec.loader.exec_module(verify)
-    assert [text for text in READ if verify.spoken(text) != one_object(text)] == []
+    return verify
 
 
 def test_of_an_answer_that_grows_its_object_alone_is_shown():

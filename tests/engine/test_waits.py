@@ -1,6 +1,10 @@
 """How long an endpoint asks to wait, wherever it says so."""
 
+from django.utils import timezone
+
 from engine.llm import waits
+from engine.llm.failures import ServerError
+from engine.llm.queues import ProviderQueue
 
 WORDS = {
     "Rate limit reached. Please try again in 7.66s. Visit the console.": 7.66,
@@ -47,3 +51,12 @@ def test_a_wait_is_found_in_headers_of_every_name():
 
 def test_what_every_answer_says_of_the_next_minute_is_no_wait_where_no_rate_is_limited():
     assert waits.named({"x-ratelimit-reset-tokens": "7.5s"}, "") is None
+
+
+async def test_a_wait_of_ages_is_one_of_a_year_for_which_every_clock_has_a_date():
+    for headers, body in (({"retry-after": "1e15"}, ""), ({}, "try again in 999999999999 days")):
+        failure = ServerError("It is away.")
+        failure.retry_after = waits.named(headers, body)
+        assert failure.retry_after == waits.LONGEST
+        with ProviderQueue().turn(600.0) as turn:
+            assert turn.lost(failure)[0] > timezone.now()

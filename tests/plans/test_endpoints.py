@@ -3,7 +3,8 @@
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine.models import Run
+from engine.models import McpTool, Run
+from engine.models.mcp import Listing
 from plans.models import Plan, Step
 from plans.rules import actions
 from tests.callers import Caller
@@ -119,10 +120,15 @@ def test_nobody_else_changes_a_plan_or_speaks_in_it(proposed, noor):
     assert Caller(noor).post(f"{path}/messages", {"text": "Mine."}).status_code == 404
 
 
-def test_teams_and_tools_are_told(mira_calls):
+def test_teams_and_tools_are_told(mira_calls, settings):
     team(name="Helpers")
+    settings.MCP_SERVERS = {"others": {"command": ("/no/such/program",)}}
+    for server in ("others", "gone"):
+        McpTool.objects.see(server, Listing([], ["draw has no schema of an object"]))
     teams = {one["name"]: one for one in mira_calls.get("/teams").json()["results"]}
-    tools = {one["name"]: one for one in mira_calls.get("/tools").json()["results"]}
+    answer = mira_calls.get("/tools").json()
+    assert answer["left_out"] == [{"server": "others", "why": "draw has no schema of an object"}]
+    tools = {one["name"]: one for one in answer["results"]}
     assert [one["name"] for one in teams["Helpers"]["agents"]] == ["Sums", "Letters"]
     assert (tools["mail.send"]["effect"], "to" in tools["mail.send"]["arguments"]["properties"]) == (
         "reaches_out",

@@ -104,6 +104,17 @@ def test_one_that_is_described_otherwise_says_so(page, server):
     assert "describes it otherwise than it was classed" in row_of(page, "mcp.others.letter")
 
 
+def test_what_could_not_be_taken_at_the_last_look_stands_there_with_the_reason(page, server):
+    listing = Listing([LETTER], ["draw has no schema of an object"])
+    assert McpTool.objects.differs_from("others", listing)
+    McpTool.objects.see("others", listing)
+    assert not McpTool.objects.differs_from("others", listing)
+    told = [page.get(reverse("tools"), asked).content.decode() for asked in ({}, {"q": "draw"}, {"q": "letter"})]
+    assert ["Left out: draw has no schema of an object." in html for html in told] == [True, True, False]
+    McpTool.objects.see("others", Listing([LETTER]))
+    assert "Left out:" not in page.get(reverse("tools")).content.decode()
+
+
 def test_a_server_at_which_nobody_looked_says_so(page, settings):
     settings.MCP_SERVERS = {"others": {"command": ("/no/such/program",)}}
     assert "No tool of this server was looked at yet." in page.get(reverse("tools")).content.decode()

@@ -109,6 +109,15 @@ async def test_what_it_is_told_in_secret_is_in_no_text_of_it(others, folder, set
     assert folder.calls[0]["told"] == "swordfish-1234"
 
 
+async def test_nor_is_it_in_what_it_says_of_its_tools(others, folder, settings):
+    settings.MCP_SERVERS["others"]["env"] = {"TOLD": "swordfish-1234"}
+    schema = {"type": "object", "properties": {"swordfish-1234": {"enum": ["swordfish-1234"]}}}
+    folder.say(descriptions={"a swordfish-1234": "Odd.", "letter": "By swordfish-1234."}, schema=schema)
+    listing = await mcp.listing_of(mcp.servers()["others"])
+    assert "By [key]." in [one.description for one in listing.tools]
+    assert ("'a [key]' is no name" in listing.left_out, "swordfish" in str(listing)) == (True, False)
+
+
 async def test_it_is_told_nothing_else_of_our_environment(others, folder, monkeypatch):
     monkeypatch.setenv("TOLD", "a secret of ours")
     await said(others)
