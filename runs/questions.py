@@ -14,6 +14,8 @@ from engine.procedure import Asker
 from .attempts import Retry, retries_of
 from .fragments import Fragment, fragment_of
 
+NAMED = 3  # at most, who wait together
+
 
 @dataclass(frozen=True)
 class Question:
@@ -96,7 +98,27 @@ def writing(question: Question, texts: Mapping[str, str]) -> Question:
 
 def questions_shown(questions: Sequence[Question], texts: Mapping[str, str]) -> Iterator[Fragment]:
     now = [writing(question, texts) for question in questions]
-    yield fragment_of("", "asking", {"questions": now}, steps=frozenset(one.step for one in now), replayed=False)
+    steps = frozenset(one.step for one in now)
+    yield fragment_of("", "asking", {"questions": together(now)}, steps=steps, replayed=False)
+
+
+def together(questions: Sequence[Question]) -> list[Question]:
+    """Those that wait for the same provider as one, since the first of them did."""
+    by_wait: dict[tuple[str, str], list[Question]] = {}
+    for one in questions:
+        waits = one.said.startswith("waits")
+        by_wait.setdefault((one.said, one.again) if waits else (one.said, one.step), []).append(one)
+    return [_one_of(alike) if len(alike) > 1 else alike[0] for alike in by_wait.values()]
+
+
+def _one_of(alike: Sequence[Question]) -> Question:
+    first, names = alike[0], list(dict.fromkeys(one.who for one in alike))
+    more = [f"{len(names) - NAMED + 1} more"] if len(names) > NAMED else []
+    shown = [*(names[: NAMED - 1] if more else names), *more]
+    who = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+    said = first.said.replace("waits", "wait", 1) if len(names) > 1 else first.said
+    since = min((one.since for one in alike if one.since), default=None)
+    return replace(first, who=who, said=said, since=since)
 
 
 def sentences_of(questions: Sequence[Question]) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from engine.models import ModelCall, ModelWait, Run
 from engine.procedure import Asker
 from runs.api.objects import run_object
 from runs.face import face_of
-from runs.questions import questions_of, sentences_of, writing
+from runs.questions import Question, questions_of, sentences_of, together, writing
 from runs.usage import lost_time
 from tests.conftest import JAPAN
 from tests.contract import EXAMPLES
@@ -71,6 +71,17 @@ def test_a_provider_that_limits_requests_is_there_and_says_until_when(run):
         "B1": "Balthasar · waits: slow limits requests since 13:05 UTC; 1 run waits. Three a minute.",
         "C1": "Casper · waits: llama takes no requests until 13:07:00 UTC; 1 run waits. Three a minute.",
     }
+
+
+def test_who_waits_for_the_same_provider_is_told_once():
+    names = ["Amara", "Rajiv", "Hana", "Ilse", "Bo"]
+    away = [
+        Question(str(n), name, "waits: llama has not answered", since=NOON, away=True) for n, name in enumerate(names)
+    ]
+    reads = [Question("r", "Casper", "reads 9 tokens"), Question("s", "Casper", "reads 9 tokens")]
+    told = [(one.who, one.said) for one in together([*away, *reads])]
+    assert told == [("Amara, Rajiv and 3 more", "wait: llama has not answered"), *[("Casper", "reads 9 tokens")] * 2]
+    assert [one.who for one in together(away[:2])] == ["Amara and Rajiv"]
 
 
 def test_every_kind_knows_who_asks_in_each_step_and_none_breaks_on_a_step_that_it_does_not_know(run):
