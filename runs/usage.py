@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from engine.llm.failures import NO_ATTEMPTS
 from engine.llm.prices import dollars
 from engine.llm.providers import is_rehearsal
 from engine.models import ModelCall
@@ -25,11 +24,9 @@ def used(calls: Sequence[ModelCall]) -> str:
 
 def lost_time(calls: Sequence[ModelCall]) -> str:
     """Of attempts that came to nothing, where it was a second or more."""
-    lost = [call for call in calls if call.lost]
-    seconds = sum(call.seconds or 0.0 for call in lost)
-    number = sum(call.error_code not in NO_ATTEMPTS for call in lost)
-    attempts = f" in {counted(number, 'attempt')}" if number else ""
-    return f"{lasting(timedelta(seconds=seconds))} lost{attempts}" if seconds >= 1 else ""
+    lost = [call.seconds or 0.0 for call in calls if call.lost]
+    time = lasting(timedelta(seconds=sum(lost)))
+    return f"{time} lost in {counted(len(lost), 'attempt')}" if sum(lost) >= 1 else ""
 
 
 def used_both_ways(calls: Sequence[ModelCall]) -> list[str]:

@@ -38,7 +38,7 @@ GONE = {"behaviour": "status", "error": "overloaded"}
 STATES: dict[str, tuple[str, dict[str, str]]] = {  # what stands on the page, and what the site is told
     "reads": ("reads [0-9,]+ tokens", {}),
     "writes": ("writes", {}),
-    "waits": ("waits for a place|until|has not answered since", {}),
+    "waits": ("waits? for a place|until|has not answered since", {}),
     "retries": ("retry [12] of [23]", {"MAGI_CALL_FIRST": "10"}),
 }
 

@@ -107,7 +107,7 @@ class Reader:
     """Bytes in, a `Reply` out. The key is taken out of a text before every cut.
 
     Lines are read as the standard of event streams says, and an event also where it is whole before its empty line.
-    What a piece costs does not grow with what came before it. `on_growth` is called for every piece of text; `asked`
+    What a piece costs does not grow with what came before it. `on_growth` is called for every piece; `asked`
     is the body of the request.
     """
 
@@ -313,6 +313,7 @@ class Reader:
         elif THOUGHT.search(data, 0, MOST_OF_AN_ERROR):
             self._thought = True
             self.written += 1
+            self._on_growth()  # it reads no more, although nothing of this is shown
         if len(self._text) + len(self._refusal) > LARGEST_ANSWER:
             raise failures.UnusableAnswer("The answer is longer than 256 kB.")
 

@@ -35,8 +35,7 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
 
-# a part of an answer that was cut off is no loss: the rest was asked for
-LOST = Q(status="failed", ended__isnull=False) & ~Q(error_code=failures.CUT_OFF)
+LOST = Q(status="failed", ended__isnull=False) & ~Q(error_code__in=failures.NO_ATTEMPTS)
 TOOK = ExpressionWrapper(F("ended") - F("started"), DurationField())
 
 
@@ -48,7 +47,7 @@ def _used() -> dict[str, Any]:
         "known": Coalesce(Sum("cost"), 0),
         "unknown": Count("pk", filter=Q(input_tokens__isnull=False, cost=None)),
         "guessed": Count("pk", filter=Q(estimated=True)),
-        "lost": Count("pk", filter=LOST & ~Q(error_code__in=failures.NO_ATTEMPTS)),
+        "lost": Count("pk", filter=LOST),
         "lost_time": Sum(TOOK, filter=LOST),
     }
 
@@ -205,8 +204,8 @@ class ModelCall(models.Model):
 
     @property
     def lost(self) -> bool:
-        """Whether it came to nothing at all."""
-        return self.status == self.Status.FAILED and self.error_code != failures.CUT_OFF
+        """Whether it was an attempt, and came to nothing."""
+        return self.status == self.Status.FAILED and self.error_code not in failures.NO_ATTEMPTS
 
     @property
     def seconds(self) -> float | None:

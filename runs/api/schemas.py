@@ -152,7 +152,7 @@ class Usage(Strict):
     estimated: bool
     dollars: str | None = Field(description="A decimal; null where a price is unknown.")
     lost_attempts: int = Field(description="Attempts that came to nothing.")
-    lost_seconds: float = Field(description="What they took, and what looks at a provider took that was away.")
+    lost_seconds: float = Field(description="What these took together.")
 
 
 class RunOverride(Schema):

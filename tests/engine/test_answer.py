@@ -129,9 +129,11 @@ SIGNS = (  # what comes, and how long somebody may be silent from then on
 
 
 def test_any_whole_line_is_a_sign_of_life_while_a_model_reads_and_then_what_it_writes_alone():
-    reader = Reader(lambda: None, PROVIDER)
+    grown = []
+    reader = Reader(lambda: grown.append(1), PROVIDER)
     life, found = SignsOfLife(reader, first=300, silence=120), []
     for data, _ in SIGNS:
         reader.feed(data)
         found.append((data, life.next()))
     assert found == list(SIGNS)
+    assert len(grown) == 3  # twice it thought: who watches hears that it reads no more

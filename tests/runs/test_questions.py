@@ -118,7 +118,7 @@ def test_the_time_of_attempts_that_came_to_nothing_stays_in_the_figures(run):
     answered = call(run, "A1", "answered", attempt=4, took=2)
     assert run.calls.with_time_before().get(pk=answered.pk).seconds_in_all == 131.5
     told = run_object(face_of(run).rows().get(pk=run.pk), "")["usage"]
-    assert (told["lost_attempts"], told["lost_seconds"]) == (1, 120.5)
+    assert (told["lost_attempts"], told["lost_seconds"]) == (1, 120.0)
     assert lost_time(run.calls.all()) == "2 min 00 s lost in 1 attempt"
 
 
