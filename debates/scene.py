@@ -113,8 +113,9 @@ class Scene:
 
     @cached_property
     def changes(self) -> Mapping[int, rules.Change]:
-        """By the message that made them."""
-        return {change.number: change for change in self.course.changes}
+        """By the message that made them: an act of an older debate has none."""
+        known = self.known
+        return {one.number: one for one in self.course.changes if known[one.number].seat == one.seat}
 
     @cached_property
     def challenges(self) -> frozenset[int]:
