@@ -118,6 +118,13 @@ class Scene:
         return {one.number: one for one in self.course.changes if known[one.number].seat == one.seat}
 
     @cached_property
+    def before_closing(self) -> int | None:
+        """The newest message before the last words; None while none is awaited."""
+        if not self.closing_turns:
+            return None
+        return max((one.number for one in self.course.messages if one.sort != rules.Sort.CLOSING), default=0)
+
+    @cached_property
     def challenges(self) -> frozenset[int]:
         """The turns whose verdict is nobody's own."""
         return frozenset(turn.number for turn in self.course.turns if turn.why == rules.Why.CHALLENGE)

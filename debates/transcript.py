@@ -53,8 +53,8 @@ class Slot:
 
     @property
     def settled(self) -> bool:
-        """What is told beside the newest message may still come."""
-        return self.number < self.scene.course.newest
+        """What is told beside the newest message may still come, and last words come in any order."""
+        return self.number < (self.scene.before_closing or self.scene.course.newest)
 
     @property
     def spoken(self) -> bool:
