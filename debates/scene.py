@@ -15,6 +15,7 @@ from .parts import Look, looks_of
 from .people import asked_of
 from .rules import course as rules
 from .rules.course import Course
+from .table import View, letters_of
 
 ATTEMPTS = 4
 
@@ -49,6 +50,11 @@ class Scene:
     @cached_property
     def names(self) -> Mapping[int, str]:
         return {seat: member.name for seat, member in self.members.items()}
+
+    @cached_property
+    def called(self) -> Mapping[int, str]:
+        """As members speak of one another where they are told letters; empty where they are told names."""
+        return letters_of(self.course) if self.debate.view == View.MINUTES else {}
 
     @cached_property
     def places(self) -> Mapping[int, int]:
