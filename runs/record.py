@@ -27,7 +27,7 @@ from .face import Face, face_of
 from .redaction import Redaction, redactions_of
 from .usage import used, used_both_ways
 from .uses import ShownUse, shown
-from .words import overridden, redacted
+from .words import came_to, overridden, redacted
 
 RECORD_FORM = "magi-record/1"
 ERASED = "Erased."
@@ -130,7 +130,7 @@ def _redaction(one: Redaction) -> str:
 
 
 def _review(review: Review) -> ShownReview:
-    decided = f"Override: {review.outcome}" if review.is_override else "Note"
+    decided = f"Override: {came_to(review.outcome)}" if review.is_override else "Note"
     text = review.text or ERASED
     return ShownReview(f"{decided}, by {review.by}, {moment_in_words(review.made)}", text, review.is_override)
 

@@ -21,7 +21,7 @@ from .answers import (
     read_words,
     timekeeper_form,
 )
-from .checks import number_in
+from .checks import TO_PEOPLE, number_in
 from .cut import carry_on, has_no_end, join
 from .history import elements, first, perspective, timekeeper
 from .layers import CLOSING, FIRST, FORMS, LAYERS
@@ -34,6 +34,7 @@ __all__ = [
     "FIRST",
     "FORMS",
     "LAYERS",
+    "TO_PEOPLE",
     "VERSION",
     "Answer",
     "Form",

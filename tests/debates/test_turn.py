@@ -1,6 +1,7 @@
 """What a person on a seat says on the live page, in its turn."""
 
 import json
+import re
 
 import pytest
 from django.contrib.auth.models import User
@@ -284,3 +285,17 @@ def test_what_was_said_alone_stays_hidden_where_a_failed_debate_may_go_on(page: 
     assert [*withheld([debate.run])] == [table.pk]
     Run.objects.filter(pk=table.pk).update(override="HIRE")
     assert not firsts_hidden(Debate.objects.talked().get(pk=table.pk))
+
+
+def test_a_person_is_told_in_words_what_is_missing_and_in_no_names_of_fields(seat: Client, table: Table):
+    wrong = (
+        {"content": "No."},
+        {"verdict": "DO NOT HIRE", "verdict_reasoning": ""},
+        {"verdict": "DO NOT HIRE", "verdict_reasoning": "Nobody is named.", "moved_by": "1 999"},
+    )
+    for typed in wrong:
+        answer = send(seat, table, {"HX-Request": "true"}, **typed)
+        said = re.sub(r"<[^>]*>", " ", answer.content.decode())
+        assert answer.status_code == 422, typed
+        assert not re.findall(r"[a-z]+_[a-z]+|State one of|its content", said), said
+    assert "Say why, in two words or more." in send(seat, table, **wrong[1]).content.decode()
