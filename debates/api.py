@@ -58,15 +58,26 @@ def facts(row: Debate) -> dict[str, Any]:
 
 
 def messages(row: Debate, course: rules.Course | None = None, after: int = 0) -> list[dict[str, Any]]:
-    """Those with a higher number, in their order."""
-    names = {seat.seat: seat.name for seat in (course or row.course()).seats}
+    """Those with a higher number, in their order. A last word is told once those before it were said or skipped, so
+    that who asks for what is new misses none."""
+    course = course or row.course()
+    names = {seat.seat: seat.name for seat in course.seats}
+    untold = _untold(row, course)
     seats = {member.pk: member.seat for member in row.members.all()}
     repeated = row.repeated
     return [
         {**_message(row, one, seats, names), "repeats": repeated.get(one.number)}
         for one in row.messages.all()
-        if one.number > after
+        if one.number > after and one.number not in untold
     ]
+
+
+def _untold(row: Debate, course: rules.Course) -> set[int]:
+    """The last words that came before one that stands before them."""
+    awaited = [turn.number for turn in course.closings if turn.state == rules.Standing.OPEN and not row.run.over]
+    first = min(awaited, default=None)
+    closings = (one for one in course.messages if one.sort == rules.Sort.CLOSING)
+    return {one.number for one in closings if first is not None and (one.turn or 0) > first}
 
 
 def _stage(row: Debate, course: rules.Course) -> str | None:

@@ -1,11 +1,11 @@
 """How a debate came about once it is over: what was said alone, who was swayed, who was named, and who stood apart."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from . import analysis
 from .analysis import Argument, Dissent
+from .analysis.ends import missing_in_words, silence_in_words, swayed_in_words, voices_in_words
 from .models.laying import table_of
 from .parts import NO_VERDICT, Look
 from .rules.course import Act
@@ -74,23 +74,20 @@ def figures_of(scene: Scene, found: analysis.Analysis) -> Iterator[Figure]:
 def _alone(scene: Scene, alone: analysis.Alone) -> Figure:
     tally = alone.outcome.tally
     would = f"would have been {alone.outcome.option}" if alone.outcome.option else "would have decided nothing"
-    missing = f" {listed(map(scene.name, alone.missing))} gave none." if alone.missing else ""
-    said = f"{', '.join(tally)}. By the same rule that {would}.{missing}"
+    missing = missing_in_words(scene.course, alone, scene.names)
+    said = f"{', '.join(tally)}. By the same rule that {would}. {missing}".strip()
     return Figure("Alone, before the debate", " : ".join(map(str, tally.values())), said)
 
 
 def _swayed(scene: Scene, alone: analysis.Alone) -> Figure:
     asked = len(alone.verdicts) - len(alone.missing)
-    names = [scene.name(seat) for seat in alone.swayed]
-    they = "it" if len(names) == 1 else "they"
-    said = f"{listed(names)} ended elsewhere than {they} began." if names else "All ended where they began."
-    return Figure("Swayed", f"{len(names)} of {asked}", said)
+    return Figure("Swayed", f"{len(alone.swayed)} of {asked}", swayed_in_words(scene.course, alone, scene.names))
 
 
 def _named(scene: Scene, influence: Sequence[analysis.Influence]) -> Figure:
     named = sorted((one for one in influence if one.named), key=lambda one: (-one.named, one.seat))
     if not named:
-        return Figure("Named as a reason", "0", "Whoever changed named nobody's message.")
+        return Figure("Named as a reason", "0", "Whoever changed named no member's message.")
     said = listed(f"{scene.name(one.seat)} {_times(one.named)}" for one in named)
     return Figure("Named as a reason", ", ".join(str(one.named) for one in named), f"{said}.")
 
@@ -106,11 +103,10 @@ def _joined(conformity: analysis.Share) -> Figure:
 
 
 def voices_of(scene: Scene) -> Figure:
-    models = [member.model or f"person {member.seat}" for member in scene.seated]
-    shared = [(model, number) for model, number in Counter(models).most_common() if number > 1]
-    said = "; ".join(f"{in_words(number)} members share {model}" for model, number in shared)
-    number = f"{analysis.by_model(models):.1f}".removesuffix(".0")
-    return Figure("Voices, by model", number, f"of {len(models)}: {said or 'each has a model of its own'}.")
+    models = ["" if member.is_person else member.model for member in scene.seated]
+    voices = [model or f"person {place}" for place, model in enumerate(models)]
+    number = f"{analysis.by_model(voices):.1f}".removesuffix(".0")
+    return Figure("Voices, by model", number, f"of {len(models)}: {voices_in_words(models)}.")
 
 
 # ---- who stood apart --------------------------------------------------------------------------------------
@@ -126,9 +122,9 @@ def _rest(scene: Scene, dissent: Dissent) -> Iterator[str]:
     for point in dissent.unanswered:
         yield f"Not answered by anybody: {claim_in_words(scene, point)}"
     if dissent.seat in scene.course.withdrawn:
-        yield f"Withdrew after {counted(withdrew_after(scene, dissent.seat), 'message')}, before the closing."
+        yield f"Withdrew after {counted(withdrew_after(scene, dissent.seat), 'message')}."
     if dissent.seat in scene.course.silent:
-        yield "Fell silent: its model could not be reached."
+        yield silence_in_words(scene.course, dissent.seat)
 
 
 def claim_in_words(scene: Scene, argument: Argument) -> str:

@@ -31,12 +31,6 @@ CHOICES = (
 WAS_NOT_THERE = "{name} was not there in time."
 SKIPPED = "{name} skipped the turn."
 HAS_LEFT = "{name} has no account any more."
-PLAIN = {
-    ", in verdict_reasoning": "",
-    "moved_by names messages of others": "only those of others can have moved you",
-    "moved_by names only such": "only such can have moved you",
-    "You have no verdict yet. State one of ": "Choose what you stand by: ",
-}
 NO_WORDS = "Write what you want to say, or skip your turn."
 
 
@@ -91,16 +85,9 @@ def _said(debate: Debate, turn: Turn, answer: Any) -> prompts.Answer:
         raise DoesNotFit([("answer", NO_WORDS)])
     table = table_of(debate, debate.course())
     try:
-        return prompts.read_answer(table, turn, json.dumps(answer))
+        return prompts.read_answer(table, turn, json.dumps(answer), prompts.TO_PEOPLE)
     except ValueError as error:
-        raise DoesNotFit([("answer", for_people(str(error)))]) from error
-
-
-def for_people(complaint: str) -> str:
-    """What a model would be told, without the names of its fields, which nobody sees on a page."""
-    for machine, plain in PLAIN.items():
-        complaint = complaint.replace(machine, plain)
-    return complaint
+        raise DoesNotFit([("answer", str(error))]) from error
 
 
 def leave(run: UUID, turn: Turn, name: str, reason: str) -> None:

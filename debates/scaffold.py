@@ -6,8 +6,8 @@ an escape: no text reaches beyond its own element. The reader takes nothing but 
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -85,7 +85,7 @@ class Act:
 class Debate:
     """A whole debate as it is exported. `digests`: SHA-256 of each document, by its id. `redacted`: when its texts were
     erased. `rule`, `because` and `code`: by what it came to its outcome, why it ended, and why there was none.
-    `advises`: people decide, not its outcome."""
+    `advises`: people decide, not its outcome. `called`: as members speak of one another, where not by name."""
 
     run: str
     title: str
@@ -102,6 +102,7 @@ class Debate:
     because: str = ""
     code: str = ""
     advises: bool = False
+    called: Mapping[int, str] = field(default_factory=dict)
     redacted: datetime | None = None
 
 
@@ -225,7 +226,10 @@ def _came_about(debate: Debate) -> dict[str, str]:
 def write_debate(debate: Debate) -> str:
     """The file of an export, with all that was said."""
     options = [element("Option", one.meaning, word=one.word, direction=one.direction) for one in debate.options]
-    members = [element("Member", one.name, seat=one.seat, kind=one.kind) for one in debate.members]
+    members = [
+        element("Member", one.name, seat=one.seat, kind=one.kind, called=debate.called.get(one.seat))
+        for one in debate.members
+    ]
     documents = [
         element("Document", one.title, id=one.id, lines=len(one.lines), sha256=debate.digests.get(one.id))
         for one in debate.documents

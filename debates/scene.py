@@ -16,6 +16,7 @@ from .parts import Look, looks_of
 from .people import asked_of
 from .rules import course as rules
 from .rules.course import Course
+from .table import View, letters_of
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Scene:
     @cached_property
     def names(self) -> Mapping[int, str]:
         return {seat: member.name for seat, member in self.members.items()}
+
+    @cached_property
+    def called(self) -> Mapping[int, str]:
+        """As members speak of one another where they are told letters; empty where they are told names."""
+        return letters_of(self.course) if self.debate.view == View.MINUTES else {}
 
     @cached_property
     def places(self) -> Mapping[int, int]:
@@ -113,8 +119,16 @@ class Scene:
 
     @cached_property
     def changes(self) -> Mapping[int, rules.Change]:
-        """By the message that made them."""
-        return {change.number: change for change in self.course.changes}
+        """By the message that made them: an act of an older debate has none."""
+        known = self.known
+        return {one.number: one for one in self.course.changes if known[one.number].seat == one.seat}
+
+    @cached_property
+    def before_closing(self) -> int | None:
+        """The newest message before the last words; None while none is awaited."""
+        if not self.closing_turns:
+            return None
+        return max((one.number for one in self.course.messages if one.sort != rules.Sort.CLOSING), default=0)
 
     @cached_property
     def challenges(self) -> frozenset[int]:

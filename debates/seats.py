@@ -26,12 +26,18 @@ def seat_of(scene: Scene, member: Member) -> Seat:
 
 
 def _seat(scene: Scene, member: Member) -> Seat:
-    shown = (member.name, role_of(member), look_of(scene, member.seat), line_of(scene, member.seat))
+    shown = (member.name, role_of(scene, member), look_of(scene, member.seat), line_of(scene, member.seat))
     return Seat(member.seat, *shown, models=(member.model, member.fallback), who=member.who)
 
 
-def role_of(member: Member) -> str:
-    """What it is, in few words: the first of those that say who it is."""
+def role_of(scene: Scene, member: Member) -> str:
+    """What it is, in few words, and what the others call it where they know no names."""
+    called, role = scene.called.get(member.seat, ""), _role(member)
+    return f"{called}: {role}" if called and role else called or role
+
+
+def _role(member: Member) -> str:
+    """The first words of those that say who it is."""
     first = next((line.strip() for line in member.who.splitlines() if line.strip()), "")
     role = first.split(". ")[0].rstrip(".")
     role = f"Person: {role}" if member.user_name and role else "A person" if member.user_name else role

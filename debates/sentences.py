@@ -7,30 +7,20 @@ from django.utils.dateformat import format as date_format
 from engine.models import ModelCall, Run
 from runs import words
 
+from .analysis.ends import absence_in_words, because_in_words, no_decision_in_words
 from .models import Message, Steer
 from .prompts import stated
+from .prompts.wording import counted as counted
+from .prompts.wording import in_words as in_words
+from .prompts.wording import listed as listed
 from .rules import course as rules
 from .rules.course import ABSTAIN, Act, Change, Note, Sort, Turn, Why
-from .rules.floor import Because
-from .rules.outcome import NoDecision, Outcome, Rule
+from .rules.outcome import Outcome, Rule
+from .rules.outcome import needed as number_needed
 from .scene import Scene
 from .table import Facts
 
-NUMBERS = "no one two three four five six seven eight nine".split()
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def in_words(number: int) -> str:
-    return NUMBERS[number] if number < len(NUMBERS) else str(number)
-
-
-def listed(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def clock_time(scene: Scene) -> str:
@@ -95,7 +85,7 @@ def _finished(scene: Scene) -> tuple[str, str]:
         how = RULES[Rule(scene.debate.rule)].lower()
         advises = f" {ADVISES}" if scene.debate.advisory else ""
         return f"{outcome.tally[outcome.option]} of {outcome.base} by {how}.", f"{after}{absent}{advises}"
-    return NO_DECISION[NoDecision(outcome.code)], f"{after}{absent}"
+    return no_decision_in_words(scene.debate.rule, outcome), f"{after}{absent}"
 
 
 def _failed(scene: Scene) -> tuple[str, str]:
@@ -127,15 +117,17 @@ def said(scene: Scene) -> str:
 def sentence_of_verdicts(scene: Scene) -> str:
     course = scene.course
     members = [seat.seat for seat in course.voters]
-    have = sum(seat in course.stands_by for seat in members)
+    abstain = [seat for seat in members if course.stands_by.get(seat) == ABSTAIN]
+    have = sum(seat in course.stands_by for seat in members) - len(abstain)
     if not have:
         sentence = "Nobody has a verdict yet"
     elif have == len(members):
         sentence = f"All {in_words(have)} have a verdict"
     else:
         sentence = f"{have} of {len(members)} {'has' if have == 1 else 'have'} a verdict"
+    abstained = f"{in_words(len(abstain))} abstain{'s' if len(abstain) == 1 else ''}" if abstain else ""
     silent = course.silent - course.withdrawn
-    gone = [_so_many(course.withdrawn, "withdrawn"), _so_many(silent, "fallen silent")]
+    gone = [abstained, _so_many(course.withdrawn, "withdrawn"), _so_many(silent, "fallen silent")]
     return f"{', '.join([sentence, *filter(None, gone)])}."
 
 
@@ -176,22 +168,8 @@ _WHY = {
 
 def sentence_of_because(scene: Scene) -> str:
     """Why it has ended, or is closing; empty while it goes on."""
-    because = scene.course.because
-    if because == Because.MOST:
-        return f"All {counted(scene.course.most, 'message')} are said."
-    return BECAUSE[Because(because)] if because else ""
+    return because_in_words(scene.course, scene.names)
 
-
-BECAUSE = {
-    Because.ALL_WITHDRAWN: "All have withdrawn.",
-    Because.AGREED: "All stand by one option, and held to it when it was challenged.",
-    Because.STALEMATE: "Everybody has a verdict, and nobody has moved since the last deadline.",
-    Because.MOST: "All messages are said.",
-    Because.SPEND: "Its money would not pay another turn.",
-    Because.UNTIL: "Its time is over.",
-    Because.CLOSED: "Closed by the chair.",
-    Because.ALONE: "One member was left, and has had its say.",
-}
 
 RULES = {
     Rule.PLURALITY: "Plurality",
@@ -204,25 +182,11 @@ RULES = {
 
 COUNTED = (Rule.MAJORITY, Rule.TWO_THIRDS)
 
-NO_DECISION = {
-    NoDecision.TIE: "Two or more options have as many.",
-    NoDecision.TOO_FEW: "No option has enough.",
-    NoDecision.QUORUM: "Half of the members or more stand by no option.",
-    NoDecision.NO_RULE: "No rule was asked for: the verdicts stand by themselves.",
-}
-
 
 def sentence_of_absence(scene: Scene) -> str:
     """Who was missing, and what of it counts; begins with a space where there is anything to say."""
-    course = scene.course
-    names = [scene.name(one.seat) for one in course.voters if one.seat not in course.stands_by]
-    silent = [scene.name(seat) for seat in sorted(course.silent - course.withdrawn)]
-    missing = f" {listed(names)} gave no verdict and {_counts(names)} for none." if names else ""
-    return f"{missing} {listed(silent)} fell silent." if silent else missing
-
-
-def _counts(names: Sequence[str]) -> str:
-    return "counts" if len(names) == 1 else "count"
+    said = absence_in_words(scene.course, scene.names)
+    return f" {said}" if said else ""
 
 
 def sentence_of_end(scene: Scene) -> str:
@@ -239,14 +203,14 @@ def sentence_of_rule(scene: Scene, outcome: Outcome) -> tuple[str, str]:
     rule = Rule(scene.debate.rule)
     number = f" {outcome.base}:" if rule in COUNTED else ":"
     advises = f" {ADVISES}" if scene.debate.advisory else ""
-    return f"{RULES[rule]}{number}", f"{needed(rule, outcome.base)} {_now(scene, outcome)}".strip() + advises
+    return f"{RULES[rule]}{number}", f"{needed(rule, outcome)} {_now(scene, outcome)}".strip() + advises
 
 
-def needed(rule: Rule, base: int) -> str:
+def needed(rule: Rule, outcome: Outcome) -> str:
     return {
         Rule.PLURALITY: "the option with the most verdicts, two at the least.",
-        Rule.MAJORITY: f"an option needs {base // 2 + 1}.",
-        Rule.TWO_THIRDS: f"an option needs {-(-2 * base // 3)}.",
+        Rule.MAJORITY: f"an option needs {number_needed(rule, outcome)}.",
+        Rule.TWO_THIRDS: f"an option needs {number_needed(rule, outcome)}.",
         Rule.UNANIMOUS: "all that do not abstain, two at the least.",
         Rule.MEDIAN: "the verdict in the middle, by the order of the options.",
         Rule.NONE: "the verdicts stand by themselves.",
@@ -318,7 +282,7 @@ _STEERED = {
     Act.ASK: "{name} has the floor next.",
     Act.CLOSE: "the debate is closed.",
     Act.CLOSE_AT_ONCE: "the debate is closed at once.",
-    Act.END: "the debate has ended, without a closing.",
+    Act.END: "the debate is ended: no more last words are asked for.",
     Act.RECALL: "{name} is recalled.",
     Act.GIVE_UP: "{name} is given up.",
     Act.LOOK: "looks at what the members said alone.",

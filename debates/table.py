@@ -106,6 +106,11 @@ class Words:
     facts: Facts | None = None
 
 
+def letters_of(course: Course) -> Mapping[int, str]:
+    """What members are called where nobody has a name."""
+    return {one.seat: f"Member {chr(ord('A') + place)}" for place, one in enumerate(course.speakers)}
+
+
 @dataclass(frozen=True)
 class Table:
     """`who`: what each seat is, in its panel's words. `words`: of each message, by its number. `run`: the first eight
@@ -130,7 +135,7 @@ class Table:
         """Of all that may be spoken to, as they are called in this view."""
         if self.view == View.PERSPECTIVE:
             return {one.seat: one.name for one in self.course.speakers}
-        return {one.seat: f"Member {chr(ord('A') + place)}" for place, one in enumerate(self.course.speakers)}
+        return letters_of(self.course)
 
     @cached_property
     def timekeeper(self) -> str:

@@ -57,8 +57,8 @@ class Slot:
 
     @property
     def settled(self) -> bool:
-        """What is told beside the newest message may still come."""
-        return self.number < self.scene.course.newest
+        """What is told beside the newest message may still come, and last words come in any order."""
+        return self.number < (self.scene.before_closing or self.scene.course.newest)
 
     @property
     def spoken(self) -> bool:
@@ -109,7 +109,7 @@ def said_of(scene: Scene, message: Message) -> Said:
     member = scene.members.get(known.seat or 0)
     return Said(
         number=message.number,
-        name=f"{message.by_name}, chair" if person else member.name if member else "",
+        name=f"{message.by_name}, chair" if person else _known_as(scene, member) if member else "",
         to=_TO.get(Sort(message.kind), f"to {to_whom(scene, known.to)}"),
         at=message.made,
         words="Erased." if scene.run.redacted else message.content,
@@ -123,6 +123,11 @@ def said_of(scene: Scene, message: Message) -> Said:
         marks=tuple(_marks(scene, message)),
         reason=message.reasoning,
     )
+
+
+def _known_as(scene: Scene, member: Member) -> str:
+    called = scene.called.get(member.seat)
+    return f"{member.name} ({called})" if called else member.name
 
 
 def _claim(scene: Scene, message: Message, point: Point) -> Claim:

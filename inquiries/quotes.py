@@ -10,7 +10,7 @@ Why so: docs/decisions.md, Inquiries.
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice, pairwise
@@ -397,11 +397,29 @@ def _plain(number: str) -> str:
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]*", re.MULTILINE)
 
 
+_SIGN = re.compile(r"\b(?=\w*[^\W\d_])(?:\w+[A-ZÀ-ÞΑ-ΩА-Я]\w*|[A-ZÀ-ÞΑ-ΩА-Я]\w*\d\w*)\b")  # as in ISO, N12 and McKay
+_OF_NOUNS = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|von|wird|für|mit|darf)\b")
+ENDING, SHORTEST = 2, 3  # letters of an ending, and of what is left without it
+OF_NOUNS = 2  # such words tell a language that begins all nouns with a capital
+
+
 def unknown_names(text: str, support: Sequence[str]) -> list[str]:
-    """The names of a text that stand in nothing of what carries it: words with a capital that begin no sentence."""
-    told = fold(" ".join(support)).casefold()
-    found = (name for line in text.splitlines() for name in _NAME.findall(fold(line)))
-    return [name for name in dict.fromkeys(found) if name.casefold() not in told]
+    """The names of a text that stand in nothing of what carries it: words with a capital that begin no sentence, and
+    those with a capital or a figure within. Where all nouns begin with one, the latter alone."""
+    told, lines = fold(" ".join(support)).casefold(), [fold(line) for line in text.splitlines()]
+    nouns = len(set(_OF_NOUNS.findall(f"{told} {fold(text).casefold()}"))) >= OF_NOUNS
+    found = (name for line in lines for name in ([] if nouns else _NAME.findall(line)) + _SIGN.findall(line))
+    known = set(re.findall(r"\w+", told))
+    return [name for name in dict.fromkeys(found) if not _is_known(name.casefold(), known)]
+
+
+def _is_known(name: str, known: Collection[str]) -> bool:
+    """As it is, or with an ending of up to two letters more or less: pumps are known from a pump, and ISO is none of
+    isolation."""
+    if name in known:
+        return True
+    longer = any(one.startswith(name) and len(one) - len(name) <= ENDING for one in known)
+    return longer or any(name[:-cut] in known for cut in range(1, ENDING + 1) if len(name) - cut >= SHORTEST)
 
 
 def unsupported(text: str, support: Sequence[str]) -> list[str]:

@@ -30,7 +30,8 @@ def said(judgement: Mapping[str, Any], holds: str) -> dict[str, Any]:
 
 
 def _reason(agent: Mapping[str, Any]) -> str:
-    return f"{agent['name']} {SAYS[agent['verdict']]} ({agent['score']}): {agent['decisions'][-1]['reason']}"
+    who = f"{agent['name']} (agent {agent['seat']})"
+    return f"{who} {SAYS[agent['verdict']]} ({agent['score']}): {agent['decisions'][-1]['reason']}"
 
 
 def _names() -> list[str]:

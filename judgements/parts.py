@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from . import rules
+
 State = Literal["idle", "judging", "retrying", "pending", "approve", "reject", "failed", "stopped", "wait", "none"]
 
 PLATE: dict[str, tuple[State, str]] = {
@@ -101,6 +103,11 @@ class Seat:
     tally: Tally
     marks: tuple[str, ...]
     until: datetime | None = None
+
+    @property
+    def called(self) -> str:
+        """As models are told of it, and speak of it in their reasons."""
+        return f"Agent {rules.SEATS[self.number - 1]}"
 
     @property
     def newest_first(self) -> list[Cell]:

@@ -166,7 +166,7 @@ def refuse_caller(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def refuse_fields(request: HttpRequest, error: Any) -> HttpResponse:
-    return refuse(request, wrong_fields((_path(found["loc"]), found["msg"]) for found in error.errors))
+    return refuse(request, wrong_fields((_path(found["loc"]), _in_words(found)) for found in error.errors))
 
 
 def refuse_request(request: HttpRequest, error: Any) -> HttpResponse:
@@ -184,6 +184,25 @@ def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
     log.error("%s %s: %s", request.method, request.path, found)
     detail = f"{found} Nothing was done; send the request again later."
     return refused(request, 503, detail, headers={"Retry-After": str(found.wait)})
+
+
+_LENGTHS = {
+    "too_short": "At least {min_length} are needed, {actual_length} are given.",
+    "too_long": "There may be {max_length} at most, {actual_length} are given.",
+    "string_too_short": "At least {min_length} characters are needed.",
+    "string_too_long": "There may be {max_length} characters at most.",
+    "missing": "It is missing.",
+    "extra_forbidden": "There is no such field.",
+}
+
+
+def _in_words(found: Mapping[str, Any]) -> str:
+    """What people read, too, by whatever calls the API; the validator's own words where there are no better ones."""
+    said = _LENGTHS.get(found["type"], "")
+    try:
+        return said.format(**found.get("ctx", {})) or found["msg"]
+    except KeyError:
+        return str(found["msg"])
 
 
 def _path(place: tuple[str | int, ...]) -> str:

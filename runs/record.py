@@ -28,7 +28,7 @@ from .face import Face, face_of
 from .redaction import Redaction, redactions_of
 from .usage import used, used_both_ways
 from .uses import ShownUse, shown
-from .words import lasting, overridden, redacted
+from .words import came_to, lasting, overridden, redacted
 
 RECORD_FORM = "magi-record/1"
 ERASED = "Erased."
@@ -131,7 +131,7 @@ def _redaction(one: Redaction) -> str:
 
 
 def _review(review: Review) -> ShownReview:
-    decided = f"Override: {review.outcome}" if review.is_override else "Note"
+    decided = f"Override: {came_to(review.outcome)}" if review.is_override else "Note"
     text = review.text or ERASED
     return ShownReview(f"{decided}, by {review.by}, {moment_in_words(review.made)}", text, review.is_override)
 

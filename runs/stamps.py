@@ -9,7 +9,7 @@ from django.utils.dateformat import format as date_format
 
 from engine.models import Run, last_override
 
-from .words import deed
+from .words import came_to, deed
 
 Mark = Literal["void", "dash", ""]
 
@@ -33,7 +33,7 @@ def stamp_of(
     """What is to be known of the `word` on the plate of a run. `rehearsal`: who asked no model, if anybody, and what
     that `means`; `state_of`: sign and colour of an outcome."""
     if last := last_override(run.reviews.all()):
-        said = f"{deed(run)}: {last.outcome}"
+        said = f"{deed(run)}: {came_to(last.outcome)}"
         rest = f"by {last.by}, {date_format(last.made, 'j M Y')}."
         mark: Mark = "void" if not run.reinstated else "dash" if rehearsal else ""
         return Stamp(mark, state_of(str(last.outcome)), said, rest, said, by_a_person=True)

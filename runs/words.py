@@ -1,10 +1,13 @@
 """Words that the pages of all runs say alike."""
 
+import re
 from datetime import datetime, timedelta
 
 from django.utils.dateformat import format as date_format
 
 from engine.models import Run, last_override
+
+CODE = re.compile("[a-z]+(?:_[a-z]+)+")
 
 
 def shown_name(user: object) -> str:
@@ -82,10 +85,16 @@ def lasting(time: timedelta) -> str:
     return f"{minutes} min {seconds:02} s" if minutes else f"{seconds} s"
 
 
+def came_to(outcome: str | None) -> str:
+    """An outcome as people read it: a code of several words without what joins them."""
+    text = outcome or ""
+    return text.replace("_", " ") if CODE.fullmatch(text) else text
+
+
 def overridden(run: Run) -> str:
     """What a person decided instead, last; empty where nobody did."""
     last = last_override(run.reviews.all())
-    return f"{deed(run)} by {last.by} on {date_format(last.made, 'j F Y')}: {last.outcome}." if last else ""
+    return f"{deed(run)} by {last.by} on {date_format(last.made, 'j F Y')}: {came_to(last.outcome)}." if last else ""
 
 
 def deed(run: Run) -> str:

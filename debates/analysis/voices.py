@@ -83,10 +83,10 @@ def _agreement(verdicts: Verdicts) -> float:
 
 @dataclass(frozen=True)
 class Habits:
-    """Of one seat over the debates of its panel: in how many it ended alone with its verdict, in how many it changed,
+    """Of one member over the debates of its panel: in how many it ended alone with its verdict, in how many it changed,
     in how many it was the first to withdraw."""
 
-    seat: int
+    name: str
     debates: int
     alone: int
     changed: int
@@ -94,23 +94,28 @@ class Habits:
 
 
 def habits(held: Sequence[Course]) -> list[Habits]:
-    """Of every seat that has a verdict in any of them."""
-    seats = sorted({one.seat for course in held for one in course.voters})
+    """Of everybody who has a verdict in any of them, by the name that it has at the table: on the same seat another one
+    may sit in another version of a panel."""
+    names = dict.fromkeys(one.name for course in held for one in course.voters)
     return [
         Habits(
-            seat=seat,
-            debates=sum(seat in {one.seat for one in course.voters} for course in held),
-            alone=sum(map(partial(_ends_alone, seat), held)),
-            changed=sum(seat in {change.seat for change in course.changes} for course in held),
-            left_first=sum(left_first(course) == seat for course in held),
+            name=name,
+            debates=sum(name in _seats(course) for course in held),
+            alone=sum(map(partial(_ends_alone, name), held)),
+            changed=sum(_seats(course).get(name) in {one.seat for one in course.changes} for course in held),
+            left_first=sum(left_first(course) == _seats(course).get(name, -1) for course in held),
         )
-        for seat in seats
+        for name in names
     ]
 
 
-def _ends_alone(seat: int, course: Course) -> bool:
+def _seats(course: Course) -> dict[str, int]:
+    return {one.name: one.seat for one in course.voters}
+
+
+def _ends_alone(name: str, course: Course) -> bool:
     stood = Counter(course.stands_by.values())
-    own = course.stands_by.get(seat, ABSTAIN)
+    own = course.stands_by.get(_seats(course).get(name, -1), ABSTAIN)
     return own != ABSTAIN and stood[own] == 1
 
 

@@ -35,7 +35,7 @@ def doubt(entries: Sequence[Entry]) -> str:
 
 def _numbers(retold: Retold) -> Iterator[str]:
     """Each has its place, and nothing is there twice."""
-    for what, found in (("messages", retold.messages), ("turns", retold.turns), ("acts", retold.steers)):
+    for what, found in (("messages", _before_closing(retold)), ("turns", retold.turns), ("acts", retold.steers)):
         if [one.number for one in found] != list(range(1, len(found) + 1)):
             yield f"Its {what} are not numbered one after the other."
     for seat, count in Counter(first.seat for first in retold.firsts).items():
@@ -44,6 +44,15 @@ def _numbers(retold: Retold) -> Iterator[str]:
     for turn, count in retold.skipped.items():
         if count > 1 or turn in retold.said_in or not 0 < turn <= len(retold.turns):
             yield f"Turn {turn} was skipped, and there is none that was."
+
+
+def _before_closing(retold: Retold) -> list[Message]:
+    """Last words have the places of their turns; in older debates they are numbered as they came."""
+    said = [message for message in retold.messages if message.sort != Sort.CLOSING]
+    places = {turn.number: len(said) + place for place, turn in enumerate(retold.closings, 1)}
+    closings = [message for message in retold.messages if message.sort == Sort.CLOSING]
+    by_turn = all(message.number == places.get(message.turn or 0) for message in closings)
+    return said if by_turn else list(retold.messages)
 
 
 def _seed(retold: Retold) -> Iterator[str]:

@@ -103,7 +103,8 @@ def _tell_course(told: dict[UUID, Said]) -> None:
     for row in plain(Turn.objects.filter(debate__in=of, state=Standing.SKIPPED).order_by("closed", "number"), *TURNS):
         told[key(row["debate"])][SKIPPED].append(_skipped(row))
     points = _points(of)
-    for row in plain(Message.objects.filter(debate__in=of).order_by("number"), *MESSAGES):
+    # as they came: last words have their numbers by their seats
+    for row in plain(Message.objects.filter(debate__in=of).order_by("pk"), *MESSAGES):
         said = told[key(row["debate"])]
         said[_KINDS.get(row["kind"], MESSAGE)].append(_message(row, points[row["pk"]], said))
     for row in plain(Steer.objects.filter(debate__in=of).order_by("number"), *STEERS):

@@ -106,6 +106,7 @@ def keep_message(
     closing = turn.why == rules.Why.CLOSING
     counts = not closing and continues is None and rules.TURNS[turn.member.kind].counts
     now, (number, clock) = timezone.now(), _next(debate)
+    number = _in_closing(turn) if closing else number
     message = Message.objects.create(
         debate_id=debate,
         number=number,
@@ -226,6 +227,15 @@ def _next(debate: UUID) -> tuple[int, int]:
     """The number of the next message, and what the clock says with it."""
     newest = Message.objects.filter(debate=debate).aggregate(number=Max("number"), clock=Max("clock"))
     return (newest["number"] or 0) + 1, (newest["clock"] or 0) + 1
+
+
+def _in_closing(turn: Turn) -> int:
+    """Last words are said at once: they stand in the order of their seats, whoever answers first, and leave the place
+    of one that was not said."""
+    closings = Turn.objects.filter(debate=turn.debate_id, why=rules.Why.CLOSING)
+    said = Message.objects.filter(debate=turn.debate_id).exclude(kind=rules.Sort.CLOSING)
+    newest = said.aggregate(Max("number"))["number__max"] or 0
+    return newest + 1 + closings.filter(number__lt=turn.number).count()
 
 
 def _member(debate: UUID, seat: int) -> Member:

@@ -73,7 +73,7 @@ class Unfolding:
         course = replace(
             first.course,
             turns=list(self._turns.values()),
-            messages=list(self._messages.values()),
+            messages=[self._messages[number] for number in sorted(self._messages)],
             steers=list(self._steers.values()),
             because=because,
         )
@@ -88,7 +88,8 @@ class Unfolding:
         return replace(keys, turns=turns)
 
     def _keep_messages(self, keys: Keys) -> None:
-        messages = self._new(Message, self._messages, lambda one: False)
+        before = {number: one for number, one in self._messages.items() if one.sort != rules.Sort.CLOSING}
+        messages = self._new(Message, before, lambda one: False)  # last words come in any order
         points = by_column(fetch(Point, "message", [one.pk for one in messages], "number"), "message_id")
         for message in messages:
             keep(message, points=points[message.pk])

@@ -21,7 +21,7 @@ from .answers import (
     read_words,
     timekeeper_form,
 )
-from .checks import number_in
+from .checks import TO_PEOPLE, number_in
 from .cut import carry_on, has_no_end, join
 from .history import elements, first, in_room, perspective, timekeeper
 from .layers import CLOSING, FIRST, FORMS, LAYERS
@@ -36,6 +36,7 @@ __all__ = [
     "FORMS",
     "KNOWN",
     "LAYERS",
+    "TO_PEOPLE",
     "VERSION",
     "Answer",
     "Form",

@@ -12,7 +12,7 @@ from engine.llm.spoken import growing
 from ..rules.course import Turn, Why
 from ..table import EVERYONE, Artifact, Point, Shape, Table
 from . import layers
-from .checks import Given, in_first, in_message, in_words
+from .checks import TO_MODELS, Given, in_first, in_message, in_words
 from .parsing import parsed
 from .schemas import MOST, answer_schema, bounded, schema_of
 from .wording import presentable
@@ -108,14 +108,15 @@ def complaint(problem: str) -> str:
 # ---- reading ----------------------------------------------------------------------------------------------
 
 
-def read_answer(table: Table, turn: Turn, text: str) -> Answer:
+def read_answer(table: Table, turn: Turn, text: str, says: Mapping[str, str] = TO_MODELS) -> Answer:
     """The answer that a text is. ValueError with a sentence for each thing that makes it unusable.
 
     Texts are trimmed and cut at their bounds, and control characters in them become visible; how it came stays in the
     model call. The verdict of a challenge is left out, and so is one that stays what it was without a new reason.
+    `says`: whom the sentences are for.
     """
     fields = layers.CLOSING if turn.why == Why.CLOSING else layers.FORMS[table.seats[turn.seat].kind]
-    given = Given(table, turn, parsed(text, fields))
+    given = Given(table, turn, parsed(text, fields), says)
     _refuse(in_message(given))
     verdict = given.verdict
     return Answer(

@@ -1,8 +1,8 @@
 """What makes an answer of the right form unusable, a sentence for each; they go back to whoever answered."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.llm.own_words import words
@@ -13,6 +13,23 @@ from .notes import must_decide
 from .parsing import quoted, short
 from .schemas import addressees
 from .wording import listed, overlap
+
+TO_MODELS = {
+    "empty": "The message says nothing: its content has less than two words.",
+    "undecided": "You have no verdict yet. State one of {options} or {abstain}, and say why.",
+    "unreasoned": "You state the verdict {verdict} without a reason. Say why, in two words or more, in "
+    "verdict_reasoning.",
+    "own": "Message {number} is your own; moved_by names messages of others.",
+    "unheard": "You have heard no message {number} of another member; moved_by names only such.",
+}
+TO_PEOPLE = {
+    "empty": "Write what you want to say, in two words or more.",
+    "undecided": "You have no verdict yet. Choose one, or that you abstain, and write why.",
+    "unreasoned": "You change your verdict without a reason. Say why, in two words or more.",
+    "own": "Message {number} is your own; only those of others can have moved you.",
+    "unheard": "You have heard no message {number} of another member; only such can have moved you.",
+}
+"""Of the same problems: what a model is told that knows fields by their names, and what people are."""
 
 MOST_POINTS, MOST_ROWS, MOST_CELLS = 3, 20, 6
 FEWEST_WORDS = 2
@@ -38,6 +55,10 @@ class Given:
     table: Table
     turn: Turn
     fields: dict[str, Any]
+    says: Mapping[str, str] = field(default_factory=lambda: TO_MODELS)
+
+    def told(self, problem: str, **known: Any) -> str:
+        return self.says[problem].format(**known)
 
     def __getitem__(self, field: str) -> Any:
         return self.fields.get(field, _NONE[field])
@@ -82,7 +103,7 @@ def in_message(given: Given) -> Iterator[str]:
 def _content(given: Given) -> Iterator[str]:
     said = words(given["content"])
     if len(said) < FEWEST_WORDS:
-        yield "The message says nothing: its content has less than two words."
+        yield given.told("empty")
     elif given.turn.why != Why.CLOSING and (number := _said_before(given, said)):
         yield f"You have said this in message {number}. Say what is new, or withdraw."
 
@@ -178,9 +199,9 @@ def _verdict(given: Given) -> Iterator[str]:
     if stated and stated not in (*options, ABSTAIN):
         yield f"{quoted(stated)} is none of the options. A verdict is {listed(options, ',')} or {ABSTAIN}."
     elif not stated and must_decide(given.table, given.turn):
-        yield f"You have no verdict yet. State one of {', '.join(options)} or {ABSTAIN}, and say why."
+        yield given.told("undecided", options=", ".join(options), abstain=ABSTAIN)
     elif stated and stated != given.before and not given.reasoned:
-        yield f"You state the verdict {stated} without a reason. Say why, in two words or more, in verdict_reasoning."
+        yield given.told("unreasoned", verdict=stated)
 
 
 def _moved_by(given: Given) -> Iterator[str]:
@@ -188,9 +209,9 @@ def _moved_by(given: Given) -> Iterator[str]:
     own = {one.number for one in given.own}
     for number in given.moved_by:
         if number in own:
-            yield f"Message {number} is your own; moved_by names messages of others."
+            yield given.told("own", number=number)
         elif number not in heard:
-            yield f"You have heard no message {short(number)} of another member; moved_by names only such."
+            yield given.told("unheard", number=short(number))
 
 
 def in_first(table: Table, fields: dict[str, Any]) -> Iterator[str]:

@@ -1,9 +1,15 @@
 """What a text is made of, and how much of it is shown."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from engine.hidden import escaped
+
+NUMBERS = "no one two three four five six seven eight nine".split()
+
+
+def in_words(number: int) -> str:
+    return NUMBERS[number] if number < len(NUMBERS) else str(number)
 
 
 def last_words(text: str, count: int = 12) -> str:
@@ -22,7 +28,8 @@ def _controls(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cs")
 
 
-def listed(names: Sequence[str], last: str = "and") -> str:
+def listed(some: Iterable[str], last: str = "and") -> str:
+    names = list(some)
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -9,7 +9,7 @@ from ..models.laying import table_of
 from ..models.secret import firsts_hidden
 from ..rules.course import Sort
 from ..scaffold import Act, Alone
-from ..table import Table, View
+from ..table import Table, View, letters_of
 
 KINDS = (Sort.CHAIR, Sort.CLOSING, Sort.LEAVING)
 
@@ -25,6 +25,7 @@ def xml_of(debate: Debate) -> str:
         question=debate.question,
         options=table.options,
         members=course.seats,
+        called=letters_of(course) if debate.view == View.MINUTES else {},
         documents=table.documents,
         digests={one.label: one.digest for one in run.documents.all()},
         messages=list(_messages(debate, prompts.elements(table))),

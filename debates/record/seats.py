@@ -32,7 +32,8 @@ def choices_of(scene: Scene) -> Iterator[Choice]:
 def seated_of(scene: Scene) -> Iterator[Seated]:
     for member in scene.members.values():
         who = "Erased." if scene.run.redacted and member.seat else member.who
-        yield Seated(member.seat, member.name, _speaks(member), who)
+        called = [scene.called[member.seat]] if member.seat in scene.called else []
+        yield Seated(member.seat, member.name, ", ".join([*called, _speaks(member)]), who)
 
 
 def _speaks(member: Member) -> str:

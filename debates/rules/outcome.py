@@ -41,6 +41,17 @@ class Outcome:
     base: int
 
     @property
+    def ahead(self) -> list[str]:
+        """The options with the most verdicts."""
+        return [option for option, count in self.tally.items() if count == max(self.tally.values())]
+
+    @property
+    def middle(self) -> tuple[str, str]:
+        """The two verdicts in the middle, in the order of the options; of an odd number one and the same."""
+        in_order = [option for option, count in self.tally.items() for _ in range(count)]
+        return in_order[(len(in_order) - 1) // 2], in_order[len(in_order) // 2]
+
+    @property
     def word(self) -> str:
         """As it stands in `Run.outcome`."""
         return self.option or NO_DECISION
@@ -52,6 +63,14 @@ def outcome_of(rule: str, options: Sequence[str], verdicts: Sequence[str]) -> Ou
     tally = {option: stated[option] for option in options}
     option, code = _decided(rule, tally, verdicts)
     return Outcome(option, code, tally, verdicts.count(ABSTAIN), verdicts.count(""), len(verdicts))
+
+
+def needed(rule: str, outcome: Outcome) -> int:
+    """How many verdicts an option needs, by the rules that ask for a number."""
+    two_thirds, all_of_them = -(-2 * outcome.base // 3), max(2, outcome.base - outcome.abstained)
+    return {Rule.MAJORITY: outcome.base // 2 + 1, Rule.TWO_THIRDS: two_thirds, Rule.UNANIMOUS: all_of_them}.get(
+        Rule(rule), 2
+    )
 
 
 def _decided(rule: str, tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:

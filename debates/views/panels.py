@@ -22,6 +22,7 @@ from runs.views import changing
 from ..attached import kept
 from ..fields import RULES
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, PanelSubmission, typed_in
+from ..habits import habits_of
 from ..models import Debate, Panel, PanelVersion
 from ..panel_changes import changes
 from .new import CHANGE, OWN, attached_to, changed, focus_after, held, written_so_far
@@ -62,7 +63,7 @@ def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
 def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any) -> HttpResponse:
     version, debates = context["version"], Debate.objects.visible_to(request.user).filter(**used)
     context |= changing.uses_of(faces()["debate"], debates, "panel_version")
-    context |= {"rule": RULES[version.rule], "view": version.get_view_display()}
+    context |= {"habits": habits_of(debates), "rule": RULES[version.rule], "view": version.get_view_display()}
     return render(request, f"debates/panels/{page}.html", {**context, "default_model": settings.DEFAULT_MODEL})
 
 

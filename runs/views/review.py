@@ -26,7 +26,7 @@ from ..record import integrity_of
 from ..redaction import erasure_of
 from ..rights import EXPORT, REVIEW, Reach
 from ..usage import used
-from ..words import counted, deed
+from ..words import came_to, counted, deed
 
 NOTE, OVERRIDE = "note", "override"
 
@@ -44,7 +44,7 @@ class WordForm(reviews.ReviewText):
         super().__init__(data, auto_id="word-%s")
         self.run = run
         outcomes = face_of(run).outcomes_of(run)
-        choices = [(outcome, outcome.capitalize()) for outcome in outcomes]
+        choices = [(outcome, came_to(outcome).capitalize()) for outcome in outcomes]
         cast(forms.ChoiceField, self.fields["outcome"]).choices = choices
         if not outcomes:
             cast(forms.ChoiceField, self.fields["what"]).choices = [(NOTE, "Note")]
@@ -61,7 +61,12 @@ class WordForm(reviews.ReviewText):
     @property
     def offered(self) -> list[tuple[str, str]]:
         """What can be decided instead."""
-        return [(outcome, outcome.capitalize()) for outcome in reviews.alternatives(self.run)]
+        return [(outcome, came_to(outcome).capitalize()) for outcome in reviews.alternatives(self.run)]
+
+    @property
+    def chosen(self) -> str:
+        """What is to be confirmed."""
+        return came_to(self.cleaned_data["outcome"])
 
     @property
     def overrides(self) -> bool:
@@ -115,7 +120,7 @@ def one(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _kept(said: Review) -> str:
     if not said.outcome:
         return "Your note is in the record."
-    return f"{deed(said.run)}: {said.outcome}. It is in the record."
+    return f"{deed(said.run)}: {came_to(said.outcome)}. It is in the record."
 
 
 @require_GET

@@ -253,9 +253,10 @@ function about({ records, problems }) {
   const outcome = end && (get(end, "verdict") ?? get(end, "outcome") ?? get(end, "status"));
   $("title").textContent = shown(asked ? get(asked.texts, "title", "") || get(asked.texts, "content", "").slice(0, 90) : "");
   $("facts").textContent = [shown(id.slice(0, 8)), asked && minuteOf(momentOf(asked.at))].filter(Boolean).join(", ");
-  $("outcome").textContent = outcome ? `It says: ${shown(String(outcome))}${problems.length ? ", and was changed" : ""}` : "";
+  $("outcome").textContent = outcome ? `It says: ${shown(inWords(String(outcome)))}${problems.length ? ", and was changed" : ""}` : "";
   $("when").textContent = `Checked in this browser on ${minuteOf(new Date())}. The file was not sent.`;
 }
 
 // What nobody would see, and what would turn the words around it, is shown by its number.
+const inWords = (code) => (/^[a-z]+(_[a-z]+)+$/.test(code) ? code.replaceAll("_", " ") : code);
 const shown = (text) => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (sign) => `‹U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);

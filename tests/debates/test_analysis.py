@@ -330,8 +330,11 @@ def test_who_abstained_or_was_not_asked_is_no_pair():
 def test_habits_say_who_is_alone_changes_and_leaves_first():
     first = say(talked(begun(), HIRE, HIRE, NO), 3, "", withdrawn=True).course
     second = say(talked(begun(), HIRE, HIRE, NO), 2, NO, withdrawn=True).course
-    found = {one.seat: (one.debates, one.alone, one.changed, one.left_first) for one in habits([first, second])}
-    assert found == {1: (2, 1, 0, 0), 2: (2, 0, 1, 1), 3: (2, 1, 0, 1)}
+    found = [(one.debates, one.alone, one.changed, one.left_first) for one in habits([first, second])]
+    assert found == [(2, 1, 0, 0), (2, 0, 1, 1), (2, 1, 0, 1)]
+    renamed = replace(second, seats=[replace(one, name=f"New {one.seat}") for one in second.seats])
+    apart = [(one.name, one.debates) for one in habits([first, renamed])]
+    assert [(name.startswith("New"), debates) for name, debates in apart] == [(False, 1)] * 3 + [(True, 1)] * 3
 
 
 def test_who_left_out_of_turn_may_have_been_the_first():

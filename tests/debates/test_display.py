@@ -197,7 +197,11 @@ def test_the_end_says_what_came_of_it_and_why(mira):
 
 def test_where_nothing_was_decided_it_says_why(mira):
     shown = display(undecided(mira))
-    assert (shown.state, shown.word, shown.lead) == ("none", "No decision", "No option has enough.")
+    assert (shown.state, shown.word, shown.lead) == (
+        "none",
+        "No decision",
+        "HIRE ON CONDITIONS has 2 of 5, and 3 are needed.",
+    )
     assert not shown.ending.decided
 
 

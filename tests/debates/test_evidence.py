@@ -9,7 +9,8 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from debates import chair, procedure
-from debates.models import Message
+from debates.models import Debate, Message
+from debates.record.exchange import xml_of
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
@@ -23,6 +24,7 @@ from tests.corpus.means import resign, retell
 from tests.databases import tampering
 from tests.debates.test_missing import Patient
 from tests.debates.test_procedure import (
+    NAMES,
     OPTIONS,
     Panel,
     clara,
@@ -280,3 +282,31 @@ async def test_who_leaves_out_of_turn_is_told_of_and_cannot_be_told_to_have_said
     assert await faults(pk) == []
     doubts = await told_anew(pk, lambda: said.filter(kind="leaving").update(by_name="somebody"))
     assert "for somebody else" in doubts
+
+
+class Hasty(Panel):
+    """Whoever sits last says its last word first."""
+
+    async def ask(self, model, messages, form, on_growth, way):
+        if form.name == "closing":
+            for _ in range(30 * (3 - NAMES.index(model.removeprefix("test/").capitalize()))):
+                await asyncio.sleep(0)
+        return await super().ask(model, messages, form, on_growth, way)
+
+
+@sync_to_async
+def told_in_xml(pk):
+    return re.sub(r'timestamp="[^"]*"', "", xml_of(Debate.objects.whole().get(pk=pk)).replace(str(pk)[:8], ""))
+
+
+async def test_last_words_stand_in_the_order_of_their_seats_whoever_says_one_first():
+    found = []
+    for models in (Panel(), Hasty()):
+        run, debate = await held(models, most=4)
+        closings = [one for one in debate.messages.all() if one.kind == "closing"]
+        assert [one.member.seat for one in closings] == [1, 2, 3]
+        assert await faults(run.pk) == []
+        said = re.sub(r"number \d+|My last word, \d+", "", await told_in_xml(run.pk))
+        found.append((said, [one.pk for one in closings] == sorted(one.pk for one in closings)))
+    assert found[0][0] == found[1][0]
+    assert [in_turn for _, in_turn in found] == [True, False]

@@ -11,14 +11,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from debates import chair
+from debates.display import display_of
 from debates.models import Debate, Panel, Remark, keeping
 from debates.rules.course import ABSTAIN
 from engine.models import Run
 from engine.search import label
+from runs import reviews
 from runs.export import FORMATS
 from runs.face import faces
 from runs.history import History
 from runs.models import SearchText
+from runs.words import overridden
 from tests.conftest import allow
 from tests.databases import tampering
 from tests.debates.rows import NAMES, OPTIONS, member, queued, say
@@ -235,3 +238,11 @@ def test_others_debates_are_nobodys_to_find(mira, noor):
     assert found(noor) == found(noor, flag="unanimous") == found(noor, outcome="HIRE") == []
     assert len(found(allow(noor, "engine.view_run"))) == 1
     assert Debate.objects.count() == 1
+
+
+def test_that_nothing_was_decided_is_said_in_words_where_a_person_overrides(mira, reviewer):
+    debate = ended(mira, "HIRE", "HIRE", "HIRE")
+    reviews.add(debate.run, reviewer, "The second reference was not heard.", "no_decision")
+    row = Debate.objects.whole().get(pk=debate.pk)
+    seen = [overridden(row.run), display_of(faces()["debate"].seen(row)).stamp.title]
+    assert [("no decision" in text, "no_decision" in text) for text in seen] == [(True, False)] * 2

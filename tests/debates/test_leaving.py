@@ -17,8 +17,7 @@ from debates.rules.course import Act, Turn, Why
 from debates.scaffold import read
 from runs.replay import Past
 from tests.debates.recount import recounted
-from tests.debates.scenes import with_elin
-from tests.debates.table import Table
+from tests.debates.table import PANEL, Table
 from tests.debates.talks import AMARA, HANA, HIRE, ILSE, NO, RAJIV, TOMAS
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +27,9 @@ WHY = "Nobody has seen the instruments."
 
 def left(owner: User) -> Table:
     """Three for it, two against, among them who then leaves for the other side."""
-    table = with_elin(owner, owner)
+    members = [{"name": name, "who": who, "model": "openai/a"} for name, who in PANEL[:5]]
+    members[HANA - 1] = {"name": "Elin Sato", "who": "Head of the workshop.", "user": owner}
+    table = Table(owner, members=members)
     table.note()
     for seat, verdict in ((AMARA, HIRE), (ILSE, HIRE), (HANA, HIRE), (RAJIV, NO)):
         table.say(seat, f"I am number {seat} and say so.", verdict=verdict, reasoning="As I see it.", why=Why.CALL)

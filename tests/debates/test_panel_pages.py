@@ -228,3 +228,32 @@ def test_the_command_debates_by_a_panel(posts: Panel):
         call_command("debate", "Whom?", panel=which, no_wait=True, stdout=out)
         assert Debate.objects.get(pk=out.getvalue().strip()).panel_version == posts.current
     assert json.dumps(posts.current.held())
+
+
+# ---- what its members are used to do ---------------------------------------------------------------------------
+
+
+def decided(owner: User, panel: Panel, *verdicts: str) -> Debate:
+    debate = rows.queued(owner, panel=panel.current, **panel.current.values())
+    for number, verdict in enumerate(verdicts, 1):
+        rows.say(debate, (number - 1) % 3 + 1, verdict, withdrawn=number == len(verdicts))
+    return rows.over(debate, "HIRE")
+
+
+def test_a_panels_page_shows_the_habits_of_its_members_over_debates_that_one_may_see(
+    page: Client, posts: Panel, mira: User, noor: User, settings: Any
+):
+    address = reverse("panel", args=[posts.pk])
+    settings.DEFAULT_MODEL = "rehearsal/instant"
+    decided(mira, posts, "HIRE", "HIRE", "HIRE")
+    assert "Habits" not in page.get(address).content.decode()
+    settings.DEFAULT_MODEL = "openai/a"
+    decided(mira, posts, "HIRE", "WAIT", "HIRE")
+    decided(mira, posts, "HIRE", "HIRE", "WAIT", "HIRE", "WAIT")
+    decided(noor, posts, "HIRE", "WAIT", "HIRE")
+    answer = page.get(address)
+    found = [
+        (one.name, one.debates, one.alone, one.changed, one.left_first) for one in answer.context["habits"].members
+    ]
+    assert found == [("Amara Osei", 2, 1, 0, 0), ("Ilse Brandt", 2, 1, 1, 1), ("Rajiv Menon", 2, 0, 0, 1)]
+    assert "the newest 2 debates" in " ".join(answer.content.decode().split())

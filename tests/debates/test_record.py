@@ -334,3 +334,16 @@ def test_xml_and_record_of_a_redacted_debate_keep_verdicts_and_no_words(mira, si
     assert "The letter answers" not in html
     assert "Weekly supervision" not in html
     assert "Tomás Rey" in html
+
+
+def test_where_members_know_one_another_by_letters_people_read_whose_they_are(mira, signed_in):
+    told, untold = Table(mira, view="minutes"), Table(mira)
+    for table in (told, untold):
+        table.note()
+        table.say(ILSE, "As Member A says.", why="call")
+        found = [opened(signed_in, table, page).content.decode() for page in ("debate-live", "debate-record")]
+        shown = table is told
+        assert ["Ilse Brandt (Member B)" in html and "Member A" in html for html in found] == [shown, shown]
+        assert [one.get("called") for one in xml(signed_in, table).find("Members")][1:3] == (
+            ["Member A", "Member B"] if shown else [None, None]
+        )

@@ -123,7 +123,9 @@ def test_an_exported_debate_parses_and_has_every_message():
         outcome="HIRE",
     )
     root = ElementTree.fromstring(scaffold.write_debate(debate))
-    assert [child.tag for child in root] == "Title Question Options Members Documents Alone Messages Outcome".split()
+    assert [
+        child.tag for child in root
+    ] == "Title Question Options Members Documents Alone Messages Acts Outcome".split()
     assert [one.attrib["id"] for one in root.find("Messages")] == ["7f3a9c21-46", "7f3a9c21-47"]
     assert root.find("Documents")[0].attrib == {"id": "A1", "lines": "24", "sha256": "ab" * 32}
     assert [one.text for one in root.find("Members")] == ["Timekeeper", "Ilse Brandt", "Rajiv Menon"]

@@ -1,6 +1,7 @@
 """What a person on a seat says on the live page, in its turn."""
 
 import json
+import re
 
 import pytest
 from django.contrib.auth.models import User
@@ -187,7 +188,8 @@ def test_a_last_word_goes_to_all(mira: User, elin: User, seat: Client):
     assert ("Your last word, Elin Sato" in form, 'name="to"' in form) == (True, False)
     stated = {"verdict": "HIRE", "verdict_reasoning": "Rajiv has named a deputy."}
     assert send(seat, table, content="Then we can do it.", to=None, **stated, **CLOSING).status_code == 302
-    assert (newest(table).kind, newest(table).content) == ("closing", "Then we can do it.")
+    said = table.debate.messages.get(member__user=elin, kind="closing")
+    assert (said.content, said.number) == ("Then we can do it.", 20)  # by its seat, between the others
 
 
 LAST = "I stand by what I said."
@@ -239,7 +241,7 @@ def test_last_words_of_a_debate_that_goes_on_no_more_are_shown(mira: User, elin:
     table = last_words(mira, elin)
     for status, shown in (("failed", False), ("cancelled", True)):
         table.become(status)
-        assert (LAST in xml_of(table.row), table.row.so_far.newest == table.newest) == (shown, shown)
+        assert (LAST in xml_of(table.row), len(table.row.so_far.messages) == table.newest) == (shown, shown)
 
 
 def test_whoever_sits_there_may_leave_and_nobody_else_is_offered_to(seat: Client, page: Client, table: Table):
@@ -283,3 +285,17 @@ def test_what_was_said_alone_stays_hidden_where_a_failed_debate_may_go_on(page: 
     assert [*withheld([debate.run])] == [table.pk]
     Run.objects.filter(pk=table.pk).update(override="HIRE")
     assert not firsts_hidden(Debate.objects.talked().get(pk=table.pk))
+
+
+def test_a_person_is_told_in_words_what_is_missing_and_in_no_names_of_fields(seat: Client, table: Table):
+    wrong = (
+        {"content": "No."},
+        {"verdict": "DO NOT HIRE", "verdict_reasoning": ""},
+        {"verdict": "DO NOT HIRE", "verdict_reasoning": "Nobody is named.", "moved_by": "1 999"},
+    )
+    for typed in wrong:
+        answer = send(seat, table, {"HX-Request": "true"}, **typed)
+        said = re.sub(r"<[^>]*>", " ", answer.content.decode())
+        assert answer.status_code == 422, typed
+        assert not re.findall(r"[a-z]+_[a-z]+|State one of|its content", said), said
+    assert "Say why, in two words or more." in send(seat, table, **wrong[1]).content.decode()

@@ -16,6 +16,7 @@ from inquiries.quotes import (
     left_out,
     nearest,
     numbers,
+    unknown_names,
     unsupported,
 )
 from tests.inquiries import altered
@@ -157,6 +158,18 @@ def test_true_quotes_are_found_in_their_places_and_altered_ones_nowhere():
 
 def test_a_host_with_a_dot_behind_it_is_no_second_site():
     assert Source(kind="page", address="https://blog.example./a").site == "blog.example"
+
+
+def test_names_are_told_from_words_also_where_all_nouns_have_a_capital():
+    told = {
+        ("Sold by Siemens.", "It is sold."): ["Siemens"],
+        ("ISO says so. N12 is fine.", "N14 is fine."): ["ISO", "N12"],
+        ("Yes. The limit holds.", "A limit."): [],
+        ("It is an ISO.", "In isolation."): ["ISO"],
+        ("So says Doudna's team, by Pumps.", "Doudna and a pump."): [],
+        ("Die Pumpe darf in den Handel. DIN sagt das.", "Wärmepumpen sind erlaubt."): ["DIN"],
+    }
+    assert {one: unknown_names(one[0], [one[1]]) for one in told} == told
 
 
 def test_a_number_that_was_only_repeated_was_not_worked_out():

@@ -284,3 +284,8 @@ def test_the_description_knows_everything_in_a_judgement(mira_calls, judgement):
     found = mira_calls.get(f"/judgements/{judgement.pk}").json()
     schemas.Judgement.model_validate(found)
     schemas.Judgements.model_validate(mira_calls.get("/judgements").json())
+
+
+def test_a_list_that_is_too_short_is_refused_in_words(mira_calls):
+    answer = mira_calls.post("/judgements", {"content": JAPAN, "agents": agents()[:2]})
+    assert "At least 3 are needed, 2 are given." in fields(answer).values()

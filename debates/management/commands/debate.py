@@ -14,9 +14,12 @@ from debates.models import Debate, Panel, PanelChanged, PanelVersion
 from debates.procedure import submit
 from debates.rules.course import Sort
 from debates.rules.outcome import NO_DECISION
+from debates.scene import scene_of
+from debates.sentences import sentence_under_plate
 from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
 from runs.command import NOTHING, OTHERWISE, WELL, News, RunCommand, bad_input
+from runs.face import face_of
 from runs.forms import as_number, as_read
 
 
@@ -82,6 +85,12 @@ class Command(RunCommand[Debate]):
                 to, words = " withdraws", message["verdict_reasoning"]
             said = f"{message['number']}. {message['name']}{to}{stands}{': ' if words else ''}{words}"
             yield ("message", message["number"]), f"  {said}"
+        if row.run.outcome:
+            face = face_of(row.run)
+            yield (
+                "end",
+                " ".join([f"{face.decided(row.run.outcome)[1]}.", *sentence_under_plate(scene_of(face.seen(row)))]),
+            )
 
     def status_of(self, run: Run) -> int:
         if run.outcome == NO_DECISION:

@@ -72,10 +72,10 @@ class Command(RunCommand[Judgement]):
             yield row.rehearsal_sentence
 
     def news(self, row: Judgement) -> News:
-        made = [(decision, agent.name) for agent in row.agents.all() for decision in agent.decisions.all()]
-        for decision, name in sorted(made, key=lambda one: one[0].pk):
+        made = [(decision, agent) for agent in row.agents.all() for decision in agent.decisions.all()]
+        for decision, agent in sorted(made, key=lambda one: one[0].pk):
             said = f"{decision.decision} ({decision.call.seconds_in_all:.1f} s). {decision.reason}"
-            yield ("decision", decision.pk), f"  Round {decision.round}, {name}: {said}"
+            yield ("decision", decision.pk), f"  Round {decision.round}, {agent.name} (agent {agent.seat}): {said}"
 
     def word(self, row: Judgement) -> str:
         return row.status

@@ -59,8 +59,8 @@ function* examineClock(said) {
       const due = noted === null ? "opening" : clock % 20 ? "reminder" : "deadline";
       if (one.note !== due || one.after !== clock || clock % 4 || noted === clock) yield ["A note was not due", where];
       noted = clock;
-    } else if (Object.hasOwn(one, "kind") && (noted === null || (clock % 4 === 0 && noted !== clock))) {
-      yield ["A note is missing before it", where]; // the chair has none
+    } else if (["said", "closing"].includes(get(one, "kind")) && (noted === null || (clock % 4 === 0 && noted !== clock))) {
+      yield ["A note is missing before it", where]; // the chair, and who leaves out of turn, have none
     }
     clock += Number(counts);
     if (one.clock !== (counts ? clock : null)) yield ["The clock is wrong", where];
@@ -70,7 +70,8 @@ function* examineClock(said) {
 function verdictsOf(asked, turns, acts, said) {
   const own = turns.filter((turn) => turn.why !== "challenge").map((turn) => turn.number); // that is nobody's opinion
   const isAct = (one) => Object.hasOwn(one, "act");
-  const stated = [...said, ...acts].filter((one) => isAct(one) || own.includes(get(one, "turn")));
+  const isOwn = (one) => own.includes(get(one, "turn")) || get(one, "kind") === "leaving";
+  const stated = [...said, ...acts].filter((one) => isAct(one) || isOwn(one));
   const placeOf = (one) => whole(isAct(one) ? one.after : one.number);
   stated.sort((one, other) => placeOf(one) - placeOf(other));
   const stood = new Map();
