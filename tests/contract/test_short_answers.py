@@ -1,5 +1,6 @@
 """An honest answer is the model's own, although words of it stand in its instructions; a part of its form is none."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -88,4 +89,4 @@ def test_a_critic_that_only_asks_what_it_was_asked_has_said_nothing():
     for question in critics.ASKED.values():
         for feedback in (question, question.partition("? ")[2]):
             with pytest.raises(ValueError, match="repeats what you were asked"):
-                critics.read_review(f'{{"feedback": "{feedback}", "decision": "approve"}}')
+                critics.read_review(json.dumps({"feedback": feedback, "decision": "approve"}))
