@@ -84,6 +84,7 @@ OURS = set(
     tick.at one.path
     came_from option.get_direction_display seat.seat version.most version.first version.reply version.call
     version.challenge version.free_floor version.advisory version.reply_within rule view origin.current.number
+    id lines word one.debates one.alone one.changed one.left_first seat.called
     one.size one.label readable document.label
     rail.seat rail.dots one.pattern one.width
     a_run stay
