@@ -125,6 +125,7 @@ def play(name: str, model: Path, checkout: Path, database: Path, call: float, lo
         seconds, counts = time.monotonic() - began, llama.counts()
         return told(one.row(), one.calls(), status) | {
             "seconds": round(seconds),
+            "cpu": round(llama.cpu_seconds()),
             "read": counts["prompt_tokens_total"],
             "cached": counts["prompt_tokens_cached_total"],
             "written": counts["tokens_predicted_total"],
@@ -180,7 +181,9 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=small_model(), help="a .gguf file (default: the installed one)")
     parser.add_argument("--out", type=Path, help="where the plays are kept; those in it are not played again")
     parser.add_argument("--checkout", type=Path, default=ROOT, help="which MAGI is asked (default: this one)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="those that begin so, as in “judgement” or “plan 1”")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="those that begin so, in this order: “judgement”, “plan 1”"
+    )
     parser.add_argument("--times", type=int, default=3, help="each procedure but the judgement (3)")
     parser.add_argument("--call", type=float, default=600, help="seconds for one call (600): slow is no failure")
     parser.add_argument("--longest", type=float, default=1800, help="seconds for one play (1800)")
@@ -192,7 +195,8 @@ def main() -> None:
     if not (options.model and options.out):
         parser.error("--model (or `make var/real/installed`) and --out are needed.")
     plays = json.loads(options.out.read_text()) if options.out.exists() else {}
-    wanted = [name for name in played.names(options.times) if name.startswith(tuple(options.only or [""]))]
+    names = played.names(options.times)
+    wanted = dict.fromkeys(name for begin in options.only or [""] for name in names if name.startswith(begin))
     with tempfile.TemporaryDirectory() as folder:
         database = founded(options.checkout.resolve(), Path(folder))
         for name in (name for name in wanted if name not in plays):
