@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from engine.llm.own_words import words
 from engine.llm.prompting import boundary, fenced, misfit, one_object, unknown_name
 from engine.llm.shapes import NULL, NUMBER, TEXT, Schema, either, list_of, number_of, object_of, one_of
 
@@ -13,6 +14,7 @@ from ..rules.course import ACTION_LENGTH, ASKED, QUESTIONS, STEPS_OF_ONE
 from ..rules.words import Cause
 
 PERSON = "Person"  # the seat that every team has
+FEWEST_WORDS = 2  # of an action
 Messages = list[dict[str, str]]
 
 
@@ -334,6 +336,11 @@ def _step(step: _Step, number: int, brief: Brief) -> PlannedStep:
     action = step.action.strip()
     if not 2 <= len(action) <= ACTION_LENGTH:
         raise ValueError(f"The action of step {number} has to have 2 to {ACTION_LENGTH:,} characters.")
+    if _says_nothing(action, brief.owners):
+        raise ValueError(
+            f"The action of step {number} is “{action[:60]}”, which says nothing of what its owner has to do. Write "
+            f"what is to be done and to what, with the names, dates and amounts that the task gives."
+        )
     tools = _tools_of(step.owner, step.tools, brief.owners)
     known = {one.number for one in brief.fixed} | set(range(brief.first, number))
     if wrong := [need for need in step.needs or () if need not in known]:
@@ -341,6 +348,13 @@ def _step(step: _Step, number: int, brief: Brief) -> PlannedStep:
         raise ValueError(f"Step {number} cannot need step {wrong[0]}. Before it are: {there}.")
     needs = None if step.needs is None else tuple(dict.fromkeys(step.needs))
     return PlannedStep(action, step.owner, tools, needs)
+
+
+def _says_nothing(action: str, owners: Sequence[OwnerShown]) -> bool:
+    """Whether it is a word alone, or only the name of who does it or with what."""
+    names = [name for one in owners for name in (one.name, *(tool.name for tool in one.tools))]
+    said = words(action)
+    return len(said) < FEWEST_WORDS or said in map(words, names)
 
 
 def _tools_of(owner: str, named: Sequence[str], shown: Sequence[OwnerShown]) -> tuple[str, ...]:
