@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from engine.llm.own_words import but_for, instructions_of
-from engine.llm.prompting import boundary, fenced, misfit, one_object
+from engine.llm.prompting import boundary, fenced, misfit, one_object, unpacked
 from engine.llm.shapes import NULL, TEXT, Schema, arguments_by_tool, either, object_of, one_of
 from toolbox.moves import arguments_of
 
@@ -156,7 +156,7 @@ def _arguments(schema: Mapping[str, Any]) -> str:
 
 
 def _done(one: Done, mark: str) -> Messages:
-    said = {"reasoning": one.reasoning, "tool_name": one.tool or None, "tool_args": one.args or None}
+    said = {"reasoning": one.reasoning, "tool_name": one.tool or None, "tool_args": unpacked(one.args) or None}
     found = [_heard(heard, mark) for heard in one.heard]
     found.append({"role": "assistant", "content": json.dumps(said, ensure_ascii=False)})
     if one.tool:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from engine.llm.own_words import words
+from engine.llm.own_words import says_nothing
 from engine.llm.prompting import boundary, fenced, misfit, one_object, unknown_name
 from engine.llm.shapes import NULL, NUMBER, TEXT, Schema, either, list_of, number_of, object_of, one_of
 
@@ -14,7 +14,6 @@ from ..rules.course import ACTION_LENGTH, ASKED, QUESTIONS, STEPS_OF_ONE
 from ..rules.words import Cause
 
 PERSON = "Person"  # the seat that every team has
-FEWEST_WORDS = 2  # of an action
 Messages = list[dict[str, str]]
 
 
@@ -336,7 +335,7 @@ def _step(step: _Step, number: int, brief: Brief) -> PlannedStep:
     action = step.action.strip()
     if not 2 <= len(action) <= ACTION_LENGTH:
         raise ValueError(f"The action of step {number} has to have 2 to {ACTION_LENGTH:,} characters.")
-    if _says_nothing(action, brief.owners):
+    if says_nothing(action, _names(brief.owners)):
         raise ValueError(
             f"The action of step {number} is “{action[:60]}”, which says nothing of what its owner has to do. Write "
             f"what is to be done and to what, with the names, dates and amounts that the task gives."
@@ -350,11 +349,9 @@ def _step(step: _Step, number: int, brief: Brief) -> PlannedStep:
     return PlannedStep(action, step.owner, tools, needs)
 
 
-def _says_nothing(action: str, owners: Sequence[OwnerShown]) -> bool:
-    """Whether it is a word alone, or only the name of who does it or with what."""
-    names = [name for one in owners for name in (one.name, *(tool.name for tool in one.tools))]
-    said = words(action)
-    return len(said) < FEWEST_WORDS or said in map(words, names)
+def _names(owners: Sequence[OwnerShown]) -> list[str]:
+    """Who is there, and with what."""
+    return [name for one in owners for name in (one.name, *(tool.name for tool in one.tools))]
 
 
 def _tools_of(owner: str, named: Sequence[str], shown: Sequence[OwnerShown]) -> tuple[str, ...]:

@@ -107,9 +107,11 @@ def environment(folder: Path, llama: Llama | None = None, **more: str) -> dict[s
 
 def founded(checkout: Path, folder: Path) -> Path:
     """A new database, with what the plays need in it: to make one takes as long as a short play."""
-    manage(checkout, environment(folder), "migrate", "--verbosity", "0")
-    manage(checkout, environment(folder), "shell", "-c", played.FOUNDED)
-    return folder / "magi.sqlite3"
+    database = folder / "magi.sqlite3"
+    if not database.exists():
+        manage(checkout, environment(folder), "migrate", "--verbosity", "0")
+        manage(checkout, environment(folder), "shell", "-c", played.FOUNDED)
+    return database
 
 
 def _approvals(gate: dict[str, Any]) -> list[str]:
@@ -198,7 +200,7 @@ def main() -> None:
     names = played.names(options.times)
     wanted = dict.fromkeys(name for begin in options.only or [""] for name in names if name.startswith(begin))
     with tempfile.TemporaryDirectory() as folder:
-        database = founded(options.checkout.resolve(), Path(folder))
+        database = founded(options.checkout.resolve(), options.founded or Path(folder))
         for name in (name for name in wanted if name not in plays):
             plays[name] = play(name, options.model, options.checkout.resolve(), database, options.call, options.longest)
             options.out.write_text(json.dumps(plays, indent=1, ensure_ascii=False))
