@@ -186,6 +186,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", help="those that begin so, in this order: “judgement”, “plan 1”"
     )
+    parser.add_argument("--founded", type=Path, metavar="FOLDER", help="keeps the database that each play begins from")
     parser.add_argument("--times", type=int, default=3, help="each procedure but the judgement (3)")
     parser.add_argument("--call", type=float, default=600, help="seconds for one call (600): slow is no failure")
     parser.add_argument("--longest", type=float, default=1800, help="seconds for one play (1800)")
