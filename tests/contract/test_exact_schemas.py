@@ -74,3 +74,10 @@ def test_what_was_done_before_is_shown_in_the_form_in_which_it_has_to_be_said():
         moves.research(replace(RESEARCH, moves=[moves.Made(1, "I look.", "ls", args, "")]), TOOLS),
     ]
     assert [f'": {args}' in "".join(one["content"] for one in request) for request in requests] == [True] * 3
+
+
+def test_an_agent_of_a_mission_is_told_what_arguments_mean_but_not_in_words_of_strangers():
+    schema = {"properties": {"expect": {"type": "string", "description": "its digest"}}}
+    offered = [steps.Offered("ls", "", schema), steps.Offered("mcp.ls", "", schema, ours=False)]
+    [role, *_] = steps.step(steps.Work("Ada", "", "", (), True, offered, "", [], (), "", {}))
+    assert "- ls:  (expect: string = null (its digest))\n- mcp.ls:  (expect: string = null)\n" in role["content"]
