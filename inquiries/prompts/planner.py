@@ -75,7 +75,8 @@ def own_texts(plan: Plan) -> list[str]:
 
 
 def read_plan(text: str, tools: Sequence[str] = ()) -> Plan:
-    """ValueError with a sentence that tells the planner what to do otherwise. `tools`: names that are no steps."""
+    """ValueError with a sentence that tells the planner what to do otherwise. A step that is written twice stands in
+    the plan once, where it was first. `tools`: names that are no steps."""
     answer = read_as(_Said, text)
     if not answer.expert_steps:
         raise ValueError("“expert_steps” is empty: at least one has to lead to the answer.")
@@ -92,7 +93,7 @@ def _steps(steps: list[str], name: str, tools: Sequence[str]) -> tuple[str, ...]
         raise ValueError(f"“{short[0]}” in “{name}” says too little: a step has at least {least} characters.")
     if empty := [step for step in found if says_nothing(step, tools)]:
         raise ValueError(f"“{empty[0]}” in “{name}” is no step: write in a sentence what has to be done.")
-    folded = [step.casefold() for step in found]
-    if twice := [step for step in found if folded.count(step.casefold()) > 1]:
-        raise ValueError(f"Two steps in “{name}” are alike: “{twice[0][:80]}”. Write it once.")
-    return found
+    once = dict[str, str]()
+    for step in found:
+        once.setdefault(step.casefold(), step)
+    return tuple(once.values())
