@@ -343,8 +343,8 @@ def _step(step: _Step, number: int, brief: Brief) -> PlannedStep:
     tools = _tools_of(step.owner, step.tools, brief.owners)
     known = {one.number for one in brief.fixed} | set(range(brief.first, number))
     if wrong := [need for need in step.needs or () if need not in known]:
-        there = ", ".join(map(str, sorted(known))) or "none"
-        raise ValueError(f"Step {number} cannot need step {wrong[0]}. Before it are: {there}.")
+        there = f"one of {', '.join(map(str, sorted(known)))}, or null" if known else "null, for none is before it"
+        raise ValueError(f"Step {number} cannot need step {wrong[0]}, but steps before it alone. Its “needs”: {there}.")
     needs = None if step.needs is None else tuple(dict.fromkeys(step.needs))
     return PlannedStep(action, step.owner, tools, needs)
 
