@@ -91,6 +91,7 @@ class Asking(Generic[T]):
         self._told: Why | None = None  # what the row says of why it waits
         self._on_cut, self._parts, self._cut = on_cut, list[str](), 0
         self._way: Way | None = None  # to ask in after a refusal; otherwise as the model last answered
+        self._unusable = ""  # the last answer that was complained about
         self._call: ModelCall
 
     async def answer(self) -> T:
@@ -349,8 +350,10 @@ class Asking(Generic[T]):
         if self._parts and self._on_cut:
             self._conversation = self._on_cut.carry_on(self._messages, self._parts) or self._messages
         elif isinstance(failure, failures.UnusableAnswer) and model == self._model:
-            # without its answer where that could not even be taken from what came, or where there is no room for it
-            answer = failure.raw if failure.raw == failure.said else ""
+            # without its answer where that could not even be taken from what came, or where there is no room for it, or
+            # where it gave the same one again: small models go on to repeat what they see that they have said
+            answer = failure.raw if failure.raw == failure.said and failure.raw != self._unusable else ""
+            self._unusable = failure.raw
             complaint = self._form.complaint(str(failure))
             self._conversation = complained(self._messages, answer, complaint)
             if too_long(self._model, prompt_tokens(self._conversation), "this request"):

@@ -4,6 +4,7 @@ Why so: docs/decisions.md, Inquiries.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -150,7 +151,8 @@ async def _plan(run: RunContext, inquiry: Inquiry) -> None:
     brief, key = await run.read(partial(reading.brief_of, inquiry, tools)), reading.key_of(inquiry, Station.PLANNER)
     fitted = reading.brief_in_room(brief, [post.model, post.fallback], run_boundary(run.pk))
     keep = partial(keeping.keep_plan, run.pk)
-    await run.ask(key, post.model, fitted.messages, PLAN, keep, post.fallback, left_out=fitted.left_out)
+    form = replace(PLAN, read=partial(planner.read_plan, tools=tools))
+    await run.ask(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
 
 
 async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:

@@ -19,6 +19,7 @@ from runs.waits import Wait
 from runs.words import shown_name
 
 from .models import Message, Plan, Step
+from .models.keeping import MANAGER
 from .models.reading import figures_of, note_of, stands_at, step_facts, why_not
 from .prompts.planner import PERSON
 from .rules import course
@@ -385,9 +386,14 @@ def _asked(gate: Gate) -> Asked:
     return Asked(gate.pk, gate.kind, gate.title, gate.text, gate.digest, gate.asked, mark_of(gate))
 
 
+def speaker_of(one: Message) -> str:
+    """Who says what the rules say has a name of the source, which people need not know."""
+    return "MAGI" if one.source == MANAGER else one.source
+
+
 def _said(one: Message) -> Said:
     return Said(
-        one.number, one.source, shown_name(one.by_name) if one.by_name else "", one.to_step, one.content, one.made
+        one.number, speaker_of(one), shown_name(one.by_name) if one.by_name else "", one.to_step, one.content, one.made
     )
 
 

@@ -210,7 +210,7 @@ class Planning(Face[Plan, Display]):
             if gate.text.startswith("The planner "):  # it gave no plan, and is not who asks
                 return title_that_fits(gate.text)
             return asked_by(f"{step} asks" if reading.number_of(gate) else "The planner asks", gate)
-        if gate.kind == Kind.FAILURE:
+        if gate.kind == Kind.FAILURE and gate.title:
             return f"{step} failed. What now?"
         if gate.kind == Kind.SEAT:
             return asked_by(f"{step} is for a person", gate)

@@ -16,6 +16,7 @@ K = TypeVar("K", int, tuple[int, str])
 STRETCH = 5  # words in a row that stand in the instructions: fewer are found there by accident
 MOST = 0.6  # of a text that may stand in such stretches
 LONGEST_QUOTED = 80
+FEWEST = 2  # words that say what is to be done
 
 # scripts without spaces, in which each sign counts as a word: Thai, Lao, Myanmar, Khmer, kana, bopomofo and Han
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff"
@@ -34,6 +35,12 @@ _QUOTED = re.compile("“[^“”]*”")
 
 def words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
+
+
+def says_nothing(text: str, names: Iterable[str]) -> bool:
+    """Whether what somebody has to do is put in one word, or is only one of these names."""
+    said = words(text)
+    return len(said) < FEWEST or said in map(words, names)
 
 
 def instructions_of(messages: Iterable[Mapping[str, str]], but: Iterable[str] = ()) -> str:

@@ -50,6 +50,16 @@ def read_fenced(text: str) -> Any:
     return json.loads(block[1])
 
 
+def unpacked(said: str) -> Any:
+    """The JSON of an object as that object, and any other text as it is. Models answer as they see that they have
+    answered, and where their own arguments stand there as a text, quotes within quotes go wrong."""
+    try:
+        value = json.loads(said)
+    except (ValueError, RecursionError):
+        return said
+    return value if isinstance(value, dict) else said
+
+
 def complained(request: Sequence[dict[str, str]], answer: str, complaint: str) -> list[dict[str, str]]:
     """The request again, with the answer to it that could not be used, as far as there is one, and why."""
     answered = [{"role": "assistant", "content": as_answered(answer)}] if answer.strip() else []

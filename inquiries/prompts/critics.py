@@ -23,9 +23,9 @@ If it does not pass, say what has to change, so that somebody can do it. If you 
 what you said stands in "feedback": judge whether that was done, and raise something new only if the answer would \
 otherwise be wrong."""
 ASKED = {
-    Station.CRITIC_PLANNER: "It is a plan: would its steps, if all of them succeed, answer the whole question? Is each "
-    "clear enough to be done by somebody who sees that step alone? Are there enough of them, and none too many? Can "
-    'they be done in the "sources" that there are and with the "tools"?',
+    Station.CRITIC_PLANNER: "It is a plan, in which no answer has to stand: would its steps, if all of them succeed, "
+    "answer the whole question? Is each clear enough to be done by somebody who sees that step alone? Are there enough "
+    'of them, and none too many? Can they be done in the "sources" that there are and with the "tools"?',
     Station.CRITIC_RESEARCHER: "It is the result of a step of research: does it belong to what the step asks? Do the "
     "quotes carry the claims? Is nothing missing that was asked for, and nothing contradicted by another quote? That "
     "nothing was found is a result, too, if it was looked for.",

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from engine.llm.own_words import instructions_of
+from engine.llm.prompting import unpacked
 from engine.llm.shapes import NULL, NUMBER, TEXT, TRUTH, Schema, either, list_of, number_of, object_of, one_of
 from engine.llm.shapes import arguments_by_tool as shapes_of
 from toolbox.moves import arguments_of
@@ -280,6 +281,7 @@ def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str |
     role += TOOLS.format(tools="\n\n".join(map(_described, tools)) or NO_TOOLS)
     strange = [{"name": one.name, "description": one.description} for one in tools if one.strange]
     material = ({"tools": strange} if strange else {}) | asdict(work)
+    material["moves"] = [{**one, "arguments": unpacked(one["arguments"])} for one in material["moves"]]
     moves = work.left["moves"]
     now = HAND_IN if how.hand_in else LEFT.format(left="one move" if moves == 1 else f"{moves} moves")
     return request(role, (FORM + done).format(also=TOGETHER - 1, claims=CLAIMS), material, mark, now, how.left_out)

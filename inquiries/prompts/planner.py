@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from engine.llm.own_words import says_nothing
 from engine.llm.shapes import TEXT, list_of, object_of
 
 from ..rules.facts import Planned
@@ -22,8 +23,8 @@ the answer. Take as few steps as will do. Where former plans were sent back, hee
 At most {steps} steps of each kind, each of {least} to {most} characters, no two of them alike."""
 FORM = """\
 It has three keys. "thought" is a text of one sentence, which everybody may read: why these steps. "research_steps" \
-is a list of texts, one for each step of research. "expert_steps" is a list of texts, one for each step of the expert, \
-and has one at least."""
+is a list of texts, one for each step of research: what has to be found out, and no answer to it. "expert_steps" is a \
+list of texts, one for each step of the expert, and has one at least: what to conclude or to work out, in words."""
 LONGEST_PLAN = 2 * STEPS * STEP_LENGTHS[1]  # characters
 SCHEMA = object_of({"thought": TEXT, "research_steps": list_of(TEXT), "expert_steps": list_of(TEXT)})
 EXACT = object_of({"thought": TEXT, "research_steps": list_of(TEXT, STEPS), "expert_steps": list_of(TEXT, STEPS, 1)})
@@ -73,21 +74,26 @@ def own_texts(plan: Plan) -> list[str]:
     return [plan.thought, *plan.steps.research, *plan.steps.expert]
 
 
-def read_plan(text: str) -> Plan:
+def read_plan(text: str, tools: Sequence[str] = ()) -> Plan:
+    """ValueError with a sentence that tells the planner what to do otherwise. A step that is written twice stands in
+    the plan once, where it was first. `tools`: names that are no steps."""
     answer = read_as(_Said, text)
     if not answer.expert_steps:
         raise ValueError("“expert_steps” is empty: at least one has to lead to the answer.")
-    research, expert = (_steps(getattr(answer, name), name) for name in ("research_steps", "expert_steps"))
+    research, expert = (_steps(getattr(answer, name), name, tools) for name in ("research_steps", "expert_steps"))
     return Plan(answer.thought.strip(), Planned(research, expert))
 
 
-def _steps(steps: list[str], name: str) -> tuple[str, ...]:
+def _steps(steps: list[str], name: str, tools: Sequence[str]) -> tuple[str, ...]:
     if len(steps) > STEPS:
         raise ValueError(f"“{name}” has {len(steps)} steps, and {STEPS} are taken.")
     least, most = STEP_LENGTHS
     found = tuple(said(step, name, most) for step in steps)
     if short := [step for step in found if len(step) < least]:
         raise ValueError(f"“{short[0]}” in “{name}” says too little: a step has at least {least} characters.")
-    if len({step.casefold() for step in found}) < len(found):
-        raise ValueError(f"Two steps in “{name}” are alike.")
-    return found
+    if empty := [step for step in found if says_nothing(step, tools)]:
+        raise ValueError(f"“{empty[0]}” in “{name}” is no step: write in a sentence what has to be done.")
+    once = dict[str, str]()
+    for step in found:
+        once.setdefault(step.casefold(), step)
+    return tuple(once.values())

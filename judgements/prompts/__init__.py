@@ -248,7 +248,10 @@ def read_answer(text: str) -> Answer:
         raise ValueError(_what_is_wrong(error)) from error
     reason = _presentable(answer.reason)
     if _words(reason) < FEWEST_WORDS:
-        raise ValueError("The answer gives no reason of at least two words.")
+        raise ValueError(
+            f"The answer gives no reason of at least two words, but “{reason[:40]}”. A reason says in whole sentences "
+            f"which parts of the criteria and of the content decide it."
+        )
     return Answer(reason=reason, decision=answer.decision)
 
 

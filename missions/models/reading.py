@@ -191,7 +191,7 @@ def first_step(agent: Mapping[str, Any], goal: str, check: str, *, coordinates: 
     """What an agent of these columns is told at least before its first step, for its length: while nobody has said
     anything and there are no files."""
     found = tools_named(agent["tools"], coordinates=coordinates)
-    offered = [Offered(one.name, one.description, one.schema) for one in found]
+    offered = [Offered(one.name, one.description, one.schema, ours=not one.server) for one in found]
     now = {"goal": goal, "check": check}
     about = (agent["name"], agent.get("description", ""), "", (), coordinates)
     return step_prompt(Work(*about, tools=offered, summary="", history=(), heard=(), short_memory="", now=now))
@@ -256,7 +256,7 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
         parent=_name(mission, agent.parent) if agent.parent else "",
         below=[one.name for one in mission.crew_list if one.parent == number],
         coordinates=agent.coordinates,
-        tools=[Offered(one.name, one.description, one.schema) for one in offered],
+        tools=[Offered(one.name, one.description, one.schema, ours=not one.server) for one in offered],
         summary=summary.text if summary else "",
         history=_history(mission, number, steps, covers + missing),
         heard=_heard(mission, number, heard, newest_message(mission)),

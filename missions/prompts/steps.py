@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from engine.llm.own_words import but_for, instructions_of
-from engine.llm.prompting import boundary, fenced, misfit, one_object
+from engine.llm.prompting import boundary, fenced, misfit, one_object, unpacked
 from engine.llm.shapes import NULL, TEXT, Schema, arguments_by_tool, either, object_of, one_of
 from toolbox.moves import arguments_of
 
@@ -60,11 +60,12 @@ LAST = "This is the last step: a limit is reached. Only finish can be used now."
 
 @dataclass(frozen=True)
 class Offered:
-    """A tool, as an agent is told of it."""
+    """A tool, as an agent is told of it. `ours`: nobody else wrote what its arguments mean."""
 
     name: str
     description: str
     schema: Mapping[str, Any]
+    ours: bool = True
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def step(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
 
 
 def _role(work: Work, mark: str) -> str:
-    tools = "\n".join(f"- {one.name}: {one.description} {_arguments(one.schema)}" for one in work.tools)
+    tools = "\n".join(f"- {one.name}: {one.description} {_arguments(one)}" for one in work.tools)
     """What is the same for all of a crew comes first, what changes seldom last."""
     family = [f"The agent “{work.parent}” is your parent."] if work.parent else ["You coordinate the crew."]
     family += [f"Below you: {', '.join(work.below)}."] if work.below else []
@@ -144,19 +145,20 @@ def _role(work: Work, mark: str) -> str:
     return text
 
 
-def _arguments(schema: Mapping[str, Any]) -> str:
-    """Names, kinds and what is usual, in one line."""
-    needed = schema.get("required", ())
+def _arguments(tool: Offered) -> str:
+    """Names, kinds, what is usual and what they mean, in one line."""
+    needed = tool.schema.get("required", ())
     found = []
-    for name, about in schema.get("properties", {}).items():
+    for name, about in tool.schema.get("properties", {}).items():
         kind = about.get("type") or "/".join(one.get("type", "") for one in about.get("anyOf", ())) or "any"
         usual = "" if name in needed else f" = {json.dumps(about.get('default'))}"
-        found.append(f"{name}: {kind}{usual}")
+        meaning = f" ({about['description']})" if tool.ours and about.get("description") else ""
+        found.append(f"{name}: {kind}{usual}{meaning}")
     return f"({', '.join(found)})"
 
 
 def _done(one: Done, mark: str) -> Messages:
-    said = {"reasoning": one.reasoning, "tool_name": one.tool or None, "tool_args": one.args or None}
+    said = {"reasoning": one.reasoning, "tool_name": one.tool or None, "tool_args": unpacked(one.args) or None}
     found = [_heard(heard, mark) for heard in one.heard]
     found.append({"role": "assistant", "content": json.dumps(said, ensure_ascii=False)})
     if one.tool:

@@ -91,6 +91,8 @@ def write_file(asked: WriteFile, place: Workspace) -> str:
     after = digest_of(asked.content.encode())
     if asked.expect == NEW and before not in (None, after):
         raise FileProblem("changed_meanwhile", f"{asked.path} is there already.")
+    if asked.expect not in (None, NEW) and before is None:
+        raise FileProblem("not_found", f"{asked.path} is not there: write it without “expect”.")
     if asked.expect not in (None, NEW) and before != after and not (before or "").startswith(asked.expect or " "):
         raise FileProblem("changed_meanwhile", f"{asked.path} is not as you have read it: read it again.")
     place.write(asked.path, asked.content.encode())

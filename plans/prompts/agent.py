@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.llm.own_words import but_for, instructions_of
-from engine.llm.prompting import boundary, fenced
+from engine.llm.prompting import boundary, fenced, unpacked
 from toolbox.moves import Act, Move
 
 from ..rules.course import CALLS
@@ -116,6 +116,7 @@ def move(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
         boundary=mark,
     )
     told = asdict(work)
+    told["moves"] = [{**one, "arguments": unpacked(one["arguments"])} for one in told["moves"]]
     shown = _of_others(work) | {name: told[name] for name in MATERIAL}
     shown |= {"no_room": left_out} if left_out else {}
     left = LEFT.format(left="one move" if work.left == 1 else f"{work.left} moves")

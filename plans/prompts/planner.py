@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from engine.llm.own_words import says_nothing
 from engine.llm.prompting import boundary, fenced, misfit, one_object, unknown_name
 from engine.llm.shapes import NULL, NUMBER, TEXT, Schema, either, list_of, number_of, object_of, one_of
 
@@ -334,13 +335,23 @@ def _step(step: _Step, number: int, brief: Brief) -> PlannedStep:
     action = step.action.strip()
     if not 2 <= len(action) <= ACTION_LENGTH:
         raise ValueError(f"The action of step {number} has to have 2 to {ACTION_LENGTH:,} characters.")
+    if says_nothing(action, _names(brief.owners)):
+        raise ValueError(
+            f"The action of step {number} is “{action[:60]}”, which says nothing of what its owner has to do. Write "
+            f"what is to be done and to what, with the names, dates and amounts that the task gives."
+        )
     tools = _tools_of(step.owner, step.tools, brief.owners)
     known = {one.number for one in brief.fixed} | set(range(brief.first, number))
     if wrong := [need for need in step.needs or () if need not in known]:
-        there = ", ".join(map(str, sorted(known))) or "none"
-        raise ValueError(f"Step {number} cannot need step {wrong[0]}. Before it are: {there}.")
+        there = f"one of {', '.join(map(str, sorted(known)))}, or null" if known else "null, for none is before it"
+        raise ValueError(f"Step {number} cannot need step {wrong[0]}, but steps before it alone. Its “needs”: {there}.")
     needs = None if step.needs is None else tuple(dict.fromkeys(step.needs))
     return PlannedStep(action, step.owner, tools, needs)
+
+
+def _names(owners: Sequence[OwnerShown]) -> list[str]:
+    """Who is there, and with what."""
+    return [name for one in owners for name in (one.name, *(tool.name for tool in one.tools))]
 
 
 def _tools_of(owner: str, named: Sequence[str], shown: Sequence[OwnerShown]) -> tuple[str, ...]:

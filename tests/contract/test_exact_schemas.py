@@ -1,6 +1,7 @@
 """What schemas of plans, missions and inquiries leave a model to say, and how their requests begin."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -61,3 +62,22 @@ def test_a_request_begins_as_the_one_before_up_to_what_is_new():
     assert "result 3" in common(*(agent.move(work(count), "mark") for count in (4, 5)))
     later = Brief("Go.", OWNERS, first=2, asked=2, fixed=[Fixed(1, "Desk", "Look.", "completed", "So.")])
     assert '"task": "Go."' in common(planner.plan(Brief("Go.", OWNERS), "mark"), planner.plan(later, "mark"))
+
+
+def test_what_was_done_before_is_shown_in_the_form_in_which_it_has_to_be_said():
+    args = '{"path": "a \\"b\\""}'
+    done = steps.Done(1, (), "I look.", "ls", args, "")
+    made = agent.Made("call", "I look.", "ls", args)
+    requests = [
+        steps.step(steps.Work("Ada", "", "", (), True, (), "", [done], (), "", {})),
+        agent.move(agent.Work("Ada", "", "", "Go.", "Go there.", (), moves=[made])),
+        moves.research(replace(RESEARCH, moves=[moves.Made(1, "I look.", "ls", args, "")]), TOOLS),
+    ]
+    assert [f'": {args}' in "".join(one["content"] for one in request) for request in requests] == [True] * 3
+
+
+def test_an_agent_of_a_mission_is_told_what_arguments_mean_but_not_in_words_of_strangers():
+    schema = {"properties": {"expect": {"type": "string", "description": "its digest"}}}
+    offered = [steps.Offered("ls", "", schema), steps.Offered("mcp.ls", "", schema, ours=False)]
+    [role, *_] = steps.step(steps.Work("Ada", "", "", (), True, offered, "", [], (), "", {}))
+    assert "- ls:  (expect: string = null (its digest))\n- mcp.ls:  (expect: string = null)\n" in role["content"]

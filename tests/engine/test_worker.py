@@ -230,6 +230,8 @@ async def test_an_answer_that_only_repeats_is_none_in_any_attempt(models):
     ended = await perform(run.pk, models)
     assert (ended.status, ended.error["code"]) == (Run.Status.FAILED, "unusable_answer")
     assert {call.answer async for call in ModelCall.objects.all()} == {"Heads or tails?"}
+    shown = [[one["role"] for one in messages].count("assistant") for _, messages in models.asked]
+    assert shown == [0, 1, 0, 0]  # it is not shown again what it went on to repeat
 
 
 async def test_a_resumed_run_counts_what_failed_before_and_repeats_the_complaint(models):

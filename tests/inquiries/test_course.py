@@ -1,5 +1,6 @@
 """What comes next in an inquiry, replayed against the source of its rules, and that every inquiry ends."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inquiries.prompts import planner
 from inquiries.rules.course import (
     MOST_RETRIES,
     NEW_PLANS,
@@ -365,3 +367,14 @@ def test_a_research_result_is_only_ever_replaced_by_its_own_step():
     assert state.research_results == ("a", "c")
     with pytest.raises(Impossible):
         after(replace(state, next_step=RESEARCHER, current_research_index=2), Found("d"))
+
+
+def test_a_planned_step_says_what_to_do_and_stands_once():
+    def read(*steps: str) -> tuple[str, ...]:
+        said = {"thought": "So.", "research_steps": [], "expert_steps": steps}
+        return planner.read_plan(json.dumps(said), ["figures.calculate"]).steps.expert
+
+    assert read("Find the first.", "Name the year.", "find the first.") == ("Find the first.", "Name the year.")
+    for empty in ("figures.calculate", "Calculation"):
+        with pytest.raises(ValueError, match=f"“{empty}” in “expert_steps” is no step: write in a sentence"):
+            read(empty)

@@ -15,6 +15,7 @@ from missions.models import Message, Mission
 from missions.tools import patching
 from missions.tools.patching import settle
 from runs import steering
+from runs.face import face_of
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission, runs, step
 
@@ -140,6 +141,7 @@ def test_a_person_is_asked_with_choices_and_heard_as_a_person(mira: User, models
     assert asyncio.run(perform(row.pk, models)).status == "waiting"
     gate = Gate.objects.get(run=row.pk)
     assert (gate.kind, gate.title, gate.text) == ("question", "Ada asks: Say hello.", "Which format?")
+    assert face_of(gate.run).heading(gate) == "Ada asks: Which format?"
     assert [one["sentence"] for one in gate.choices] == ["CSV", "JSON", "Something else, in these words"]
     steering.decide(gate.pk, mira, "answer", choice="2", text="With line ends.")
     assert asyncio.run(perform(row.pk, models)).outcome == "done"

@@ -162,6 +162,7 @@ def test_the_tools_by_their_results_and_errors(mira: User, models, held):
         step("send_command_input", command_id=1, input="late"),
         step("list_commands"),
         step("read_file", path="bytes"),
+        step("write_to_file", path="bytes", content="new", expect="grep new"),
         finishes(),
         files=[("ten", lines), ("a/abc", "abc\n"), ("a/lit", "a.c\n")],
     )
@@ -183,6 +184,7 @@ def test_the_tools_by_their_results_and_errors(mira: User, models, held):
     assert said[13].startswith("ended: command 1 has ended")
     assert "exit 0" in said[14]
     assert said[15].startswith("not_found")
+    assert "bytes is not there: write it without “expect”" in said[16]
 
 
 @pytest.mark.django_db

@@ -12,9 +12,9 @@ from engine.using import CHOICES
 from plans.display import display_of
 from plans.fragments import fragments
 from plans.models import Message, Plan, Step, reading
-from plans.rules.demands import OPEN, OPEN_READS, Policy
+from plans.rules.demands import OPEN, OPEN_READS, Kind, Policy
 from plans.told import revisions
-from runs.face import face_of
+from runs.face import face_of, faces
 from runs.feed import snapshot_of
 from runs.fragments import rendered
 from tests.conftest import perform
@@ -121,6 +121,11 @@ async def test_a_step_has_one_number_on_its_page_in_its_record_and_at_all_other_
     assert all("Step 2, Sums: " in one and "Step 1, Sums: " not in one for one in (html, record))
     assert all(words in html for words in ("Sums, step 2", "Go to step 2", "revision 2 in place of step 1"))
     assert await sync_to_async(reading.places_of)([(run, "step-2-0-1")]) == {(run, "step-2-0-1"): ("Step 2", "step-2")}
+
+
+def test_no_gate_whose_texts_were_erased_has_a_heading():
+    headings = [faces()["plan"].heading(Gate(kind=kind, step="step-1")) for kind in Kind]
+    assert headings == [""] * len(Kind)
 
 
 async def test_an_answer_stands_in_the_thread_and_is_told_to_its_agent_once(page, mira, models):

@@ -44,6 +44,8 @@ def test_a_plan_is_read_as_it_was_written():
         ({"needs": [1]}, "cannot need step 1"),
         ({"needs": [0]}, "cannot need step 0"),
         ({"action": "x"}, "2 to 2,000 characters"),
+        ({"action": "Review"}, "is “Review”, which says nothing of what its owner has to do. Write what"),
+        ({"action": "Calendar: find"}, "is “Calendar: find”, which says nothing"),
     ],
 )
 def test_a_step_that_cannot_be_is_complained_about_with_what_there_is(wrong, said):

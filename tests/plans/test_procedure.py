@@ -292,7 +292,7 @@ async def test_each_owner_is_asked_by_its_model_and_told_what_its_step_needs_alo
 async def test_what_becomes_possible_meanwhile_is_not_held_up_by_one_that_waits(mira, models):
     version = await sync_to_async(team)(OPEN_READS)
     models.will("test/sums", replies("One."), replies("Two."))
-    answer = steps(("Sign it.", "Person", [], []), ("Add it.", "Sums", [], []), ("Again.", "Sums", [], [2]))
+    answer = steps(("Sign it.", "Person", [], []), ("Add it.", "Sums", [], []), ("Add it again.", "Sums", [], [2]))
     run = await planned(mira, models, answer, version=version)
     assert await sync_to_async(statuses)(run) == ["action_requested", "completed", "completed"]
 

@@ -72,4 +72,5 @@ async def test_a_planner_that_names_no_tools_gives_the_step_to_a_person(mira, mo
     plan = await sync_to_async(Plan.objects.whole().get)(pk=run)
     shown = await sync_to_async(lambda: display_of(snapshot_of(plan.run)))()
     assert (step.owner, step.tools_due, plan.run.status) == ("Person", False, "waiting")
+    assert shown.thread[-1].source == "MAGI"
     assert shown.thread[-1].content.endswith("Step 1 is for a person now.")

@@ -107,9 +107,11 @@ def environment(folder: Path, llama: Llama | None = None, **more: str) -> dict[s
 
 def founded(checkout: Path, folder: Path) -> Path:
     """A new database, with what the plays need in it: to make one takes as long as a short play."""
-    manage(checkout, environment(folder), "migrate", "--verbosity", "0")
-    manage(checkout, environment(folder), "shell", "-c", played.FOUNDED)
-    return folder / "magi.sqlite3"
+    database = folder / "magi.sqlite3"
+    if not database.exists():
+        manage(checkout, environment(folder), "migrate", "--verbosity", "0")
+        manage(checkout, environment(folder), "shell", "-c", played.FOUNDED)
+    return database
 
 
 def _approvals(gate: dict[str, Any]) -> list[str]:
@@ -125,6 +127,7 @@ def play(name: str, model: Path, checkout: Path, database: Path, call: float, lo
         seconds, counts = time.monotonic() - began, llama.counts()
         return told(one.row(), one.calls(), status) | {
             "seconds": round(seconds),
+            "cpu": round(llama.cpu_seconds()),
             "read": counts["prompt_tokens_total"],
             "cached": counts["prompt_tokens_cached_total"],
             "written": counts["tokens_predicted_total"],
@@ -180,7 +183,10 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=small_model(), help="a .gguf file (default: the installed one)")
     parser.add_argument("--out", type=Path, help="where the plays are kept; those in it are not played again")
     parser.add_argument("--checkout", type=Path, default=ROOT, help="which MAGI is asked (default: this one)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="those that begin so, as in “judgement” or “plan 1”")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="those that begin so, in this order: “judgement”, “plan 1”"
+    )
+    parser.add_argument("--founded", type=Path, metavar="FOLDER", help="keeps the database that each play begins from")
     parser.add_argument("--times", type=int, default=3, help="each procedure but the judgement (3)")
     parser.add_argument("--call", type=float, default=600, help="seconds for one call (600): slow is no failure")
     parser.add_argument("--longest", type=float, default=1800, help="seconds for one play (1800)")
@@ -192,9 +198,10 @@ def main() -> None:
     if not (options.model and options.out):
         parser.error("--model (or `make var/real/installed`) and --out are needed.")
     plays = json.loads(options.out.read_text()) if options.out.exists() else {}
-    wanted = [name for name in played.names(options.times) if name.startswith(tuple(options.only or [""]))]
+    names = played.names(options.times)
+    wanted = dict.fromkeys(name for begin in options.only or [""] for name in names if name.startswith(begin))
     with tempfile.TemporaryDirectory() as folder:
-        database = founded(options.checkout.resolve(), Path(folder))
+        database = founded(options.checkout.resolve(), options.founded or Path(folder))
         for name in (name for name in wanted if name not in plays):
             plays[name] = play(name, options.model, options.checkout.resolve(), database, options.call, options.longest)
             options.out.write_text(json.dumps(plays, indent=1, ensure_ascii=False))

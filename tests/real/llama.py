@@ -56,6 +56,17 @@ class Llama:
         """How many of its slots are at work."""
         return sum(slot["is_processing"] for slot in json.loads(self._get("slots")))
 
+    def figures(self) -> str:
+        """What was asked of it, in a line: seconds of computing are its own, whatever else the machine does."""
+        counts = self.counts()
+        tokens = f"{counts['prompt_tokens_total']:,} tokens read, {counts['prompt_tokens_cached_total']:,} used again"
+        return f"llama.cpp: {self.cpu_seconds():.0f} s computed, {tokens}, {counts['tokens_predicted_total']:,} written"
+
+    def cpu_seconds(self) -> float:
+        """What it has computed so far, however long that took on a busy machine (Linux)."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def _get(self, page: str) -> Any:
         with build_opener(ProxyHandler({})).open(self.base_url.removesuffix("v1") + page, timeout=300) as response:
             return response.read().decode()

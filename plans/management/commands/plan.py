@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 
 from engine.models import Gate, Run
 from engine.models.budgets import BudgetUsedUp
+from plans.display import speaker_of
 from plans.forms import asked, begun_from, team_named, too_long_for
 from plans.models import Plan, TeamChanged
 from plans.models.reading import figures_of, note_of
@@ -72,7 +73,7 @@ class Command(RunCommand[Plan]):
             if note := note_of(step):
                 yield (step.pk, "claimed"), f"  {step.number}. {note}"
         for said in sorted(row.messages.all(), key=lambda one: one.number):
-            yield said.number, f"  {said.source}: {said.content}"
+            yield said.number, f"  {said.by_name or speaker_of(said)}: {said.content}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
 
