@@ -12,7 +12,8 @@ from .models import Inquiry
 
 def at(row: Inquiry, moment: datetime) -> Inquiry:
     inquiry = copy(row)
-    inquiry.__dict__.pop("state", None)
+    for folded in ("state", "calculations"):
+        inquiry.__dict__.pop(folded, None)
     lists = dict(inquiry._prefetched_objects_cache)  # type: ignore[attr-defined]
     for name in ("orders", "claims"):
         lists[name] = relisted(lists[name], [one for one in lists[name] if one.made <= moment])

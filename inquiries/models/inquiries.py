@@ -24,7 +24,7 @@ from ..rules.course import RETRIES, State, fold
 from ..rules.facts import WORK_OF, Station
 from ..rules.limits import QUESTION_LENGTHS, Limits
 from .rosters import RosterVersion
-from .sources import Source
+from .sources import Source, SourceKind
 from .work import Move, Order
 
 DOCUMENTS = DocumentLimits(number=200, size=10 * 2**20, characters=3_000_000)  # with those of collections
@@ -167,6 +167,14 @@ class Inquiry(models.Model):
     def state(self) -> State:
         """Impossible where its orders are none of one inquiry."""
         return fold(self.question, self.retry_limit, [fact for one in self.ordered if (fact := one.fact)])
+
+    @cached_property
+    def calculations(self) -> dict[int, str]:
+        """By the numbers of their sources, as each was worked out; read once, for they are short and others are not."""
+        if all(one.kind != SourceKind.CALCULATION for one in self.sources.all()):
+            return {}
+        kept = Source.objects.filter(inquiry=self.pk, kind=SourceKind.CALCULATION)
+        return dict(kept.order_by("number").values_list("number", "read"))
 
     @property
     def bounds(self) -> Limits:

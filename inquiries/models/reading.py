@@ -323,16 +323,16 @@ def checked(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
 
 def steps_of(inquiry: Inquiry, claim: Claim) -> list[str]:
     """The calculations that a claim rests on, after those whose results they take, each as it was worked out."""
-    known = [one for one in inquiry.sources.all() if one.kind == SourceKind.CALCULATION]
-    due = [one for one in known if one.pk in {quote.source_id for quote in claim.quotes.all()}]
-    taken = dict[int, Source]()
+    known, taken = inquiry.calculations, set[int]()
+    quoted = {quote.source_id for quote in claim.quotes.all()} if known else set()
+    due = [one.number for one in inquiry.sources.all() if one.pk in quoted and one.number in known]
     while due:
-        one = due.pop()
-        taken[one.number] = one
-        given = set(numbers(one.text.rpartition(" = ")[0]))
-        before = (other for other in known if other.number < one.number and other.number not in taken)
-        due += [other for other in before if given & set(numbers(other.text.rpartition(" = ")[2]))]
-    return [taken[number].text for number in sorted(taken)]
+        number = due.pop()
+        taken.add(number)
+        given = set(numbers(known[number].rpartition(" = ")[0])) - USUAL
+        before = (other for other in known if other < number and other not in taken)
+        due += [other for other in before if given & set(numbers(known[other].rpartition(" = ")[2]))]
+    return [known[number] for number in sorted(taken)]
 
 
 def _from_nowhere(inquiry: Inquiry, claim: Claim, beneath: Sequence[Claim], steps: Sequence[str]) -> list[str]:
@@ -345,6 +345,8 @@ def _from_nowhere(inquiry: Inquiry, claim: Claim, beneath: Sequence[Claim], step
     return [one for one in unsupported(given, [inquiry.question, *quotes, *others, *results]) if one not in USUAL]
 
 
+# numbers that need no source, and tell of no step that one was worked out in
+USUAL = {*map(str, range(13)), "24", "30", "52", "60", "100", "360", "365", "366", "1000", "3600", "1000000"}
 ONE_SITE = "Rests on one site alone"
 
 
@@ -358,7 +360,6 @@ def flags_of(inquiry: Inquiry, claim: Claim) -> list[str]:
 
 
 CALCULATED_WITH = "Calculated with what stands in no quote: "
-USUAL = {*map(str, range(13)), "24", "30", "52", "60", "100", "360", "365", "366", "1000", "3600", "1000000"}
 
 
 def _of_sources(inquiry: Inquiry, beneath: Sequence[Claim]) -> list[str]:

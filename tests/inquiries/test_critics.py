@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -15,10 +16,12 @@ from engine.steering import act
 from inquiries.forms import Critic, asked
 from inquiries.models import Inquiry, Order, OrderKind, Source, keeping
 from inquiries.models.looking import looked_at
+from inquiries.models.reading import exhausted
 from inquiries.prompts.asked import asked_of
 from inquiries.prompts.critics import Reviewable
 from inquiries.rules.course import NOT_ANSWERED
 from inquiries.rules.facts import Station
+from inquiries.rules.limits import Limits
 from judgements.models import Council
 from tests.conftest import ScriptedModels, agents, perform
 from tests.contract import play
@@ -211,6 +214,13 @@ async def test_a_new_plan_takes_back_what_is_asked(run, mira, models):
 
 
 # ---- on paper ---------------------------------------------------------------------------------------------
+
+
+def test_why_no_more_tries_help_names_the_limit_that_was_reached():
+    row = SimpleNamespace(used_up=True, run=SimpleNamespace(spend=500_000_000), bounds=Limits(minutes=1))
+    assert exhausted(row, Station.PLANNER, 0) == "It has cost $0.5000, which is its limit."
+    row.used_up = False
+    assert exhausted(row, Station.PLANNER, 60) == "It has worked for 1 minute, which is its limit."
 
 
 def test_what_others_wrote_cannot_pass_for_a_line_of_ours():
