@@ -532,15 +532,18 @@ def brief_in_room(brief: Brief, models: Iterable[str], mark: str | None = None) 
 
 
 def review_in_room(critic: Station, of: Reviewable, models: Iterable[str], mark: str | None = None) -> Fitted:
-    """The work that is reviewed stays whole: where there is no room for that, nobody is asked."""
+    """The work that is reviewed stays whole, with all that an answer does not use: where there is no room for that,
+    nobody is asked. Of many sources that a plan can look in, some are named."""
 
     def asked(shown: Mapping[str, Any], said: str) -> Messages:
         rests = [[]] * (len(of.checked) - len(shown["grounds"])) + shown["grounds"]
         checked = [one | {"rests_on": on} for one, on in zip(of.checked, rests, strict=True)]
-        return critics.review(critic, replace(of, feedback=shown["feedback"], checked=checked), mark, said)
+        left = replace(of, sources=shown["sources"][::-1], feedback=shown["feedback"], checked=checked)
+        return critics.review(critic, left, mark, said)
 
-    parts = {"feedback": of.feedback, "grounds": [one["rests_on"] for one in of.checked]}
-    return fitted(asked, parts, models)
+    grounds = [one["rests_on"] for one in of.checked]
+    parts = {"sources": of.sources[::-1], "feedback": of.feedback, "grounds": grounds}
+    return fitted(asked, parts, models, {"sources": KEPT["sources"]})
 
 
 def finish_in_room(of: Approved, models: Iterable[str], mark: str | None = None) -> Fitted:

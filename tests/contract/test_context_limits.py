@@ -20,6 +20,8 @@ from inquiries.models import reading as inquiry_reading
 from inquiries.procedure import submit as ask
 from inquiries.prompts import moves
 from inquiries.prompts import planner as inquiry_planner
+from inquiries.prompts.critics import Reviewable
+from inquiries.rules.facts import Station
 from judgements import deciding
 from judgements.models import Council, Judgement, RoundDecision
 from judgements.one_button import judged
@@ -180,6 +182,23 @@ def test_no_door_begins_a_plan_for_which_a_model_of_the_team_has_no_room(page, m
     assert not Run.objects.exists()
     [(field, said)] = too_long_for(LONG, team(name="Others", planner="large/x", agents=[sums]))
     assert (field, "the first request to the Sums may come to" in said) == ("task", True)
+
+
+def test_a_critic_reads_all_that_an_answer_does_not_use_and_not_all_names_of_sources(small):
+    titles = [{"title": f"A register of deliveries, part {n}, as it was kept", "kind": "document"} for n in range(200)]
+    dropped = [{"step": n, "result": f"{n} " * 400, "why": "It disturbs.", "claims": []} for n in (1, 2)]
+    work = {"text": "So it is.", "claims": []}
+    asked_about = {
+        Station.CRITIC_PLANNER: Reviewable("How?", None, {"research": ["a"], "expert": ["b"]}, sources=titles),
+        Station.CRITIC_EXPERT: Reviewable("How?", None, work, not_used=dropped, feedback=[{"text": "No. " * 2_000}]),
+    }
+    found = {critic: inquiry_reading.review_in_room(critic, of, ["small/x"]) for critic, of in asked_about.items()}
+    assert all(prompt_tokens(one.messages) <= 4_096 for one in found.values())
+    plan, answer = ("".join(message["content"] for message in one.messages) for one in found.values())
+    assert ("part 0, as" in plan, "part 199, as" in plan, "sources (" in found[Station.CRITIC_PLANNER].left_out) == (
+        (True, False, True)
+    )
+    assert [one["result"] for one in dropped if one["result"] not in answer] == []
 
 
 def test_an_inquiry_and_a_mission_are_refused_at_the_field_of_the_model(small):
