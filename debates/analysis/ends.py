@@ -28,10 +28,14 @@ def _last(course: Course) -> list[int]:
     return [turn.seat for turn in course.closings] or course.active_voters
 
 
+def _every(number: int) -> str:
+    return "Both" if number == 2 else f"All {in_words(number)}"
+
+
 def _all(course: Course) -> str:
     seats = _last(course)
     if len(seats) == len(course.voters):
-        return f"All {in_words(len(seats))}"
+        return _every(len(seats))
     return f"The {in_words(len(seats))} who still spoke"
 
 
@@ -55,8 +59,8 @@ def _stalemate(course: Course, names: Names) -> str:
 def _all_withdrawn(course: Course, names: Names) -> str:
     voters = {one.seat for one in course.voters}
     silent = (course.silent - course.withdrawn) & voters
-    if not silent:
-        return f"All {in_words(len(voters))} have withdrawn."
+    if silent in (set(), voters):
+        return f"{_every(len(voters))} have {'fallen silent' if silent else 'withdrawn'}."
     left, fallen = (
         f"{in_words(len(some))} {'has' if len(some) == 1 else 'have'}" for some in (voters - silent, silent)
     )
@@ -79,8 +83,8 @@ _BECAUSE: Mapping[Because, Callable[[Course, Names], str]] = {
     Because.AGREED: _agreed,
     Because.STALEMATE: _stalemate,
     Because.MOST: lambda course, names: f"All {counted(course.most, 'message')} are said.",
-    Because.SPEND: lambda course, names: "Its money would not pay another turn.",
-    Because.UNTIL: lambda course, names: "Its time is over.",
+    Because.SPEND: lambda course, names: "Its budget does not pay for another turn.",
+    Because.UNTIL: lambda course, names: "Its time is up.",
     Because.CLOSED: _closed,
     Because.ALONE: _alone,
 }
@@ -151,7 +155,10 @@ def swayed_in_words(course: Course, alone: Alone, names: Names) -> str:
     they = "it" if len(alone.swayed) == 1 else "they"
     said = [f"{_named(alone.swayed, names)} ended elsewhere than {they} began."] if alone.swayed else []
     said += [f"{_named(nowhere, names)} ended with no verdict."] if nowhere else []
-    return " ".join(said) or f"All {in_words(len(asked))} ended where they began."
+    if said or not asked:
+        return " ".join(said) or "Nobody gave a verdict alone."
+    where = f"{names[asked[0]]} ended where it" if len(asked) == 1 else f"{_every(len(asked))} ended where they"
+    return f"{where} began."
 
 
 def voices_in_words(models: Sequence[str]) -> str:
@@ -178,6 +185,6 @@ def _apart(number: int, one: str, many: str) -> Iterator[str]:
 def silence_in_words(course: Course, seat: int) -> str:
     """Why a member fell silent."""
     if any(one.seat == seat for one in course.acts(Act.GIVE_UP)):
-        return "Fell silent: it was given up."
+        return "Fell silent: the chair gave it up."
     person = any(one.seat == seat and one.person for one in course.voters)
     return f"Fell silent: {'it did not speak' if person else 'its model failed'} in three turns running."

@@ -83,6 +83,11 @@ def number(word: str) -> int:
     return NUMBERS.index(word.lower())
 
 
+def counted_out(said: str) -> str:
+    """With a number where people say both."""
+    return said.replace("Both", "All two", 1) if said.startswith("Both") else said
+
+
 @dataclass(frozen=True)
 class Ended:
     """`last`: who could still speak when it was over; `stood`: by what members stood then."""
@@ -116,6 +121,7 @@ class Ended:
 DUE: dict[str, Callable[[Ended, re.Match[str]], bool]] = {
     r"All (\w+) (?:stood|had)": lambda end, said: number(said[1]) == len(end.voters) == len(end.last),
     r"All (\w+) have withdrawn": lambda end, said: number(said[1]) == len(end.voters & end.course.withdrawn),
+    r"All (\w+) have fallen silent": lambda end, said: number(said[1]) == len(end.silent) == len(end.voters),
     r"The (\w+) who still spoke": lambda end, said: number(said[1]) == len(end.last) < len(end.voters),
     r".* stood by (\w+)": lambda end, said: end.stood == {said[1]},
     r".*challenged": lambda end, said: end.challenged,
@@ -167,7 +173,7 @@ def wrong_names(course: Course, said: str, due: dict[str, set[int]]) -> Iterator
 
 def wrong(course: Course, outcome: Outcome) -> Iterator[str]:
     names, voters = name_of(course), {one.seat for one in course.voters}
-    yield from wrong_because(course, because_in_words(course, names))
+    yield from wrong_because(course, counted_out(because_in_words(course, names)))
     yield from wrong_outcome(outcome, course.settings.rule, no_decision_in_words(course.settings.rule, outcome))
     absent = {"gave no verdict": voters - course.stands_by.keys(), "fell silent": set(course.silent - course.withdrawn)}
     yield from wrong_names(course, absence_in_words(course, names), absent)
@@ -176,7 +182,7 @@ def wrong(course: Course, outcome: Outcome) -> Iterator[str]:
         missing = {"not asked alone": persons & set(before.missing), "gave none": set(before.missing) - persons}
         yield from wrong_names(course, missing_in_words(course, before, names), missing)
         elsewhere = {seat for seat in asked if course.stands_by.get(seat, "") not in ("", before.verdicts[seat])}
-        said = swayed_in_words(course, before, names)
+        said = counted_out(swayed_in_words(course, before, names))
         moved = {"ended elsewhere": elsewhere, "ended with no verdict": asked - course.stands_by.keys()}
         yield from wrong_names(course, said, moved)
         if said.startswith("All ") and (
@@ -192,6 +198,12 @@ def test_each_sentence_about_an_end_says_what_its_figures_say():
     assert {ended.because for ended, _ in debates} == set(Because)
     assert {outcome.code for _, outcome in debates} == {"", *NoDecision}
     assert min(sum(bool(of(ended)) for ended, _ in debates) for of in (lambda c: c.withdrawn, lambda c: c.silent)) > 20
+
+
+def test_no_sentence_about_an_end_counts_none_or_says_all_of_one_or_two():
+    sentences = [because_in_words(ended, name_of(ended)) for ended, _ in played()]
+    sentences += [swayed_in_words(ended, one, name_of(ended)) for ended, _ in played() if (one := alone(ended))]
+    assert [one for one in set(sentences) if re.match(r"No |All (no|one|two) ", one)] == []
 
 
 def test_voices_are_told_of_models_and_people_apart():
@@ -214,5 +226,5 @@ def test_why_somebody_fell_silent_is_not_a_models_fault_where_there_is_none():
     assert said == [
         "Fell silent: it did not speak in three turns running.",
         "Fell silent: its model failed in three turns running.",
-        "Fell silent: it was given up.",
+        "Fell silent: the chair gave it up.",
     ]
