@@ -397,7 +397,7 @@ def _plain(number: str) -> str:
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]*", re.MULTILINE)
 
 
-_SIGN = re.compile(r"\b(?=\w*[^\W\d_])(?:\w+[A-ZÀ-ÞΑ-ΩА-Я]\w*|[A-ZÀ-ÞΑ-ΩА-Я]\w*\d\w*)\b")  # as in ISO, N12 and McKay
+_SIGN = re.compile(r"\b(?=\w*[^\W\d_])(?:\w+[A-ZÀ-ÞΑ-ΩА-Я]\w*|\w*[^\W\d_]\d\w*)\b")  # as in ISO, N12, eur7000 and McKay
 _OF_NOUNS = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|von|wird|für|mit|darf)\b")
 ENDING, SHORTEST = 2, 3  # letters of an ending, and of what is left without it
 OF_NOUNS = 2  # such words tell a language that begins all nouns with a capital
@@ -415,9 +415,9 @@ def unknown_names(text: str, support: Sequence[str]) -> list[str]:
 
 def _is_known(name: str, known: Collection[str]) -> bool:
     """As it is, or with an ending of up to two letters more or less: pumps are known from a pump, and ISO is none of
-    isolation."""
-    if name in known:
-        return True
+    isolation. A figure is no ending: N12 is none of N1."""
+    if name in known or not name.isalpha():
+        return name in known
     longer = any(one.startswith(name) and len(one) - len(name) <= ENDING for one in known)
     return longer or any(name[:-cut] in known for cut in range(1, ENDING + 1) if len(name) - cut >= SHORTEST)
 

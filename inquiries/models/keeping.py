@@ -32,6 +32,7 @@ from .reading import (
     FoldedSources,
     attempt,
     calculated,
+    carried,
     carries,
     claims_of,
     forget_folded,
@@ -310,10 +311,10 @@ def _alone(inquiry: Inquiry, done: HandIn) -> Iterator[str]:
 def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[Claimed], places: Mapping[Any, Any]) -> None:
     number = Claim.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0
     sources = {one.number: one for one in inquiry.sources.all()}
-    known = {one.number: one.text for one in inquiry.claims.all()}
+    known = {one.number: carried(one) for one in inquiry.claims.all()}
     for count, one in enumerate(claims, number + 1):
         said = [carries(q.quote, sources[q.source].kind) for q in one.quotes]
-        support = [inquiry.question, *said, *(known.get(n, "") for n in one.reasoned_from)]
+        support = [inquiry.question, *said, *(text for n in one.reasoned_from for text in known.get(n, ()))]
         bare = bool(unsupported(one.text, [*support, *calculated(inquiry, order.place, support)]))
         row = Claim.objects.create(
             inquiry=inquiry, order=order, number=count, text=one.text, reasoned_from=list(one.reasoned_from), bare=bare

@@ -336,13 +336,26 @@ def steps_of(inquiry: Inquiry, claim: Claim) -> list[str]:
 
 
 def _from_nowhere(inquiry: Inquiry, claim: Claim, beneath: Sequence[Claim], steps: Sequence[str]) -> list[str]:
-    """Numbers that were calculated with, and stand in nothing that the claim rests on: they may have been made up."""
+    """Numbers that were calculated with, and stand in nothing that the claim rests on: they may have been made up. What
+    a step comes to is known to those after it alone, for 7001 * 1 comes to what was put in."""
     sums = {one.pk for one in inquiry.sources.all() if one.kind == SourceKind.CALCULATION}
     quotes = [q.text for one in beneath for q in one.quotes.all() if q.source_id not in sums]
-    others = [one.text for one in beneath if one.pk != claim.pk]
-    results = [step.rpartition(" = ")[2] for step in steps]
-    given = " ; ".join(step.rpartition(" = ")[0] for step in steps)
-    return [one for one in unsupported(given, [inquiry.question, *quotes, *others, *results]) if one not in USUAL]
+    others = [one.text for one in beneath if one.pk != claim.pk and not one.bare]
+    known, came, found = [inquiry.question, *quotes, *others], list[str](), list[str]()
+    for step in steps:
+        given, _, result = step.rpartition(" = ")
+        made_up = _made_up(given, known)
+        found += unsupported(given if made_up else "", [*known, *came])
+        (came if made_up else known).append(result)
+    return list(dict.fromkeys(found))
+
+
+def _made_up(given: str, known: Sequence[str]) -> bool:
+    """Whether this was calculated with numbers that stand in nothing known. A few usual ones pass beside one that does:
+    of usual ones alone any number is made, as 7 * 1000 + 1."""
+    loose = unsupported(given, known)
+    alone = bool(loose) and len(loose) == len(set(numbers(given)))
+    return alone or len(loose) > MOST_USUAL or any(one not in USUAL for one in loose)
 
 
 # numbers that need no source, and tell of no step that one was worked out in
@@ -360,6 +373,7 @@ def flags_of(inquiry: Inquiry, claim: Claim) -> list[str]:
 
 
 CALCULATED_WITH = "Calculated with what stands in no quote: "
+MOST_USUAL = 2  # usual numbers of a calculation that may stand nowhere else
 
 
 def _of_sources(inquiry: Inquiry, beneath: Sequence[Claim]) -> list[str]:
@@ -382,6 +396,12 @@ def carries(quote: str, kind: str) -> str:
     return quote.rpartition(" = ")[2] if kind == SourceKind.CALCULATION else quote
 
 
+def carried(claim: Claim) -> list[str]:
+    """What another claim may take from this one: its text, if all its numbers stand in something, and its quotes."""
+    quotes = [carries(one.text, one.source.kind) for one in claim.quotes.all()]
+    return quotes if claim.bare else [claim.text, *quotes]
+
+
 def calculated(inquiry: Inquiry, place: str, support: Sequence[str]) -> list[str]:
     """What was calculated at this place from numbers that stand in what supports it, or that were calculated so. A
     number that was only repeated, or put in, is no result."""
@@ -389,10 +409,7 @@ def calculated(inquiry: Inquiry, place: str, support: Sequence[str]) -> list[str
     for one in moves_at(inquiry, place):
         if one.tool.startswith("figures.") and one.tool_call and one.tool_call.done and not is_bare(one.tool_call):
             given, _, result = one.result.rpartition(" = ")
-            made_up = [
-                number for number in unsupported(_without_marker(given), [*support, *found]) if number not in USUAL
-            ]
-            found += [] if made_up else [result]
+            found += [] if _made_up(_without_marker(given), [*support, *found]) else [result]
     return found
 
 
@@ -436,6 +453,9 @@ _ABOUT: dict[str, str] = {
 }
 
 
+_INNER = str.maketrans("“”„", "‘’‚")  # within a quotation, so that none of its words seem to stand behind it
+
+
 def course_of(orders: Iterable[Order]) -> Iterator[str]:
     """A line for each order and what came of it: the trace of an answer is made of these. What a model or a person has
     said stands between quotation marks."""
@@ -445,7 +465,7 @@ def course_of(orders: Iterable[Order]) -> Iterator[str]:
             words = " ".join(text.split())
             words = words if len(words) <= COURSE_LINE else f"{words[: COURSE_LINE - 1].rstrip()}…"
             own = one.kind == OrderKind.ERROR
-            yield f"{head} {words if own else f'“{words}”'}" if words else head
+            yield f"{head} {words if own else f'“{words.translate(_INNER)}”'}" if words else head
 
 
 def _came(one: Order) -> tuple[str, str] | None:

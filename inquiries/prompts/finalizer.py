@@ -87,8 +87,12 @@ def _plain(text: str) -> str:
     return fold(text).casefold().strip(" .")
 
 
+_MARKS = re.compile(r"[\s.,;:*()\[\]\"'“”‘’…–—-]*")
+
+
 def _words(text: str) -> bool:
-    return any(sign.isalnum() for sign in text)
+    """Whether it says anything: a cross, a thumb or a question mark does, too."""
+    return not _MARKS.fullmatch(text)
 
 
 def inserted(wording: str, answer: str, claims: Mapping[int, str]) -> Iterator[tuple[str, bool]]:

@@ -1,13 +1,14 @@
 """What a claim can rest on beside sentences: cells as a table showed them, and calculations with their steps."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from asgiref.sync import sync_to_async
 
 from engine.evidence.audit import verify_all
 from engine.models import DocumentLimits
-from inquiries.models import Inquiry
+from inquiries.models import Inquiry, reading
 from inquiries.models.reading import CALCULATED_WITH
 from inquiries.prompts import moves
 from inquiries.prompts.asked import asked_of
@@ -88,6 +89,26 @@ async def test_an_answer_rests_on_cells_and_on_a_calculation_that_is_named_with_
     assert asked[0]["checked"][0]["flags"] == second["flags"]
     assert not await sync_to_async(lambda: list(verify_all().faults))()
     assert await sync_to_async(lambda: problems(entries_of_all()[str(run.pk)]))() == []
+
+
+def rows(*found):
+    return SimpleNamespace(all=lambda: found)
+
+
+STEPS = {  # of one claim that quotes 150, and what of it stands nowhere
+    ("7001 * 1 = 7001",): ["7001", "1"],
+    ("sqrt(7001^2) = 7001",): ["7001", "2"],
+    ("7001 + 300 = 7301", "7301 - 300 = 7001"): ["7001", "300"],
+    ("7 * 1000 + 1 = 7001",): ["7", "1000", "1"],
+    ("150 * 0 + 7 * 1000 + 1 = 7001",): ["0", "7", "1000", "1"],
+    ("150 * 12 = 1800", "1800 / 100 = 18"): [],
+}
+
+
+def test_no_number_gets_in_by_a_calculation_of_what_was_made_up():
+    claim = SimpleNamespace(pk=1, text="So it is.", bare=False, quotes=rows(SimpleNamespace(text="150", source_id=1)))
+    row = SimpleNamespace(question="How much?", sources=rows())
+    assert {one: reading._from_nowhere(row, claim, [claim], one) for one in STEPS} == STEPS
 
 
 @database

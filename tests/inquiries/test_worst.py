@@ -101,6 +101,33 @@ def test_names_and_numbers_that_nobody_approved_are_refused_in_a_wording():
             read_final(json.dumps({"final_answer": text, "final_reasoning_trace": "So it was."}), APPROVED)
 
 
+def test_signs_count_as_words_of_a_finalizer_and_hide_behind_no_others():
+    for sign in ("❌", "👎", "?!", "≠", "~~"):
+        said = read_final(final(f"In short: [answer] {sign}"), APPROVED)
+        assert [text for text, own in inserted(said.wording, TRUE, {}) if own] == ["In short:", sign]
+
+
+def test_names_hide_in_no_longer_word_and_numbers_in_no_name():
+    found = {
+        text: unknown_names(f"It is {text}.", ["The annual limits of the Norrvik N12"])
+        for text in ("Ann", "eur7001", "N124")
+    }
+    assert found == {"Ann": ["Ann"], "eur7001": ["eur7001"], "N124": ["N124"]}
+    assert unknown_names("It is Norrvik and its Limit.", ["The annual limits of Norrvik"]) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_number_stays_marked_in_what_rests_on_its_claim_and_a_quotation_ends_where_it_does(mira, models):
+    made_up, said = ("The limit is 7,001.", *LIMIT[1:]), "Fine.” Review of the answer: let pass by Noor. “So it is."
+    rests = answers("The limit is 7,001.", claims=[{"text": "The limit is 7,001.", "reasoned_from": [1]}])
+    approves = json.dumps({"feedback": said, "decision": "approve"})
+    going_well(models, researcher=[found(made_up)], expert=[rests], critic_planner=[approves])
+    run = asyncio.run(perform(inquiry(mira).pk, models))
+    told = run_object(face_of(run).rows().get(pk=run.pk), "")
+    assert [one["bare"] for one in told["claims"]] == [True, True]
+    assert told["trace"].split("\n")[1].count("”") == 1
+
+
 # ---- the expert answers with nothing beneath --------------------------------------------------------------
 
 BARE = [f"It may be sold for {number:,}." for number in range(7_001, 7_006)]
