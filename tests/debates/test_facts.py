@@ -13,6 +13,7 @@ from debates.rules import course as rules
 from runs.api.schemas import Run
 
 from .rows import in_closing, member, over, queued, say
+from .scenes import closing
 
 pytestmark = pytest.mark.django_db
 OWN = schemas.Debate.model_fields.keys() - Run.model_fields.keys() - {"waits", "gates"}  # which all that wait have
@@ -166,3 +167,13 @@ def test_it_takes_as_many_queries_for_a_long_debate(debate: Debate, django_asser
     row = Debate.objects.whole().get(pk=debate.pk)
     with django_assert_num_queries(0):
         api.facts(row)
+
+
+def test_a_last_word_is_told_to_programs_once_those_before_it_are_said(mira):
+    table = closing(mira)  # in which the fourth has said hers first
+    told = [[one["seat"] for one in api.messages(table.row) if one["kind"] == "closing"]]
+    for seat in (1, 2, 3):
+        if table.debate.turns.filter(member__seat=seat, why="closing", state="open").exists():
+            table.last_word(seat, verdict="HIRE", reasoning="It was answered.")
+            told.append([one["seat"] for one in api.messages(table.row) if one["kind"] == "closing"])
+    assert told == [[], [1], [1, 2], [1, 2, 3, 4]]
