@@ -372,7 +372,7 @@ def flags_of(inquiry: Inquiry, claim: Claim) -> list[str]:
     return [*_of_sources(inquiry, beneath), *([f"{CALCULATED_WITH}{', '.join(made_up)}"] if made_up else [])]
 
 
-CALCULATED_WITH = "Calculated with what stands in no quote: "
+CALCULATED_WITH = "Calculated with numbers that are in no quote: "
 MOST_USUAL = 2  # usual numbers of a calculation that may stand nowhere else
 
 
@@ -468,6 +468,14 @@ def course_of(orders: Iterable[Order]) -> Iterator[str]:
             yield f"{head} {words if own else f'“{words.translate(_INNER)}”'}" if words else head
 
 
+_DONE: dict[str, str] = {
+    OrderKind.STOP: "stopped it",
+    OrderKind.REPLAN: "asked for another plan",
+    OrderKind.HINT: "gave a hint",
+    OrderKind.RETRY: "had it tried again",
+}
+
+
 def _came(one: Order) -> tuple[str, str] | None:
     about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
     match one.kind:
@@ -482,7 +490,7 @@ def _came(one: Order) -> tuple[str, str] | None:
             steps = [one.counts.get(name, 0) for name in ("research", "expert")]
             return f"{about}: {steps[0]} of research, {steps[1]} of the expert.", ""
         case OrderKind.STOP | OrderKind.REPLAN | OrderKind.HINT | OrderKind.RETRY:
-            return f"{one.by_name or 'The command line'}: {one.kind}.", one.feedback
+            return f"{one.by_name or 'The command line'} {_DONE[one.kind]}.", one.feedback
     return None
 
 

@@ -1,6 +1,7 @@
 """What page and API offer to say to an inquiry is what is not refused."""
 
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 from django.db import transaction
@@ -10,6 +11,7 @@ from engine.models import Run
 from engine.steering import Over
 from inquiries import talking
 from inquiries.models import OrderKind
+from inquiries.models.reading import course_of
 from inquiries.rules.course import NEW_PLANS, fold
 from inquiries.rules.facts import Exhausted, Station
 from inquiries.rules.limits import HINTS
@@ -82,3 +84,15 @@ def test_what_was_erased_is_neither_tried_again_nor_followed(mira):
     run = Run.objects.get(pk=row.pk)
     shown = face_of(run).display(snapshot_of(run))
     assert (shown.final, shown.is_followable) == (True, False)
+
+
+def test_a_trace_says_in_words_what_people_did():
+    done = [
+        SimpleNamespace(kind=kind, by_name=by, feedback="", station="researcher", step_id=0)
+        for kind, by in ((OrderKind.STOP, "Mira"), (OrderKind.REPLAN, "Mira"), (OrderKind.HINT, ""))
+    ]
+    assert list(course_of(done)) == [
+        "Mira stopped it.",
+        "Mira asked for another plan.",
+        "The command line gave a hint.",
+    ]
