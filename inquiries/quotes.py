@@ -398,6 +398,11 @@ _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]
 
 
 _SIGN = re.compile(r"\b(?=\w*[^\W\d_])(?:\w+[A-ZÀ-ÞΑ-ΩА-Я]\w*|\w*[^\W\d_]\d\w*)\b")  # as in ISO, N12, eur7000 and McKay
+_IN_WORDS = re.compile(  # numbers that are written out, from twenty on
+    r"\b\w*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|zwanzig"
+    r"|drei\u00dfig|vierzig|f\u00fcnfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend|milliard)\w*\b",
+    re.IGNORECASE,
+)
 _OF_NOUNS = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|von|wird|für|mit|darf)\b")
 ENDING, SHORTEST = 2, 3  # letters of an ending, and of what is left without it
 OF_NOUNS = 2  # such words tell a language that begins all nouns with a capital
@@ -405,10 +410,15 @@ OF_NOUNS = 2  # such words tell a language that begins all nouns with a capital
 
 def unknown_names(text: str, support: Sequence[str]) -> list[str]:
     """The names of a text that stand in nothing of what carries it: words with a capital that begin no sentence, and
-    those with a capital or a figure within. Where all nouns begin with one, the latter alone."""
+    those with a capital or a figure within, as well as numbers that are written out. Where all nouns begin with a
+    capital, no words that only begin with one."""
     told, lines = fold(" ".join(support)).casefold(), [fold(line) for line in text.splitlines()]
     nouns = len(set(_OF_NOUNS.findall(f"{told} {fold(text).casefold()}"))) >= OF_NOUNS
-    found = (name for line in lines for name in ([] if nouns else _NAME.findall(line)) + _SIGN.findall(line))
+    found = (
+        name
+        for line in lines
+        for name in ([] if nouns else _NAME.findall(line)) + _SIGN.findall(line) + _IN_WORDS.findall(line)
+    )
     known = set(re.findall(r"\w+", told))
     return [name for name in dict.fromkeys(found) if not _is_known(name.casefold(), known)]
 

@@ -113,6 +113,7 @@ def test_names_hide_in_no_longer_word_and_numbers_in_no_name():
         for text in ("Ann", "eur7001", "N124")
     }
     assert found == {"Ann": ["Ann"], "eur7001": ["eur7001"], "N124": ["N124"]}
+    assert unknown_names("It costs seven thousand, or siebentausend.", []) == ["thousand", "siebentausend"]
     assert unknown_names("It is Norrvik and its Limit.", ["The annual limits of Norrvik"]) == []
 
 
