@@ -21,7 +21,7 @@ params.model.path = options.model
 params.hostnames = ["127.0.0.1"]
 params.port = options.port
 params.n_parallel, params.n_ctx = options.slots, options.slots * options.context
-params.n_batch = 512  # tokens that are read before it looks up: who went away meanwhile is noticed then
+params.n_batch = params.n_ubatch = 128  # tokens read between two looks: who went away is noticed by one at each
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.n_threads_http = 1
 params.n_threads_http = 8  # of these none computes
 params.endpoint_metrics = params.endpoint_slots = True
