@@ -195,4 +195,4 @@ def _hits(result: str) -> list[str]:
 
 
 def _address(move: Mapping[str, Any]) -> str:
-    return json.loads(move["arguments"]).get("address", "") if move["tool"] == "web.read" else ""
+    return move["arguments"].get("address", "") if move["tool"] == "web.read" else ""
