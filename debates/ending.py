@@ -87,7 +87,7 @@ def _swayed(scene: Scene, alone: analysis.Alone) -> Figure:
 def _named(scene: Scene, influence: Sequence[analysis.Influence]) -> Figure:
     named = sorted((one for one in influence if one.named), key=lambda one: (-one.named, one.seat))
     if not named:
-        return Figure("Named as a reason", "0", "Whoever changed named no member's message.")
+        return Figure("Named as a reason", "0", "No change named a member's message as its reason.")
     said = listed(f"{scene.name(one.seat)} {_times(one.named)}" for one in named)
     return Figure("Named as a reason", ", ".join(str(one.named) for one in named), f"{said}.")
 

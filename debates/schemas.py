@@ -98,7 +98,7 @@ class NewDebate(Strict):
         "parts named documents of a multipart body, in which the part debate has these fields.",
     )
     encoding: Annotated[str, text(40)] | None = Field(
-        None, description="Of files that do not say theirs and are not in UTF-8, as windows-1252."
+        None, description="Encoding of files that are not in UTF-8 and do not state their own, such as windows-1252."
     )
     timekeeper: ModelName | None = Field(None, description="The model that words its notes; none for stated sentences.")
     rule: Rule = Field("majority", description="What makes an outcome of the verdicts.")
@@ -238,15 +238,15 @@ class Message(Strict):
 class DebateAct(Strict):
     """What somebody did to the debate as its chair. Who leaves a seat out of turn does so in a message."""
 
-    number: int = Field(description="Among the acts.")
+    number: int = Field(description="Its number among the acts.")
     at: Moment
     kind: Act = Field(
-        description="Withdrawing in older debates alone; a look at what members said alone steers nothing."
+        description="`withdraw` is in older debates only; `look`, at the verdicts given alone, changes nothing."
     )
     by: str
-    seat: int | None = Field(description="Of the member that it is about.")
-    amount: int | None = Field(description="Of messages more.")
-    after: int = Field(description="The newest message then.")
+    seat: int | None = Field(description="Seat of the member that it is about.")
+    amount: int | None = Field(description="Number of additional messages.")
+    after: int = Field(description="Number of the newest message at that time.")
     verdict: str | None
     abstained: bool
     verdict_reasoning: str

@@ -88,7 +88,7 @@ def decoded(data: bytes, named: str = "") -> Decoded:
     """The text without its byte order mark: as the bytes say, then in UTF-8, then in the encoding that somebody named.
     UnknownEncoding."""
     if data.startswith(b"%PDF-"):
-        raise UnknownEncoding("is a PDF and no text. Attach it where documents are taken, or hand in what it says.")
+        raise UnknownEncoding("is a PDF and no text. Attach it where documents are taken, or submit its text.")
     if named and data.isascii() and encoding_named(named).startswith(_SHIFTED):
         return by_name(data, named)
     try:

@@ -82,11 +82,11 @@ class NewInquiry(Strict):
     critics: Critics = Field(Critics(), description="Who lets work pass or sends it back.")
     documents: list[NewSource] = Field(
         [],
-        description="What is looked in; without any, and without the web, the documents of MAGI itself are. Files come "
-        "as parts named documents of a multipart body, in which the part inquiry has these fields.",
+        description="Documents to search; without any, and without the web, those of MAGI itself are. Files come as "
+        "parts named documents of a multipart body, in which the part inquiry has these fields.",
     )
     encoding: Annotated[str, text(40)] | None = Field(
-        None, description="Of files that do not say theirs and are not in UTF-8, as windows-1252."
+        None, description="Encoding of files that are not in UTF-8 and do not state their own, such as windows-1252."
     )
 
 
@@ -123,8 +123,8 @@ class Claim(Strict):
     calculated: list[str] = Field(
         description="The calculations that it rests on, step by step, as each was worked out."
     )
-    flags: list[str] = Field(description="What is worth a look: of all its sources, or of what was calculated with.")
-    bare: bool = Field(description="Whether it has a number that stands in nothing that it rests on.")
+    flags: list[str] = Field(description="Reasons to check it: flags of all its sources, or of its calculations.")
+    bare: bool = Field(description="Whether it has a number that is in nothing that it rests on.")
 
 
 class Source(Strict):
@@ -156,7 +156,7 @@ class NotUsed(Strict):
     step: int
     result: str
     why: str = Field(description="In the expert's words; empty where it gave no reason.")
-    claims: list[str] = Field(description="Of that result, those on which the answer rests nowhere.")
+    claims: list[str] = Field(description="Claims of that result that the answer does not rest on.")
 
 
 class Inquiry(Run):
@@ -165,13 +165,13 @@ class Inquiry(Run):
     question: str
     answer: str | None
     trace: str | None
-    finalizer: FinalizerWords | None = Field(description="Null as long as nothing is answered.")
+    finalizer: FinalizerWords | None = Field(description="Null until there is an answer.")
     why: str | None
     in_no_claim: list[str] = Field(
-        description="Numbers and names of the answer that stand in none of its claims, nor in what these rest on."
+        description="Numbers and names of the answer that are neither in its claims nor in what these rest on."
     )
     not_used: list[NotUsed] = Field(description="Results of research, and claims of them, that the answer leaves out.")
-    left_out: list[str] = Field(description="Steps of research that nobody waited for, since somebody stopped it.")
+    left_out: list[str] = Field(description="Research steps that were left out because somebody stopped it.")
     actions: list[Literal["hint", "stop", "replan"]] = Field(
         description="What can be said to it now; all else is refused."
     )

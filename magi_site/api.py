@@ -188,9 +188,9 @@ def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
 
 _LENGTHS = {
     "too_short": "At least {min_length} are needed, {actual_length} are given.",
-    "too_long": "There may be {max_length} at most, {actual_length} are given.",
+    "too_long": "At most {max_length} are allowed, {actual_length} are given.",
     "string_too_short": "At least {min_length} characters are needed.",
-    "string_too_long": "There may be {max_length} characters at most.",
+    "string_too_long": "At most {max_length} characters are allowed.",
     "missing": "It is missing.",
     "extra_forbidden": "There is no such field.",
 }

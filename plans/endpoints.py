@@ -98,7 +98,7 @@ def _team(which: str | None) -> TeamVersion:
 )
 @needs(Scope.STEER, "plan")
 def say_in_plan(request: HttpRequest, id: UUID, asked: schemas.PlanWords) -> HttpResponse:
-    """To the planner: it plans anew what has not begun. To a step: its agent reads it before its next move."""
+    """To the planner: it plans again what has not begun. To a step: its agent reads it before its next move."""
     return _done(request, id, partial(talking.say, id, credential(request).owner, asked.text, asked.step))
 
 

@@ -234,5 +234,5 @@ class LeftOut(Strict):
 class Tools(Strict):
     results: list[Tool]
     left_out: list[LeftOut] = Field(
-        description="What MCP servers offered at the last look and cannot be used, and why."
+        description="Tools that MCP servers last offered and that cannot be used, and why."
     )

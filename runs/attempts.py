@@ -7,7 +7,7 @@ from engine.asking import ATTEMPTS, TIMEOUTS, budget_of
 from engine.llm.failures import TimedOut
 from engine.models import ModelCall
 
-WAITED_FOR = "It is asked again as soon as its provider takes requests, which costs no attempt."
+WAITED_FOR = "It is asked again when its provider takes requests. Waiting does not count as an attempt."
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from .usage import lost_time, used_both_ways
 # 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
 WELL, OTHERWISE, NOTHING, WAITS, USAGE = 0, 1, 2, 3, 64
 LOOK = 0.2  # seconds
-ENCODING = "of a text that is not in UTF-8 and does not say its own"
+ENCODING = "encoding of a text that is not UTF-8 and does not state its own"
 NO_UTF8 = re.compile("[\udc80-\udcff]")  # what Python makes of bytes of an argument that are no UTF-8
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class RunCommand(terminal.Command, Generic[Row]):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         self.add_own_arguments(parser)
-        parser.add_argument("--encoding", metavar="NAME", default="", help=f"{ENCODING}, as windows-1252")
+        parser.add_argument("--encoding", metavar="NAME", default="", help=f"{ENCODING}, such as windows-1252")
         parser.add_argument("--json", action="store_true", help="print it as the API shows it")
         parser.add_argument("--no-wait", action="store_true", help="only submit, and print the id")
 

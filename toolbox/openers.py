@@ -14,29 +14,29 @@ from engine.decoding import Decoded, UnknownEncoding, by_name, decoded, encoding
 from . import child
 
 PDF, MAIL, HTML = (Path(__file__).parent / name for name in ("pdf.py", "mail_file.py", "web/html_text.py"))
-ANOTHER = "Save it anew from the program that made it, or attach its text."
+ANOTHER = "Save it again in the program that made it, or attach its text."
 STOPPED: Mapping[type[child.Stopped], str] = {
     child.NoPlace: "was not read: too much else is being read just now. Attach it again in a minute.",
     child.OutOfTime: f"takes too long to read. {ANOTHER}",
     child.OutOfMemory: f"unpacks to more than can be read. {ANOTHER}",
     child.Broken: f"is broken. {ANOTHER}",
 }
-LATE = "was not read: those before it took the time that all have together. Attach it by itself."
+LATE = "was not read: the files before it used up the time for all files. Attach it by itself."
 REFUSED = {
     "encrypted": "asks for a password. Save it without one and attach that.",
     "pages": "has more than 200 pages. Attach those that matter.",
     "characters": "has more text than can be read. Attach the pages that matter.",
     "lost": f"has a part that cannot be read. {ANOTHER}",
-    "xfa": "is a form that Adobe's programs alone show. Print it to a PDF there and attach that.",
+    "xfa": "is a form that only Adobe's programs can show. Print it to a PDF there and attach that.",
 }
 MAIL_REFUSED = {
-    "no mail": f"is no mail as programs save it. {ANOTHER}",
-    "encrypted": "is an encrypted mail. Open it in your mail program, and attach what it says as a text.",
-    "cut": "is cut off: a part of the mail has no end. Save it anew from your mail program.",
-    "broken": "is broken: a part of the mail cannot be decoded. Save it anew from your mail program.",
+    "no mail": f"is not an email as mail programs save it. {ANOTHER}",
+    "encrypted": "is an encrypted email. Open it in your mail program and attach its text.",
+    "cut": "is cut off: a part of the mail has no end. Save it again in your mail program.",
+    "broken": "is broken: a part of the mail cannot be decoded. Save it again in your mail program.",
     "nested": "has too many mails or parts within each other. Attach the one that matters.",
 }
-PICTURES = "text, only pictures. Let a program for text recognition (OCR) read it and attach what that says."
+PICTURES = "text, only pictures. Run text recognition (OCR) on it and attach the result."
 PAGE_OF_PICTURES = "(Page {} has no text that could be read.)"
 MOSTLY_PICTURE = "(Most of page {} is a picture, which was not read.)"
 HIDDEN = "(Parts that the page hides were left out: {}.)"

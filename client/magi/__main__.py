@@ -28,7 +28,7 @@ def main(words: list[str] | None = None) -> int:
     judge.add_argument("--title", default="")
     judge.add_argument("--key", default="", help="the same request under the same key is judged once")
     judge.add_argument("--wait", type=float, default=600.0)
-    judge.add_argument("--encoding", default="", help="of what is not in UTF-8 and does not say its own")
+    judge.add_argument("--encoding", default="", help="encoding of a text that is not UTF-8 and does not state its own")
     judge.add_argument("--json", action="store_true", help="print it as the API shows it")
     judge.add_argument("--allow-rehearsal", action="store_true", help="a rehearsal's yes will do")
     judge.add_argument("--url", default=os.environ.get("MAGI_URL", ""), help="MAGI_URL, if it is not said")

@@ -22,7 +22,7 @@ LONGEST_WAIT = 60  # seconds to a next attempt at most, whatever a clock of befo
 MOST_QUOTED = 300
 CUT_OFF = "cut_off"  # the code of an attempt that brought a part of an answer, of which the rest was asked for
 ADDRESS = "Check that the address is that of a chat completions endpoint."
-LESS = "Shorten what the model is to read, or give it a larger context."
+LESS = "Shorten what the model has to read, or give it a larger context."
 AWAY = "away"  # the code of a request that found the provider away, and after which it was waited for
 
 

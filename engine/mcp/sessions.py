@@ -210,7 +210,7 @@ async def _listing(session: Session) -> Listing:
     for one in listing.left_out:
         if (said := (session.server.name, one)) not in _named:  # once, not with each call
             _named.add(said)
-            log.warning("Of %s a tool is left out: %s.", session.server, one)
+            log.warning("A tool of %s is left out: %s.", session.server, one)
     return listing
 
 

@@ -151,8 +151,8 @@ class Usage(Strict):
     output_tokens: int
     estimated: bool
     dollars: str | None = Field(description="A decimal; null where a price is unknown.")
-    lost_attempts: int = Field(description="Attempts that came to nothing.")
-    lost_seconds: float = Field(description="What these took together.")
+    lost_attempts: int = Field(description="Attempts that gave no usable answer.")
+    lost_seconds: float = Field(description="Seconds that these attempts took together.")
 
 
 class RunOverride(Schema):

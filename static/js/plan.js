@@ -16,7 +16,7 @@ plan.addEventListener("click", (event) => {
 });
 
 // who hears what is said changes with the steps, while somebody may be typing: whom they have chosen stays chosen
-const PLANNER = "To the planner: it plans anew";
+const PLANNER = "To the planner: plan again";
 
 function hear() {
   const form = $("#words");

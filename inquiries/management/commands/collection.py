@@ -19,7 +19,7 @@ class Command(terminal.Command):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", nargs="?")
         parser.add_argument("--add", metavar="FILE", nargs="+", default=[], help="text, Markdown, CSV, PDF, mails")
-        parser.add_argument("--encoding", metavar="NAME", default="", help=f"{ENCODING}, as windows-1252")
+        parser.add_argument("--encoding", metavar="NAME", default="", help=f"{ENCODING}, such as windows-1252")
         parser.add_argument("--remove", metavar="TITLE", nargs="+", default=[])
         parser.add_argument("--delete", action="store_true", help="the collection with all that is in it")
 
