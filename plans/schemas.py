@@ -233,6 +233,4 @@ class LeftOut(Strict):
 
 class Tools(Strict):
     results: list[Tool]
-    left_out: list[LeftOut] = Field(
-        description="Tools that MCP servers last offered and that cannot be used, and why."
-    )
+    left_out: list[LeftOut] = Field(description="Tools that MCP servers last offered and that cannot be used, and why.")
