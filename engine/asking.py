@@ -243,7 +243,8 @@ class Asking(Generic[T]):
 
     def _refuse_what_is_too_long(self) -> None:
         """A model that is sent more than it reads may answer about what is left of it, and say nothing of that."""
-        if said := too_long(self._model, prompt_tokens(self._conversation), "this request"):
+        about = "this request, without what could be left out," if self._left_out else "this request"
+        if said := too_long(self._model, prompt_tokens(self._conversation), about):
             raise failures.Refused(f"The model was not asked. {said} {SHORTEN}")
 
     def _refuse_what_was_read_in_part(self, reply: Reply) -> None:

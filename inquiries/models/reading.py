@@ -8,6 +8,7 @@ from uuid import UUID
 
 from engine.llm.fitting import Fitted, fitted
 from engine.llm.prices import dollars
+from engine.llm.tokens import prompt_tokens, room_of
 from engine.models import Gate
 from engine.plurals import counted
 
@@ -559,19 +560,51 @@ def brief_in_room(brief: Brief, models: Iterable[str], mark: str | None = None) 
     return fitted(asked, parts, models, KEPT)
 
 
+QUOTES_LEFT_OUT = "[Left out. Each was found word by word.]"
+
+
 def review_in_room(critic: Station, of: Reviewable, models: Iterable[str], mark: str | None = None) -> Fitted:
-    """The work that is reviewed stays whole, with all that an answer does not use: where there is no room for that,
-    nobody is asked. Of many sources that a plan can look in, some are named."""
+    """Question, step, and what the work says stay whole. First go names of sources, older words of the critic, what
+    claims rest on, and quotes, of which code has said that they are there; where that is not enough, all claims, the
+    reasoning, and what an answer does not use are told by their beginnings."""
+    claims = of.work.get("claims", ())
+    said = {"claims": [one["text"] for one in claims], "not_used": of.not_used}
+    said["reasoning"] = [of.work["reasoning"]] if of.work.get("reasoning") else []
 
-    def asked(shown: Mapping[str, Any], said: str) -> Messages:
-        rests = [[]] * (len(of.checked) - len(shown["grounds"])) + shown["grounds"]
-        checked = [one | {"rests_on": on} for one, on in zip(of.checked, rests, strict=True)]
-        left = replace(of, sources=shown["sources"][::-1], feedback=shown["feedback"], checked=checked)
-        return critics.review(critic, left, mark, said)
+    def asked(shown: Mapping[str, Any], left_out: str) -> Messages:
+        now = {**said, **shown}
+        quotes = _left_of([one["quotes"] for one in claims], now["quotes"], QUOTES_LEFT_OUT)
+        told = zip(claims, now["claims"], quotes, strict=True)
+        work = dict(of.work) | ({"reasoning": now["reasoning"][0]} if now["reasoning"] else {})
+        work |= {"claims": [one | {"text": text, "quotes": few} for one, text, few in told]} if claims else {}
+        grounds = _left_of([one["rests_on"] for one in of.checked], now["grounds"], [])
+        checked = [one | {"rests_on": on} for one, on in zip(of.checked, grounds, strict=True)]
+        for one, few in zip(checked, quotes, strict=False):
+            if few is QUOTES_LEFT_OUT:  # each source once: there is no quote any more beside which it would stand
+                one["quotes_found_in"] = list(dict.fromkeys(one["quotes_found_in"]))
+        beside = {"sources": now["sources"][::-1], "feedback": now["feedback"], "not_used": now["not_used"]}
+        return critics.review(critic, replace(of, work=work, checked=checked, **beside), mark, left_out)
 
-    grounds = [one["rests_on"] for one in of.checked]
-    parts = {"sources": of.sources[::-1], "feedback": of.feedback, "grounds": grounds}
-    return fitted(asked, parts, models, {"sources": KEPT["sources"]})
+    parts = {
+        "sources": of.sources[::-1],
+        "feedback": of.feedback,
+        "grounds": [one["rests_on"] for one in of.checked if one["rests_on"]],
+        "quotes": [one["quotes"] for one in claims if one["quotes"]],
+    }
+    found, room = fitted(asked, parts, models, KEPT), room_of(models)
+    if room is None or prompt_tokens(found.messages) <= room:
+        return found
+    return fitted(asked, parts | said, models, KEPT | {name: len(items) for name, items in said.items()})
+
+
+def _left_of(items: Sequence[Any], shown: Sequence[Any], gone: Any) -> list[Any]:
+    """Each of these items as it is shown: the first of those that are not empty went, and `gone` stands for them."""
+    missing, rest = sum(map(bool, items)) - len(shown), iter(shown)
+    found = []
+    for one in items:
+        missing -= bool(one)
+        found.append(one if not one else gone if missing >= 0 else next(rest))
+    return found
 
 
 def finish_in_room(of: Approved, models: Iterable[str], mark: str | None = None) -> Fitted:

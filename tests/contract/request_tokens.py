@@ -146,7 +146,11 @@ def inquiries(size: Size, about: str) -> Iterator[Row]:
         f"{about}, {len(expert)} moves",
         lambda model: [_asked(moves.answer, one, model) for one in expert],
     )
-    for critic, work in ((Station.CRITIC_RESEARCHER, "research"), (Station.CRITIC_EXPERT, "answer")):
+    for critic, work in (
+        (Station.CRITIC_PLANNER, "plan"),
+        (Station.CRITIC_RESEARCHER, "research"),
+        (Station.CRITIC_EXPERT, "answer"),
+    ):
         of = _reviewed(size, critic)
         yield Row(
             f"inquiry, critic of {work}",
@@ -225,13 +229,17 @@ def _expert(size: Size, count: int) -> moves.Expertise:
 
 
 def _reviewed(size: Size, critic: Station) -> critics.Reviewable:
+    if critic is Station.CRITIC_PLANNER:
+        plan = dict.fromkeys(("research", "expert"), [long(size.step)] * size.steps)
+        beside: Any = {"sources": _sources(size, 0), "tools": [one.name for one in READING]}
+        return critics.Reviewable(long(size.question), None, plan, feedback=_feedback(size), **beside)
     said = {"text": long(size.claim), "quotes": [{"source": 1, "quote": long(size.quote)}] * size.quotes}
     rests = [{"claim": 1, "text": long(size.claim), "quotes": [{"source": "A", "quote": long(size.quote)}]}]
     work = {"found": True, "text": long(size.result), "reasoning": "", "claims": [said] * size.claims}
     checked = {"flags": [], "quotes_found_in": [long(60)] * size.quotes, "has_numbers_without_quote": False}
     of_expert = critic is Station.CRITIC_EXPERT
     each = [checked | {"claim": one, "rests_on": rests * of_expert} for one in range(size.claims)]
-    return critics.Reviewable(long(size.question), long(size.step), work, each, _feedback(size))
+    return critics.Reviewable(long(size.question), long(size.step), work, each, feedback=_feedback(size))
 
 
 # ---- plans ------------------------------------------------------------------------------------------------

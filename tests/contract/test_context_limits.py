@@ -18,7 +18,7 @@ from inquiries.forms import asked as asked_of_inquiry
 from inquiries.models import POSTS
 from inquiries.models import reading as inquiry_reading
 from inquiries.procedure import submit as ask
-from inquiries.prompts import moves
+from inquiries.prompts import critics, moves
 from inquiries.prompts import planner as inquiry_planner
 from inquiries.prompts.critics import Reviewable
 from inquiries.rules.facts import Station
@@ -199,6 +199,35 @@ def test_a_critic_reads_all_that_an_answer_does_not_use_and_not_all_names_of_sou
         (True, False, True)
     )
     assert [one["result"] for one in dropped if one["result"] not in answer] == []
+
+
+def test_a_critic_reads_the_beginnings_of_all_claims_where_there_is_no_room_for_their_quotes(small):
+    texts = [f"Claim {number}: {'it is sold ' * 60}" for number in range(8)]
+    said = [{"text": one, "quotes": [{"source": 1, "quote": f"of {one[:8]} {'so ' * 90}"}]} for one in texts]
+    checked = [{"claim": n, "rests_on": [], "quotes_found_in": ["law.txt"]} for n in range(8)]
+    work = {"found": True, "text": "All of the result. " * 40, "claims": said}
+    of = Reviewable("How?", "All of the step.", work, checked, feedback=[{"try": "1", "text": "No. " * 500}])
+    fitted = inquiry_reading.review_in_room(Station.CRITIC_RESEARCHER, of, ["small/x"])
+    shown = material(fitted)
+    assert prompt_tokens(fitted.messages) <= 4_096
+    assert (shown["work"]["text"], shown["step"], shown["no_room"]) == (work["text"], of.step, fitted.left_out)
+    assert [one["text"][:300] for one in shown["work"]["claims"]] == [one[:300] for one in texts]
+    assert shown["work"]["claims"][0]["quotes"] == "[Left out. Each was found word by word.]"
+    assert "Left out: quotes (" in fitted.left_out
+    assert inquiry_reading.review_in_room(Station.CRITIC_RESEARCHER, of, ["large/x"], "b") == (
+        critics.review(Station.CRITIC_RESEARCHER, of, "b"),
+        "",
+    )
+
+
+async def test_an_inquiry_fails_where_a_critic_has_no_room_for_the_work_and_says_what_to_do(mira, models, settings):
+    settings.PROVIDERS = {"test": {**NOWHERE, "contexts": {"critic_researcher": 1_900}}}
+    going_well(models, researcher=[found(LIMIT, result="The law says so. " * 200)])
+    run = await perform((await sync_to_async(inquiry)(mira)).pk, models)
+    assert (run.status, run.error["component"]) == (Run.Status.FAILED, "critic_researcher")
+    said = run.error["message"]
+    assert "test/critic_researcher reads 1,900 tokens at most, and this request, without what could be left" in said
+    assert said.endswith("Shorten what it is to read, or name a model that reads more.")
 
 
 def test_an_inquiry_and_a_mission_are_refused_at_the_field_of_the_model(small):
