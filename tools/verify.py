@@ -26,6 +26,7 @@ LOG, MEMORIES = "00000000-0000-0000-0000-000000000000", "6d616769-0000-4000-8000
 ASKED = {  # by version: signs of a boundary; SHA-256, begun, of a complaint and of what each round says by itself
     "1": "32 be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda",
     "2": "8 be6aa23e01ff327965a0bc28 bb4a67ff213d39ce643007a8 c0088080908c6de3991a35c0 2324c01cfdc6698515896d1e",
+    "3": "8 be6aa23e01ff327965a0bc28 21e262dc9cd9ad16550062aa bb6c2d2c6ac7cb4837941bda f7713cce04bd0e1625f29940",
 }
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
 LATER = re.compile(r"attempt|gate|decided|tool|.*\..*", re.S)  # kinds sealed with what comes after them
@@ -502,7 +503,8 @@ def is_asked(attempt, before, votes):  # whether a model was asked for its decis
     known = [form if situation is None else [*form, situation]]
     known += [text.split(last.get("error") or "?") for text in more[-1:]]
     digests = [sha256(canonical(one).encode()).hexdigest()[:24] for one in known]
-    asks = shown == json.dumps({"content": asked["texts"]["content"], "earlier_decisions": told})
+    before = {"earlier_decisions": told} if told or asked["facts"]["prompt_version"] in ("1", "2") else {}
+    asks = shown == json.dumps({"content": asked["texts"]["content"], **before})
     return digests == [forms[number], *forms[: len(more[-1:])]] and asks and repeated and prompt == written
 
 

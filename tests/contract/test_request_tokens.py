@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.llm.tokens import ANSWER, prompt_tokens
+from judgements import prompts as judging
 from tests.contract.request_tokens import judgement, read_anew, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "tokens.md"
@@ -21,10 +22,10 @@ def test_the_table_is_that_of_the_prompts():
 
 
 def test_a_judgement_fits_models_that_read_4096_tokens():
-    assert max(map(prompt_tokens, judgement("2", RUN))) + ANSWER <= 4_096
+    assert max(map(prompt_tokens, judgement(judging.VERSION, RUN))) + ANSWER <= 4_096
 
 
 def test_of_the_rounds_of_an_agent_a_server_reads_less_than_half_anew():
-    now, before = judgement("2", RUN), judgement("1", [digit * 32 for digit in "1a7"])
+    now, before = judgement(judging.VERSION, RUN), judgement("1", [digit * 32 for digit in "1a7"])
     assert read_anew(now) * 2 < sum(map(prompt_tokens, now))
     assert read_anew(now) * 2 < read_anew(before)

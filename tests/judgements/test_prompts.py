@@ -52,10 +52,25 @@ def test_the_requests_of_a_run_begin_alike():
     (system, first), (same, second), (also, third) = (prompts.messages(case, "0123abcd") for case in asked)
     assert system == same == also
     for before, after in ((first, second), (second, third)):
-        begins = before["content"][: before["content"].index("]}\nEND MATERIAL")]
+        begins = before["content"].partition("}\nEND MATERIAL")[0].removesuffix("]")
         assert after["content"].startswith(begins)
     others = [prompts.messages(replace(asked[0], seat=seat), "0123abcd")[0]["content"] for seat in "ABC"]
     assert len({one.partition("# Your criteria")[0] for one in others}) == 1
+
+
+def test_an_agent_is_not_told_in_round_1_that_nothing_has_been_decided():
+    """Small models took that for a reason. Records of version 2, which told them so, are verified all the same."""
+    case = Case("A", "Be strict.", "Go.", 1)
+    now, before = (prompts.messages(case, "0123abcd", version) for version in ("3", "2"))
+    assert now[1]["content"].endswith(
+        '"Go."}\nEND MATERIAL 0123abcd\n\nThis is round 1 of 3. Judge the content by your criteria.'
+    )
+    assert '"earlier_decisions": []' in before[1]["content"]
+    for version, asked in (("3", now), ("2", before)):
+        kept = json.dumps(asked, ensure_ascii=False)
+        assert prompts.read_case(asked) == case
+        known = [one for one in ("1", "2", "3") if prompts.is_asked(kept, case, one)]
+        assert (known, prompts.is_written(kept, case, prompts.Unusable(), version)) == ([version], True)
 
 
 def test_an_agent_sees_its_own_decision_as_its_own_and_others_by_letter():

@@ -119,7 +119,7 @@ def test_the_file_has_each_fact_once_in_its_entries(page, judgement, models):
     assert answer.content.decode() == canonical(kept) + "\n"
     assert set(kept) == {"form", "id", "log", "key", "record_hash", "entries", "leaves", "checkpoint"}
     assert kept["entries"][0]["texts"]["content"] == JAPAN
-    assert (kept["entries"][0]["facts"]["prompt_version"], kept["entries"][-1]["facts"]["verdict"]) == ("2", "approved")
+    assert (kept["entries"][0]["facts"]["prompt_version"], kept["entries"][-1]["facts"]["verdict"]) == ("3", "approved")
     assert kept["record_hash"] == kept["entries"][-1]["hash"] == kept["leaves"][-1]["head"]
     failed = [entry for entry in kept["entries"] if entry["facts"].get("status") == "failed"]
     assert len(kept["entries"]) == 12

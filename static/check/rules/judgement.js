@@ -8,6 +8,7 @@ const WEIGHTS = new Map([[1, 1], [2, 4], [3, 5]]); // of the rounds, in tenths
 const ASKED = new Map([
   ["1", "32 be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda"],
   ["2", "8 be6aa23e01ff327965a0bc28 bb4a67ff213d39ce643007a8 c0088080908c6de3991a35c0 2324c01cfdc6698515896d1e"],
+  ["3", "8 be6aa23e01ff327965a0bc28 21e262dc9cd9ad16550062aa bb6c2d2c6ac7cb4837941bda f7713cce04bd0e1625f29940"],
 ]);
 const HIDDEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]/gu; // what a reason may not have
 const LONGEST = 4000;
@@ -77,7 +78,9 @@ function isAsked(attempt, before, votes) {
   const answered = more.slice(0, -1); // the last answer, of which it complains
   const roles = ["system", "user", ...answered.map(() => "assistant"), "user"];
   const said = texts.map((content, place) => ({ role: roles[place], content }));
-  const content = { content: asked.texts.content, earlier_decisions: toldBefore(seat, round, votes) };
+  const told = toldBefore(seat, round, votes);
+  const earlier = told.length || ["1", "2"].includes(version) ? { earlier_decisions: told } : {};
+  const content = { content: asked.texts.content, ...earlier };
   return (
     forms.map((one) => digestOf(canonical(one)).slice(0, 24)).join() === [known[round], ...known.slice(0, complaint.length)].join() &&
     material.replace(/[^ -~]/gu, escape) === dumpsInAscii(content) && // what is escaped may be more or less
