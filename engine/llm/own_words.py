@@ -24,6 +24,9 @@ _WORD = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 _SENTENCE = re.compile(r"[^.!?:;\n<>]+")  # tags are around sentences, too
 # what others wrote, between two lines with one mark: "BEGIN MATERIAL x" or "WHO x", and their "END …"
 _FENCED = re.compile(r"^(?:BEGIN )?([A-Z][A-Z ]*) (\S+)\n.*?\nEND \1 \2$", re.MULTILINE | re.DOTALL)
+# how an answer has to look: the line that asks for it, and those behind that name its keys
+_FORM = re.compile(r'exactly one JSON object.*(?:\n+(?!#).*"[a-z_]+".*)*')
+_HANGING = {*"a an the of to and or that which whether if your its two three".split()}  # no answer ends in one of these
 _BRACKETS = re.compile(r"\s*(<+ANY>+|\[+ANY\]+|\{+ANY\}+)[\s.…]*".replace("ANY", r"[^\W\d][\w .…'-]{0,80}"))
 _LONE = re.compile(
     r"string|text|reason|your \w+|(your|insert|write|put|enter|add)( \w+){1,3} here|lorem ipsum.*"
@@ -69,8 +72,9 @@ def _told(message: Mapping[str, str]) -> str:
 def repeats_instructions(text: str, instructions: str) -> str | None:
     """The passage of a text that stands in the instructions, where that is the text or most of it.
 
-    Case, marks, blanks and what nobody sees make no difference. Of less than four words, whole sentences alone count,
-    and of one word none: a number or a name may stand there by chance.
+    Case, marks, blanks and what nobody sees make no difference. Of less than four words, those count that are a whole
+    sentence there, that stand where the form of the answer is told, or that break off in the midst of a sentence; one
+    word never does: a number or a name may stand there by chance.
     """
     folded, told = _folded(text), _folded(instructions)
     said, known = words(folded), words(told)
@@ -80,9 +84,13 @@ def repeats_instructions(text: str, instructions: str) -> str | None:
         if stretch in stretches:
             covered[begin : begin + length] = [True] * length
     sentences = {tuple(words(one)) for one in _SENTENCE.findall(told)}
+    form = [words(line) for found in _FORM.findall(told) for line in found.splitlines()]
     for begin, end in _sentences(folded):
-        if 1 < end - begin < STRETCH and tuple(said[begin:end]) in sentences:
-            covered[begin:end] = [True] * (end - begin)
+        if 1 < end - begin < STRETCH:
+            few = tuple(said[begin:end])
+            hangs = few[-1] in _HANGING and few in _stretches(known, len(few))
+            if few in sentences or hangs or any(few in _stretches(line, len(few)) for line in form):
+                covered[begin:end] = [True] * (end - begin)
     if not said or sum(covered) <= MOST * len(said):
         return None
     begin, end = max(_covered(covered), key=lambda stretch: stretch[1] - stretch[0])

@@ -20,7 +20,10 @@ from toolbox.moves import Act, Move
 HONEST = (
     "Yes.|No.|15|0|3.|200|Today.|Free.|Empty.|Nothing.|Done.|Nein.|はい。|なし。|Ada|Hire her.|It passes.|Not stated."
 )
-HONEST += "|No free slot was found.|1000 km/h|true|Search.|Read it."
+HONEST += (
+    "|No free slot was found.|1000 km/h|true|Search.|Read it.|15.|Paris|There are none.|Not found.|No answer.|So it is."
+)
+HONEST += "|Too dear.|Missing information.|That was done.|In the outbox.|Two of three.|Nothing is missing.|Yes, by Ada."
 OWN = {
     "judgement": "My criteria cannot be judged from the content.|The criteria cannot be judged from the content: no.",
     "review": "The quotes carry the claims.|It is the answer to this very question.|It belongs to what the step asks."
@@ -33,14 +36,15 @@ OWN = {
     "message": "I have a verdict and nothing to add.|That others agree is not a reason.",
 }
 NOT_OWN = {
-    "judgement": "two to five sentences: name the parts of your criteria and of the content that decide it",
-    "review": "name the parts of the work that speak for it, or what has to change in it",
-    "research": "a text of a few sentences that says what was found",
-    "its hand-in": "a text of one sentence that everybody may read",
-    "answer": "a text that says how the answer follows",
-    "move": "the reply, the question, or why it cannot be done",
-    "step": "say what is true now and what you did not do",
-    "message": "what you say, 20 to 150 words",
+    "judgement": "two to five sentences: name the parts of your criteria and of the content that decide it"
+    "|name the parts|five sentences|exactly one",
+    "review": "name the parts of the work that speak for it, or what has to change in it|parts of the work|one of the",
+    "research": "a text of a few sentences that says what was found|one sentence|a text of",
+    "its hand-in": "a text of one sentence that everybody may read|words that stand",
+    "answer": "a text that says how the answer follows|how the answer|one statement",
+    "move": "the reply, the question, or why it cannot be done|the reply|its first key",
+    "step": "say what is true now and what you did not do|two sentences|one of your",
+    "message": "what you say, 20 to 150 words|what you say|as before",
 }
 LEFT = {"moves": 3, "tokens": 9}
 
@@ -82,7 +86,7 @@ def test_no_honest_answer_is_taken_for_the_instructions_and_no_part_of_the_form_
         (one.name, text) for one in asked() for text in f"{HONEST}|{OWN[one.name]}".split("|") if not one.takes(text)
     ]
     assert wrong == []
-    assert [one.name for one in asked() if one.takes(NOT_OWN[one.name])] == []
+    assert [(one.name, text) for one in asked() for text in NOT_OWN[one.name].split("|") if one.takes(text)] == []
 
 
 def test_a_critic_that_only_asks_what_it_was_asked_has_said_nothing():

@@ -13,8 +13,10 @@ CRITERIA 0123abcd
 {CRITERIA}
 END CRITERIA 0123abcd
 
-The first is "reason", a text of two to five sentences: name the parts of your criteria and of the content that decide \
-it. If they say nothing, reject and say what is missing."""
+Answer with exactly one JSON object. The first key is "reason", a text of two to five sentences: name the parts of \
+your criteria and of the content that decide it.
+
+If they say nothing, reject and say what is missing. There are none where 15 are left, and Paris is no city."""
 CONTENT = "Shall we send the letter of thanks to all four thousand members before noon on Friday?"
 REQUEST = [
     {"role": "system", "content": SYSTEM},
@@ -32,8 +34,24 @@ NOT_OWN = [
     "Judge again.",
     "This is round 1 of 3",
     "Reject: if they say nothing, reject and say what is missing.",
+    "name the parts",
+    "“Name the parts!”",
+    "the content",
+    "five sentences",
+    "exactly one",
+    "of the",
+    "You decide whether",
+    "Name the parts. Name the parts.",
 ]
 OWN = [
+    "15.",
+    "Paris",
+    "There are none.",
+    "15 are left.",
+    "Say nothing.",
+    "No city.",
+    "name it",
+    "The parts are named.",
     "approve it",
     "It passes.",
     "The letter is sent to all four thousand members before noon on Friday.",
