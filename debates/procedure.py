@@ -4,7 +4,7 @@ Why so: docs/decisions.md, Debating.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -179,8 +179,8 @@ def fits(room: int | None, asked: list[Message]) -> bool:
 async def _keep_time(run: RunContext, seen: Seen, note: rules.Note, after: int) -> None:
     """By stated sentences; a model, where there is one, words them besides, and is asked once: the clock waits for
     nobody."""
-    facts = prompts.facts_of(seen.table, _minutes_left(seen.debate, run.now))
-    kept = partial(keeping.keep_note, run.pk, note, after, asdict(facts), claim=run.claimed.claims)
+    facts = prompts.facts_of(seen.table, _minutes_left(seen.debate, run.now), seen.debate.prompt_version)
+    kept = partial(keeping.keep_note, run.pk, note, after, facts.told, claim=run.claimed.claims)
     keeper = seen.member(TIMEKEEPER)
     if not keeper.model:
         await run.write(partial(kept, words=""), "note")

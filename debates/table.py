@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from .rules.course import Course, Kind, Message, Seat, Sort, Turn, Why
 
@@ -81,7 +82,8 @@ class Artifact:
 @dataclass(frozen=True)
 class Facts:
     """What a note tells; members by their seats. `left`: messages to the deadline. `minutes`: until the moment at which
-    the debate ends, None where there is none."""
+    the debate ends, None where there is none. `decided` and `none`: who has an option and who has no verdict at all,
+    whether or not they can still speak; None in older debates, which told neither."""
 
     said: int
     most: int
@@ -91,6 +93,14 @@ class Facts:
     withdrawn: tuple[int, ...] = ()
     silent: tuple[int, ...] = ()
     minutes: int | None = None
+    decided: tuple[int, ...] | None = None
+    none: tuple[int, ...] | None = None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """As it is kept: without what older debates did not tell."""
+        older = ("decided", "none") if self.decided is None else ()
+        return {name: value for name, value in vars(self).items() if name not in older}
 
 
 @dataclass(frozen=True)

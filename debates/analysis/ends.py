@@ -6,7 +6,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ..prompts.wording import counted, in_words, listed
+from ..prompts.wording import counted, every, in_words, listed
 from ..rules.course import ABSTAIN, SPAN, Act, Course, Standing
 from ..rules.floor import TURNS_ALONE, Because
 from ..rules.outcome import NoDecision, Outcome, Rule, needed
@@ -28,14 +28,10 @@ def _last(course: Course) -> list[int]:
     return [turn.seat for turn in course.closings] or course.active_voters
 
 
-def _every(number: int) -> str:
-    return "Both" if number == 2 else f"All {in_words(number)}"
-
-
 def _all(course: Course) -> str:
     seats = _last(course)
     if len(seats) == len(course.voters):
-        return _every(len(seats))
+        return every(len(seats))
     return f"The {in_words(len(seats))} who still spoke"
 
 
@@ -60,7 +56,7 @@ def _all_withdrawn(course: Course, names: Names) -> str:
     voters = {one.seat for one in course.voters}
     silent = (course.silent - course.withdrawn) & voters
     if silent in (set(), voters):
-        return f"{_every(len(voters))} have {'fallen silent' if silent else 'withdrawn'}."
+        return f"{every(len(voters))} have {'fallen silent' if silent else 'withdrawn'}."
     left, fallen = (
         f"{in_words(len(some))} {'has' if len(some) == 1 else 'have'}" for some in (voters - silent, silent)
     )
@@ -157,7 +153,7 @@ def swayed_in_words(course: Course, alone: Alone, names: Names) -> str:
     said += [f"{_named(nowhere, names)} ended with no verdict."] if nowhere else []
     if said or not asked:
         return " ".join(said) or "Nobody gave a verdict alone."
-    where = f"{names[asked[0]]} ended where it" if len(asked) == 1 else f"{_every(len(asked))} ended where they"
+    where = f"{names[asked[0]]} ended where it" if len(asked) == 1 else f"{every(len(asked))} ended where they"
     return f"{where} began."
 
 
@@ -185,6 +181,6 @@ def _apart(number: int, one: str, many: str) -> Iterator[str]:
 def silence_in_words(course: Course, seat: int) -> str:
     """Why a member fell silent."""
     if any(one.seat == seat for one in course.acts(Act.GIVE_UP)):
-        return "Fell silent: the chair gave it up."
+        return "Fell silent: it was given up."
     person = any(one.seat == seat and one.person for one in course.voters)
     return f"Fell silent: {'it did not speak' if person else 'its model failed'} in three turns running."

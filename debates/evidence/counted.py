@@ -1,7 +1,7 @@
 """What is told in numbers and names, held against what it was counted from: facts of notes and of the end."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,7 @@ from .retold import NOTE, SPOKEN, Retold
 
 def doubt_facts(retold: Retold) -> Iterator[str]:
     for facts in retold.facts(NOTE):
-        if not any(_facts(course) == _kept(facts) for course in _then(retold, facts["number"])):
+        if not any(_facts(retold, course) == _kept(facts) for course in _then(retold, facts["number"])):
             yield f"The facts of note {facts['number']} are not those of its moment."
         elif ("minutes" in facts["facts"]) and (facts["facts"]["minutes"] is None) != (retold.asked["until"] is None):
             yield f"Note {facts['number']} tells of time left where there is no such end, or hides it."
@@ -28,9 +28,9 @@ def _names(retold: Retold, text: str) -> bool:
     return any(is_named(word, text) for word in retold.settings.options)
 
 
-def _facts(course: Course) -> dict[str, Any]:
+def _facts(retold: Retold, course: Course) -> dict[str, Any]:
     """As an entry has them, without the time left, which no entry tells."""
-    found = asdict(prompts.facts_in(course)) | {"minutes": None}
+    found = prompts.facts_in(course, version=retold.asked["prompt_version"]).told
     return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 

@@ -8,16 +8,19 @@ from ..scaffold import element
 from ..table import Facts, Table, View
 from . import layers
 from .short import WHOLE, Short
-from .wording import counted, last_words, listed
+from .versions import SPEAKERS_ALONE, VERSION
+from .wording import counted, every, last_words, listed
 
 
-def facts_of(table: Table, minutes: int | None = None) -> Facts:
-    return facts_in(table.course, minutes)
+def facts_of(table: Table, minutes: int | None = None, version: str = VERSION) -> Facts:
+    return facts_in(table.course, minutes, version)
 
 
-def facts_in(course: Course, minutes: int | None = None) -> Facts:
+def facts_in(course: Course, minutes: int | None = None, version: str = VERSION) -> Facts:
     """What a note that is written now tells. `minutes`: left until the moment at which the debate ends."""
-    abstaining = [seat for seat in course.active_voters if course.stands_by.get(seat) == ABSTAIN]
+    stood, alone = course.stands_by, version in SPEAKERS_ALONE
+    voters = [one.seat for one in course.voters]
+    abstaining = [seat for seat in (course.active_voters if alone else voters) if stood.get(seat) == ABSTAIN]
     return Facts(
         said=course.clock,
         most=course.most,
@@ -27,6 +30,8 @@ def facts_in(course: Course, minutes: int | None = None) -> Facts:
         withdrawn=tuple(sorted(course.withdrawn)),
         silent=tuple(sorted(course.silent - course.withdrawn)),
         minutes=minutes,
+        decided=None if alone else tuple(seat for seat in voters if stood.get(seat, ABSTAIN) != ABSTAIN),
+        none=None if alone else tuple(seat for seat in voters if seat not in stood),
     )
 
 
@@ -43,7 +48,11 @@ def _opening(facts: Facts, names: Mapping[int, str]) -> Iterator[str]:
         f"The first deadline is after {facts.left}." if facts.left < facts.most else "The deadline is the last of them."
     )
     yield from _time(facts)
-    yield "Nobody has a verdict yet."
+    if facts.decided is None:
+        yield "Nobody has a verdict yet."
+        return
+    yield from _verdicts(facts, names)
+    yield from _others(facts, names)
 
 
 def _reminder(facts: Facts, names: Mapping[int, str]) -> Iterator[str]:
@@ -52,11 +61,35 @@ def _reminder(facts: Facts, names: Mapping[int, str]) -> Iterator[str]:
     else:
         yield f"{facts.said} of {facts.most} messages: these were all. The closing comes next."
     yield from _time(facts)
-    yield from _who("No verdict yet", facts.undecided, names)
+    yield from _who("No verdict yet", facts.undecided if facts.none is None else facts.none, names)
     yield from _others(facts, names)
 
 
 def _deadline(facts: Facts, names: Mapping[int, str]) -> Iterator[str]:
+    if facts.decided is None:
+        yield from _deadline_of_speakers(facts, names)
+        return
+    yield f"{facts.said} of {facts.most} messages: the deadline."
+    yield from _time(facts)
+    yield from _verdicts(facts, names)
+    if facts.undecided:
+        yield f"Decisions are needed now: {listed([names[seat] for seat in facts.undecided])} {_next(facts)}."
+    yield from _others(facts, names)
+
+
+def _verdicts(facts: Facts, names: Mapping[int, str]) -> Iterator[str]:
+    """Who has one and who has none, also of those who can no longer speak."""
+    if not (facts.decided or facts.abstaining):
+        yield "Nobody has a verdict yet."
+    elif not (facts.none or facts.abstaining):
+        yield f"{every(len(facts.decided or ()))} have a verdict."
+    else:
+        yield from _who("With a verdict", facts.decided or (), names)
+        yield from _who("No verdict", facts.none or (), names)
+
+
+def _deadline_of_speakers(facts: Facts, names: Mapping[int, str]) -> Iterator[str]:
+    """In older debates, where a verdict of who had fallen silent was not told."""
     yield f"{facts.said} of {facts.most}."
     yield from _time(facts)
     if facts.undecided:

@@ -12,6 +12,10 @@ def in_words(number: int) -> str:
     return NUMBERS[number] if number < len(NUMBERS) else str(number)
 
 
+def every(number: int) -> str:
+    return "Both" if number == 2 else f"All {in_words(number)}"
+
+
 def last_words(text: str, count: int = 12) -> str:
     return " ".join(text.split()[-count:])[-200:]
 

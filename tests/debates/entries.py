@@ -1,7 +1,6 @@
 """A debate that was held on paper, as the entries that its rows would tell."""
 
 import json
-from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
@@ -98,7 +97,7 @@ def _message(message: Message, play: Play, persons: set[int]) -> Entry:
     facts: dict[str, Any] = {"number": message.number, "clock": message.clock}
     if message.sort == Sort.NOTE:
         facts |= {"note": message.note, "after": message.after, "claim": message.claim}
-        facts["facts"] = json.loads(json.dumps(asdict(play.facts.get(message.number) or facts_in(play.course))))
+        facts["facts"] = json.loads(json.dumps((play.facts.get(message.number) or facts_in(play.course)).told))
         return {"kind": NOTE, "facts": facts, "texts": {}}
     facts |= {"by": "chair", "speaking_to": list(message.to), "expects_answer": message.wants_answer}
     if message.sort == Sort.CHAIR:

@@ -4,10 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 from debates.models import Message, Option, Point, Turn
+from debates.prompts import facts_in
 from debates.rules import course as rules
 from debates.rules.course import Note, Sort, Standing, Why
 from engine.models import ModelCall
-from tests.debates.table import BEGINNING, Table, facts_of
+from tests.debates.table import BEGINNING, Table
 
 CONTENT = "The letter says more than the list of papers does, and nobody has answered what was asked about it. " * 2
 
@@ -17,7 +18,7 @@ def long_debate(owner: Any, members: int = 9, messages: int = 199) -> Table:
     table = Table(owner, members, most=200)
     for seat in range(1, members + 1):
         table.alone(seat, "HIRE")
-    facts = vars(facts_of(table.course))
+    facts = facts_in(table.course).told
     seats = {one.seat: one for one in table.debate.members.all()}
     options = list(Option.objects.filter(debate=table.pk).order_by("number"))
     said = [(clock, seats[1 + clock * 5 % members]) for clock in range(1, messages + 1)]

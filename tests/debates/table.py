@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,11 +10,11 @@ from django.utils import timezone
 from debates import people
 from debates.models import Debate, FirstVerdict, Member, Message, Steer, Turn, keeping
 from debates.models.laying import table_of
-from debates.prompts import Answer
+from debates.prompts import Answer, facts_in
 from debates.rules import course as rules
 from debates.rules import floor
 from debates.rules.course import Act, Note, Sort, Standing, Why
-from debates.table import Artifact, Facts, Point
+from debates.table import Artifact, Point
 from engine.models import Gate, ModelCall, Run
 from engine.policy import policy_of
 from runs.face import Snapshot
@@ -104,7 +103,7 @@ class Table:
         course = self.course
         due = Note.OPENING if not course.notes else Note.DEADLINE if course.clock % rules.SPAN == 0 else Note.REMINDER
         with self._later():
-            keeping.keep_note(self.pk, due, course.clock, asdict(facts_of(course)), words, claim=1)
+            keeping.keep_note(self.pk, due, course.clock, facts_in(course).told, words, claim=1)
 
     def open(self, seat: int | None = None, why: str = "", asked_by: int | None = None, **told: Any) -> Turn:
         """The floor, given to whoever has it next by the rules, or to somebody."""
@@ -258,12 +257,6 @@ class Table:
             timezone.now = now
             for field, default in before:
                 field._get_default = default
-
-
-def facts_of(course: rules.Course) -> Facts:
-    """What a note tells now."""
-    withdrawn, silent = tuple(sorted(course.withdrawn)), tuple(sorted(course.silent))
-    return Facts(course.clock, course.most, course.to_deadline, tuple(course.undecided), (), withdrawn, silent)
 
 
 def weeks() -> Artifact:

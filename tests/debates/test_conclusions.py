@@ -226,5 +226,5 @@ def test_why_somebody_fell_silent_is_not_a_models_fault_where_there_is_none():
     assert said == [
         "Fell silent: it did not speak in three turns running.",
         "Fell silent: its model failed in three turns running.",
-        "Fell silent: the chair gave it up.",
+        "Fell silent: it was given up.",
     ]

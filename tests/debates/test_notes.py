@@ -1,17 +1,25 @@
+import asyncio
 from dataclasses import replace
+
+import pytest
 
 from debates import prompts
 from debates.rules.course import Act, Note, Standing, Turn, Why
 from debates.table import Facts, View
+from engine.evidence.verification import verify_one
+from engine.llm import failures
+from tests.conftest import perform
 
 from .golden import debate
 from .held import NAMES, given, opened, said, steered, with_course, with_settings
+from .test_procedure import Panel, says
+from .test_procedure import debate as submitted
 
 EARLY = Facts(said=8, most=60, left=12)
 SOME = {"undecided": (3, 4), "abstaining": (5,), "withdrawn": (1,), "silent": (2,)}
 CALLED = {seat: name for seat, name in enumerate(NAMES, 1)}
 
-SENTENCES = {
+OLDER = {
     "opening": (
         (Note.OPENING, Facts(0, 60, 20)),
         "Up to 60 messages. The first deadline is after 20. Nobody has a verdict yet.",
@@ -51,10 +59,49 @@ SENTENCES = {
     ),
 }
 
+"""Of prompts up to version 2, which told nothing of the verdicts of who could no longer speak."""
 
-def test_a_note_says_its_facts_and_leaves_out_what_there_is_none_of():
-    said = {name: prompts.stated(*note, CALLED) for name, (note, _) in SENTENCES.items()}
-    assert said == {name: sentence for name, (_, sentence) in SENTENCES.items()}
+SENTENCES = {
+    "opening": (
+        (Note.OPENING, Facts(0, 60, 20, decided=(), none=(1, 2))),
+        "Up to 60 messages. The first deadline is after 20. Nobody has a verdict yet.",
+    ),
+    "opening after somebody left": (
+        (Note.OPENING, Facts(0, 60, 20, withdrawn=(2,), decided=(2,), none=(1, 3))),
+        "Up to 60 messages. The first deadline is after 20. With a verdict: Rajiv Menon. No verdict: Ilse Brandt, "
+        "Hana Kubo. Withdrawn: Rajiv Menon.",
+    ),
+    "reminder": (
+        (Note.REMINDER, replace(EARLY, undecided=(3,), silent=(2,), decided=(1,), none=(2, 3))),
+        "8 of 60 messages, 12 to the deadline: the clock is ticking. No verdict yet: Rajiv Menon, Hana Kubo. Silent: "
+        "Rajiv Menon.",
+    ),
+    "deadline": (
+        (Note.DEADLINE, Facts(20, 60, 20, undecided=(3,), silent=(4,), abstaining=(5,), decided=(1, 2), none=(3, 4))),
+        "20 of 60 messages: the deadline. With a verdict: Ilse Brandt, Rajiv Menon. No verdict: Hana Kubo, Tomás "
+        "Ferro. Decisions are needed now: Hana Kubo speaks next. Abstaining: Ada Owusu. Silent: Tomás Ferro.",
+    ),
+    "deadline of a silent one": (
+        (Note.DEADLINE, Facts(20, 60, 20, silent=(2,), decided=(1, 3), none=(2,))),
+        "20 of 60 messages: the deadline. With a verdict: Ilse Brandt, Hana Kubo. No verdict: Rajiv Menon. Silent: "
+        "Rajiv Menon.",
+    ),
+    "deadline of all": (
+        (Note.DEADLINE, Facts(40, 60, 20, withdrawn=(1,), decided=(1, 2, 3), none=())),
+        "40 of 60 messages: the deadline. All three have a verdict. Withdrawn: Ilse Brandt.",
+    ),
+    "last deadline": (
+        (Note.DEADLINE, Facts(60, 60, 0, undecided=(1, 2), decided=(), none=(1, 2))),
+        "60 of 60 messages: the deadline. Nobody has a verdict yet. Decisions are needed now: Ilse Brandt and Rajiv "
+        "Menon must state one in the closing.",
+    ),
+}
+
+
+@pytest.mark.parametrize("sentences", [SENTENCES, OLDER], ids=["now", "before"])
+def test_a_note_says_its_facts_and_leaves_out_what_there_is_none_of(sentences):
+    said = {name: prompts.stated(*note, CALLED) for name, (note, _) in sentences.items()}
+    assert said == {name: sentence for name, (_, sentence) in sentences.items()}
 
 
 def test_facts_name_exactly_those_without_a_verdict_that_abstain_have_withdrawn_and_are_silent():
@@ -65,7 +112,38 @@ def test_facts_name_exactly_those_without_a_verdict_that_abstain_have_withdrawn_
     skipped = [Turn(number, 3, Why.DRAW, state=Standing.SKIPPED) for number in (3, 4, 5)]
     table = steered(with_course(table, turns=[*table.course.turns, *skipped]), Act.WITHDRAW, 1)
     facts = prompts.facts_of(table, minutes=7)
-    assert facts == Facts(2, 60, 18, undecided=(4, 5), abstaining=(2,), withdrawn=(1,), silent=(3,), minutes=7)
+    older = Facts(2, 60, 18, undecided=(4, 5), abstaining=(2,), withdrawn=(1,), silent=(3,), minutes=7)
+    assert facts == replace(older, decided=(1,), none=(3, 4, 5))
+    assert prompts.facts_of(table, 7, "2") == older
+
+
+class Divided(Panel):
+    """Of two minds, and one of them cannot speak."""
+
+    async def ask(self, model, messages, form, *rest):
+        verdict = {"verdict": "HIRE" if model.endswith("ada") else "DO NOT HIRE", "verdict_reasoning": "So it is."}
+        if model.endswith("ben"):
+            self.will(model, failures.Unauthorized("No key."))
+        elif form.name == "message":
+            self.will(model, says(f"In remark {len(self.asked)} I say why.", **verdict))
+        return await super().ask(model, messages, form, *rest)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("2", "20 of 20. Decisions are needed now. Everybody has a verdict. Silent: Ben."),
+        ("3", "20 of 20 messages: the deadline. With a verdict: Ada, Cleo. No verdict: Ben. Silent: Ben."),
+    ],
+)
+def test_a_deadline_tells_of_who_fell_silent_and_records_of_version_2_verify_as_before(monkeypatch, version, said):
+    monkeypatch.setattr(prompts, "VERSION", version)
+    pk = submitted(most=20, switches={"first": False}).pk
+    models = Divided()
+    asyncio.run(perform(pk, models))
+    assert said in models.asked[-1][1][-1]["content"]
+    assert verify_one(pk)[2] == []
 
 
 def test_a_note_of_a_model_has_the_facts_before_its_words():
