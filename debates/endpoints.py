@@ -169,8 +169,10 @@ def say_in_debate(request: HttpRequest, id: UUID, asked: schemas.DebateWords, ke
     summary="What was said in a debate, as XML",
 )
 def debate_xml(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Question, options, members, documents by their digests, all messages and the outcome, in the elements in which
-    members read one another. Prompts, raw answers and what verifies them are in the record alone."""
+    """Question, options, members, documents by their digests, all messages, acts and the outcome, in the elements in
+    which members read one another. An `Act` names who did it (`by`), the message after which (`after`), and its
+    `number` among the acts, which are numbered separately. Prompts, raw answers and what verifies them are in the
+    record alone."""
     take_only(request)
     text = xml_of(found(request, id, "debate", EXPORT))
     return HttpResponse(text, content_type="application/xml; charset=utf-8", headers={"Cache-Control": "no-store"})

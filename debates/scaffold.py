@@ -21,8 +21,8 @@ from .table import EVERYONE, Artifact, Document, Option, Point, Shape
 @dataclass(frozen=True)
 class Message:
     """`run`: the first eight signs of its debate's id. `to`: names, none for everyone. `verdict`: what its speaker
-    stands by now; `stated` where this message says so. `kind`, in the export alone: whose words they are, where they
-    are not a member's in its turn; and `cut`: it had no end."""
+    stands by now; `stated` where this message says so. In the export alone: `kind`, whose words they are, where they
+    are not a member's in its turn; `by`, which account spoke as the chair; and `cut`: it had no end."""
 
     run: str
     number: int
@@ -40,6 +40,7 @@ class Message:
     withdrawn: bool = False
     continues: int | None = None
     kind: str = ""
+    by: str = ""
     cut: bool = False
 
 
@@ -68,13 +69,15 @@ class Alone:
 
 @dataclass(frozen=True)
 class Act:
-    """What was done from outside after message `after`, as `rules.Act` has it; `member` is whom it is about. Who left
-    out of turn in an older debate did so by an act with a verdict."""
+    """What was done from outside after message `after`, as `rules.Act` has it, by whom, and about which member. Acts
+    are numbered by themselves: `number` is none of a message. Who left out of turn in an older debate did so by an act
+    with a verdict."""
 
     number: int
     after: int
     at: datetime
     kind: str
+    by: str
     member: str = ""
     amount: int = 0
     verdict: str = ""
@@ -180,8 +183,8 @@ def _write_message(message: Message) -> str:
         element("Withdrawn", "true" if message.withdrawn else "false"),
         element("Content", message.content),
     ]
-    special = {"kind": message.kind, "continues": message.continues, "cut": "true" if message.cut else ""}
-    return wrapped("Message", _lines(inner), **_identity(message), **special)
+    special = {"kind": message.kind, "by": message.by, "continues": message.continues}
+    return wrapped("Message", _lines(inner), **_identity(message), **special, cut="true" if message.cut else "")
 
 
 def _lines(inner: Sequence[str]) -> str:
@@ -242,7 +245,7 @@ def write_debate(debate: Debate) -> str:
         wrapped("Documents", _lines(documents)),
         wrapped("Alone", _lines([_write_alone(one) for one in debate.alone])),
         wrapped("Messages", _lines([write(message) for message in debate.messages])),
-        wrapped("Acts", _lines([_write_act(one) for one in debate.acts])),
+        wrapped("Acts", _lines([write_act(one) for one in debate.acts])),
         element("Outcome", debate.outcome, **_came_about(debate)),
     ]
     redacted = _moment(debate.redacted) if debate.redacted else ""
@@ -250,8 +253,8 @@ def write_debate(debate: Debate) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{whole}\n'
 
 
-def _write_act(one: Act) -> str:
-    about = {"member": one.member, "amount": one.amount or "", "verdict": one.verdict}
+def write_act(one: Act) -> str:
+    about = {"by": one.by, "member": one.member, "amount": one.amount or "", "verdict": one.verdict}
     known = {"number": one.number, "after": one.after, "timestamp": _moment(one.at), "kind": one.kind}
     return element("Act", one.reasoning, **known, **about)
 
@@ -265,13 +268,36 @@ def _write_alone(one: Alone) -> str:
 
 def read(text: str) -> Message | Note:
     """The way back from `write`. ValueError where a text is not what that writes; declarations are not looked at."""
-    if "<!" in text or "<?" in text:
-        raise ValueError("not a message: it declares something")
+    root = _root(text)
     try:
-        root = ElementTree.fromstring(text)  # noqa: S314 - without declarations there is nothing to expand
         return _READERS[root.tag](root)
-    except (ElementTree.ParseError, KeyError, IndexError) as error:
+    except (KeyError, IndexError) as error:
         raise ValueError(f"not a message: {error}") from error
+
+
+def read_act(text: str) -> Act:
+    """The way back from an act of the export. ValueError as in `read`."""
+    root = _root(text)
+    try:
+        return Act(
+            number=int(root.attrib["number"]),
+            after=int(root.attrib["after"]),
+            at=datetime.fromisoformat(root.attrib["timestamp"]),
+            amount=int(root.attrib.get("amount", "0")),
+            reasoning=_text(root),
+            **{name: _attribute(root, name) for name in ("kind", "by", "member", "verdict")},
+        )
+    except KeyError as error:
+        raise ValueError(f"not an act: {error}") from error
+
+
+def _root(text: str) -> Element:
+    if "<!" in text or "<?" in text:
+        raise ValueError("not one of these elements: it declares something")
+    try:
+        return ElementTree.fromstring(text)  # noqa: S314 - without declarations there is nothing to expand
+    except ElementTree.ParseError as error:
+        raise ValueError(f"not one of these elements: {error}") from error
 
 
 def _read_note(root: Element) -> Note:
@@ -302,6 +328,7 @@ def _read_message(root: Element) -> Message:
         withdrawn=_text(withdrawn) == "true",
         continues=int(continues) if continues else None,
         kind=_attribute(root, "kind"),
+        by=_attribute(root, "by"),
         cut=_attribute(root, "cut") == "true",
     )
 

@@ -30,6 +30,7 @@ Rule = Literal["plurality", "majority", "two_thirds", "unanimous", "median", "no
 View = Literal["perspective", "minutes"]
 Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
 Act = Literal["ask", "extend", "close", "close_at_once", "end", "recall", "give_up", "withdraw"]
+ActDone = Literal[Act, "look"]
 
 # ---- what it takes ----------------------------------------------------------------------------------------
 
@@ -238,12 +239,12 @@ class Message(Strict):
 class DebateAct(Strict):
     """What somebody did to the debate as its chair. Who leaves a seat out of turn does so in a message."""
 
-    number: int = Field(description="Its number among the acts.")
+    number: int = Field(description="Acts are numbered separately: it is not the number of a message.")
     at: Moment
-    kind: Act = Field(
+    kind: ActDone = Field(
         description="`withdraw` is in older debates only; `look`, at the verdicts given alone, changes nothing."
     )
-    by: str
+    by: str = Field(description="Name of the account; the timekeeper's where it gave up the seat of an ended account.")
     seat: int | None = Field(description="Seat of the member that it is about.")
     amount: int | None = Field(description="Number of additional messages.")
     after: int = Field(description="Number of the newest message at that time.")

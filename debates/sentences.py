@@ -1,6 +1,6 @@
 """What the pages of a debate say in sentences: how it stands, why it ended, and the newest that happened."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from django.utils.dateformat import format as date_format
 
@@ -263,7 +263,25 @@ def sentence_of_note(scene: Scene, message: Message) -> str:
     return " ".join(filter(None, [stated(message.note, facts, scene.names) if facts else "", message.content]))
 
 
-def sentence_of_steer(scene: Scene, steer: Steer, most: int) -> str:
+def acts_in_words(scene: Scene) -> Iterator[tuple[Steer, str, str]]:
+    """Each act in its order, with who did it and what."""
+    most = scene.course.settings.most
+    for steer in sorted(scene.debate.steers.all(), key=lambda one: one.number):
+        most += steer.amount if steer.act == Act.EXTEND else 0
+        yield steer, _lead_of_act(scene, steer), _sentence_of_act(scene, steer, min(most, rules.MOST))
+
+
+def _lead_of_act(scene: Scene, steer: Steer) -> str:
+    """The timekeeper gives up a seat whose account has ended; all else is done by people."""
+    if steer.act == Act.WITHDRAW:
+        return scene.name(scene.seats.get(steer.member_id or 0))
+    if steer.act == Act.LOOK:
+        return steer.by_name
+    keeps_time = steer.act == Act.GIVE_UP and steer.by_id is None and steer.by_name == scene.members[0].name
+    return f"{steer.by_name}:" if keeps_time else f"{steer.by_name}, chair:"
+
+
+def _sentence_of_act(scene: Scene, steer: Steer, most: int) -> str:
     name = scene.name(scene.seats.get(steer.member_id or 0))
     if steer.act == Act.WITHDRAW:
         return sentence_of_leaving(steer.said_in(scene.debate))

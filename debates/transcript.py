@@ -17,10 +17,11 @@ from .models import FirstVerdict, Member, Message, Point
 from .parts import MISSING, Artifact, Bar, Claim, Event, Growing, Look, Said, Stated
 from .prompts import number_in
 from .rules import course as rules
-from .rules.course import Act, Sort, Standing, Turn
+from .rules.course import Sort, Standing, Turn
 from .scene import Scene
 from .seats import step_of
 from .sentences import (
+    acts_in_words,
     asker,
     lead_of_note,
     listed,
@@ -29,7 +30,6 @@ from .sentences import (
     sentence_of_because,
     sentence_of_end,
     sentence_of_note,
-    sentence_of_steer,
     to_whom,
 )
 
@@ -286,12 +286,8 @@ def _skipped(scene: Scene) -> Iterator[tuple[datetime, Event]]:
 
 
 def _steered(scene: Scene) -> Iterator[tuple[datetime, Event]]:
-    most = scene.course.settings.most
-    for steer in sorted(scene.debate.steers.all(), key=lambda one: one.number):
-        most += steer.amount if steer.act == Act.EXTEND else 0
-        name = scene.name(scene.seats.get(steer.member_id or 0)) if steer.act == Act.WITHDRAW else steer.by_name
-        lead = name if steer.act in (Act.WITHDRAW, Act.LOOK) else f"{name}, chair:"
-        yield steer.made, Event("person", lead, sentence_of_steer(scene, steer, min(most, rules.MOST)))
+    for steer, lead, text in acts_in_words(scene):
+        yield steer.made, Event("person", lead, text)
 
 
 def _waiting(scene: Scene) -> Event:

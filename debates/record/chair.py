@@ -4,20 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..models import Message, Steer
-from ..rules.course import MOST, Act, Sort
+from ..models import Message
+from ..rules.course import Sort
 from ..scene import Scene
-from ..sentences import sentence_of_leaving, sentence_of_steer, to_whom
+from ..sentences import acts_in_words, sentence_of_leaving, to_whom
 
 
 @dataclass(frozen=True)
 class Deed:
-    """`message`: its number, where something was said. `flag`: what is to be known of it."""
+    """`message`: its number, where something was said; else `act`, its number among the acts. `flag`: what is to be
+    known of it."""
 
     at: datetime
     who: str
     text: str
     message: int | None = None
+    act: int | None = None
     flag: str = ""
 
 
@@ -37,7 +39,7 @@ def _words(scene: Scene, message: Message) -> Deed:
     to = to_whom(scene, scene.known[message.number].to)
     text = "Erased." if scene.run.redacted else f"“{message.content}”"
     flag = "It names an option." if message.names_option else ""
-    return Deed(message.made, message.by_name, f"to {to}: {text}", message.number, flag)
+    return Deed(message.made, message.by_name, f"to {to}: {text}", message.number, flag=flag)
 
 
 def _left(scene: Scene, message: Message) -> Deed:
@@ -46,14 +48,8 @@ def _left(scene: Scene, message: Message) -> Deed:
 
 
 def _steered(scene: Scene) -> Iterator[Deed]:
-    most = scene.course.settings.most
-    for steer in sorted(scene.debate.steers.all(), key=lambda one: one.number):
-        most += steer.amount if steer.act == Act.EXTEND else 0
-        yield Deed(steer.made, steer.by_name, _act(scene, steer, min(most, MOST)))
-
-
-def _act(scene: Scene, steer: Steer, most: int) -> str:
-    return _with_reason(scene, sentence_of_steer(scene, steer, most), steer.reasoning)
+    for steer, _, text in acts_in_words(scene):
+        yield Deed(steer.made, steer.by_name, _with_reason(scene, text, steer.reasoning), act=steer.number)
 
 
 def _with_reason(scene: Scene, sentence: str, reasoning: str) -> str:

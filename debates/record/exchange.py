@@ -44,18 +44,19 @@ def xml_of(debate: Debate) -> str:
 def _messages(
     debate: Debate, shown: Sequence[scaffold.Message | scaffold.Note]
 ) -> Iterator[scaffold.Message | scaffold.Note]:
-    cut = {one.number for one in debate.messages.all() if one.cut}
+    rows = {one.number: one for one in debate.messages.all()}
     for message, one in zip(debate.so_far.messages, shown, strict=True):
-        kind = message.sort if message.sort in KINDS else ""
-        yield one if isinstance(one, scaffold.Note) else replace(one, kind=kind, cut=message.number in cut)
+        row = rows[message.number]
+        kind, by = message.sort if message.sort in KINDS else "", row.by_name if message.sort == Sort.CHAIR else ""
+        yield one if isinstance(one, scaffold.Note) else replace(one, kind=kind, by=by, cut=row.cut)
 
 
 def _acts(debate: Debate, table: Table) -> Iterator[Act]:
-    reasons = {one.number: (one.made, one.reasoning) for one in debate.steers.all()}
+    rows = {one.number: one for one in debate.steers.all()}
     for steer in debate.so_far.steers:
-        made, reasoning = reasons[steer.number]
-        member = table.names.get(steer.seat or 0, "")
-        yield Act(steer.number, steer.after, made, steer.act, member, steer.amount, steer.verdict, reasoning)
+        row, member = rows[steer.number], table.names.get(steer.seat or 0, "")
+        known = (steer.number, steer.after, row.made, steer.act, row.by_name)
+        yield Act(*known, member, steer.amount, steer.verdict, row.reasoning)
 
 
 def _alone(debate: Debate) -> Iterator[Alone]:

@@ -11,7 +11,7 @@ import pytest
 
 from debates.models import Debate, keeping
 from debates.record.exchange import xml_of
-from debates.scaffold import as_it_was
+from debates.scaffold import Act, as_it_was, read_act
 from tools.verify import come_to
 
 
@@ -31,9 +31,11 @@ def _stated(root: ElementTree.Element) -> Iterator[tuple[int, str, str]]:
             int(one.attrib["id"].rpartition("-")[2]),
             *(as_it_was(one.findtext(name)) for name in ("Speaker", "Verdict")),
         )
-    for act in root.iterfind("Acts/Act"):
-        if verdict := as_it_was(act.attrib.get("verdict", "")):
-            yield int(act.attrib["after"]), as_it_was(act.attrib["member"]), verdict
+    yield from ((act.after, act.member, act.verdict) for act in acts_in(root) if act.verdict)
+
+
+def acts_in(root: ElementTree.Element) -> list[Act]:
+    return [read_act(ElementTree.tostring(one, "unicode")) for one in root.iterfind("Acts/Act")]
 
 
 _otherwise: list[str] = []
@@ -42,8 +44,11 @@ _otherwise: list[str] = []
 def _recount(pk: UUID) -> None:
     debate = Debate.objects.whole().get(pk=pk)
     kept = (debate.run.outcome, debate.no_decision)
-    if (found := recounted(xml_of(debate))) != kept:
+    xml = xml_of(debate)
+    if (found := recounted(xml)) != kept:
         _otherwise.append(f"{debate.question}: {kept}, and by its XML {found}")
+    if nameless := [act for act in acts_in(ElementTree.fromstring(xml)) if not act.by]:
+        _otherwise.append(f"{debate.question}: nobody did {nameless}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -73,7 +73,20 @@ messages = st.builds(
     withdrawn=st.booleans(),
     continues=st.none() | numbers,
     kind=st.sampled_from(["", "chair", "closing"]),
+    by=texts,
     cut=st.booleans(),
+)
+acts = st.builds(
+    scaffold.Act,
+    number=numbers,
+    after=st.integers(0, 400),
+    at=moments,
+    kind=st.sampled_from(["extend", "give_up", "withdraw"]),
+    by=texts,
+    member=texts,
+    amount=st.sampled_from([0, 20]),
+    verdict=texts,
+    reasoning=texts,
 )
 notes = st.builds(
     scaffold.Note,

@@ -9,7 +9,7 @@ from debates.scaffold import Message, Note
 from debates.table import Artifact, Point, Shape
 
 from .held import opened
-from .strategies import NASTY, few, messages, notes, texts
+from .strategies import NASTY, acts, few, messages, notes, texts
 
 AT = datetime(2026, 11, 21, 14, 14, 5, tzinfo=UTC)
 
@@ -73,6 +73,12 @@ def test_a_note_says_its_kind_and_after_which_message():
 @given(messages | notes)
 def test_whatever_is_written_is_read_again_to_the_last_sign(message):
     assert scaffold.read(scaffold.write(message)) == message
+
+
+@given(acts)
+@few
+def test_so_is_an_act(act):
+    assert scaffold.read_act(scaffold.write_act(act)) == act
 
 
 def test_no_text_ends_an_element_or_a_line():

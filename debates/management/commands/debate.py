@@ -15,12 +15,15 @@ from debates.procedure import submit
 from debates.rules.course import Sort
 from debates.rules.outcome import NO_DECISION
 from debates.scene import scene_of
-from debates.sentences import sentence_under_plate
+from debates.sentences import acts_in_words, sentence_under_plate
 from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
 from runs.command import NOTHING, OTHERWISE, WELL, News, RunCommand, bad_input
 from runs.face import face_of
 from runs.forms import as_number, as_read
+
+Line = tuple[tuple[int, int], tuple[str, int], str]
+"""Its place, its key and what it says."""
 
 
 class Command(RunCommand[Debate]):
@@ -76,21 +79,31 @@ class Command(RunCommand[Debate]):
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
     def news(self, row: Debate) -> News:
-        for message in api.messages(row):
-            to = "" if message["speaking_to"] == ["everyone"] else f" to {', '.join(message['speaking_to'])}"
-            verdict = "ABSTAIN" if message["abstained"] else message["verdict"]
-            stands = f" [{verdict}]" if verdict else ""
-            words = message["content"]
-            if message["kind"] == Sort.LEAVING:
-                to, words = " withdraws", message["verdict_reasoning"]
-            said = f"{message['number']}. {message['name']}{to}{stands}{': ' if words else ''}{words}"
-            yield ("message", message["number"]), f"  {said}"
+        for _, key, line in sorted([*self._said(row), *self._done(row)], key=lambda one: one[0]):
+            yield key, f"  {line}"
         if row.run.outcome:
             face = face_of(row.run)
             yield (
                 "end",
                 " ".join([f"{face.decided(row.run.outcome)[1]}.", *sentence_under_plate(scene_of(face.seen(row)))]),
             )
+
+    def _said(self, row: Debate) -> Iterator[Line]:
+        for message in api.messages(row):
+            to = "" if message["speaking_to"] == ["everyone"] else f" to {', '.join(message['speaking_to'])}"
+            verdict = "abstains" if message["abstained"] else message["verdict"]
+            stands = f" [{verdict}]" if verdict else ""
+            words = message["content"]
+            if message["kind"] == Sort.LEAVING:
+                to, words = " withdraws", message["verdict_reasoning"]
+            said = f"{message['number']}. {message['name']}{to}{stands}{': ' if words else ''}{words}"
+            yield (message["number"], 0), ("message", message["number"]), said
+
+    def _done(self, row: Debate) -> Iterator[Line]:
+        """Acts have numbers of their own, and come behind the message after which they were done."""
+        if row.steers.all():
+            for act, lead, text in acts_in_words(scene_of(face_of(row.run).seen(row))):
+                yield (act.after, act.number), ("act", act.number), f"Act {act.number}. {lead} {text}"
 
     def status_of(self, run: Run) -> int:
         if run.outcome == NO_DECISION:
