@@ -15,6 +15,7 @@ from .attempts import Retry, retries_of
 from .fragments import Fragment, fragment_of
 
 NAMED = 3  # at most, who wait together
+LOOKED_AT, ENOUGH = 60, 5  # the newest answers of a model, and of them those of one kind that show what is usual
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,14 @@ def questions_of(run: Run, calls: Sequence[ModelCall], asker: Callable[[UUID, st
     own = [call for call in calls if call.series == run.retries]
     latest = {call.step: call for call in own if not is_rehearsal(call.model)}
     asked = {step: call for step, call in latest.items() if step in waits or _goes_on(call)}
-    found, retries = [], retries_of(own)
+    found, retries, usual = [], retries_of(own), dict[str, str]()
     for step in dict.fromkeys([*asked, *waits]):
-        who = asker(run.pk, step).who
-        found.append(_question(step, who, asked.get(step), waits.get(step), own, retries.get(step)))
+        one = _question(step, asker(run.pk, step).who, asked.get(step), waits.get(step), retries.get(step))
+        if one.since and step not in waits:
+            model = latest[step].model
+            usual[model] = usual[model] if model in usual else _usual(model, run.procedure)
+            one = replace(one, usual=usual[model])
+        found.append(one)
     return tuple(found)
 
 
@@ -55,7 +60,6 @@ def _question(
     who: str,
     call: ModelCall | None,
     wait: ModelWait | None,
-    calls: Sequence[ModelCall],
     retry: Retry | None,
 ) -> Question:
     again = retry.in_words if retry else ""
@@ -66,7 +70,7 @@ def _question(
         said = "waits for its provider" if call.waits else "is asked again"
         return Question(step, who, said, again, until=call.retry_at)
     read = tokens_of(ModelCall.objects.values_list("prompt", flat=True).get(pk=call.pk))
-    return Question(step, who, f"reads {read:,} tokens", again, since=call.started, usual=_usual(call.model, calls))
+    return Question(step, who, f"reads {read:,} tokens", again, since=call.started)
 
 
 def _waits(wait: ModelWait) -> str:
@@ -84,10 +88,14 @@ def _absence(wait: ModelWait) -> str:
     return f"limits requests since {since}" if wait.limited else f"has not answered since {since}"
 
 
-def _usual(model: str, calls: Sequence[ModelCall]) -> str:
-    """From what this model took in this run so far."""
-    took = [call.seconds for call in calls if call.model == model and call.status == "answered" and call.seconds]
-    return f"usually {max(1, round(median(took))):,} s" if took else ""
+def _usual(model: str, kind: str) -> str:
+    """From what this model took for its newest answers in runs of this kind; empty where those are too few."""
+    newest = ModelCall.objects.filter(model=model, status=ModelCall.Status.ANSWERED, ended__isnull=False).order_by(
+        "-pk"
+    )
+    times = newest.values_list("run__procedure", "started", "ended")[:LOOKED_AT]
+    took = [(ended - started).total_seconds() for procedure, started, ended in times if procedure == kind and ended]
+    return f"usually {max(1, round(median(took))):,} s" if len(took) >= ENOUGH else ""
 
 
 def writing(question: Question, texts: Mapping[str, str]) -> Question:

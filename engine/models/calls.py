@@ -147,6 +147,7 @@ class ModelCall(models.Model):
                 name="one_row_per_attempt",
             ),
         ]
+        indexes = [models.Index("model", "id", condition=Q(status="answered"), name="answered_of_a_model")]
 
     def __str__(self) -> str:
         return f"{self.step}, attempt {self.attempt}"

@@ -36,17 +36,28 @@ def said(run):
 
 
 def test_a_model_reads_writes_and_is_asked_again_after_what_took_long(run):
-    call(run, "A1", "answered", took=40, model="llama/b")
     call(run, "B1", "failed", took=120, error_code="timeout", error="Late.", retry_at=NOON)
     call(run, "B1", "open", attempt=2, model="llama/b")
     call(run, "C1", "failed", took=0.5, error_code="unusable_answer", error="No.", retry_at=NOON)
     found = said(run)
     assert found["B1"].startswith("Balthasar · reads ")
-    assert found["B1"].endswith(" tokens · retry 1 of 2 after 120 s · usually 40 s")
+    assert found["B1"].endswith(" tokens · retry 1 of 2 after 120 s")
     assert found["C1"] == "Casper · is asked again · retry 1 of 3"
     asked = questions_of(run, list(run.calls.order_by("pk")), face_of(run).asker)
     assert writing(asked[0], {"B1": "The plan"}).said == "writes"
     assert writing(asked[0], {"B1": ""}).said == "writes"  # of a form of which nothing is shown while it grows
+
+
+def test_how_long_a_model_usually_takes_is_known_from_five_answers_in_runs_of_the_same_kind(run, mira):
+    call(run, "B1", "open", model="llama/b")
+    others = [EXAMPLES[kind](mira).run for kind in ("judgement", "plan")]
+    for number in range(4):
+        call(others[0], "A1", "answered", attempt=number + 1, took=40, model="llama/b")
+        call(others[0], "B1", "answered", attempt=number + 1, took=2, model="llama/a")
+        call(others[1], "plan-1", "answered", attempt=number + 1, took=2, model="llama/b")
+    assert "usually" not in said(run)["B1"]
+    call(run, "A1", "answered", took=70, model="llama/b")
+    assert said(run)["B1"].endswith(" tokens · usually 40 s")
 
 
 def test_a_place_that_is_waited_for_and_a_provider_that_is_away_are_named(run, mira):
