@@ -39,9 +39,9 @@ async def test_four_unusable_moves_fail_the_step_and_the_planner_plans_the_rest_
     assert problems((await sync_to_async(entries_of_all)())[str(run)]) == []
 
 
-async def test_by_the_calls_of_the_source_alone_there_is_a_way_on(program, models, working):
-    models.will("test/sums", *UNUSABLE * 3)
-    these = await begun(program, models, steps(SUM), OTHERWISE, steps(SUM))
+async def test_by_the_calls_of_the_source_alone_the_failure_gate_leads_on_to_completed(program, models, working):
+    models.will("test/sums", *UNUSABLE * 3, replies("It is 5."))
+    these = await begun(program, models, steps(SUM), OTHERWISE, steps(SUM), SUMMARY)
     for standing in (["awaiting_feedback"], ["awaiting_feedback"], ["awaiting_feedback"]):
         await these.stand(*standing)
         assert (await these.all(approved=True)).status_code == 200
@@ -49,6 +49,10 @@ async def test_by_the_calls_of_the_source_alone_there_is_a_way_on(program, model
     said = [(one["source"], one["content"]) for one in await program.said("/agent_messages/s-1")]
     assert said[-1][0] == "GroupChatManager"
     assert "Sums gave no next move in step 3 after 4 attempts" in said[-1][1]
+    assert (await these.all(approved=True)).json() == {"status": "1 step approved"}  # to try it again
+    await these.comes_to("completed")
+    [step] = await these.stand("completed")
+    assert (step["agent_reply"], step["human_feedback_status"]) == ("It is 5.", "addressed")
 
 
 async def test_a_planner_that_gives_no_plan_for_the_rest_has_people_asked(mira, models):
