@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inquiries.prompts import planner
+from inquiries.api import state_object
+from inquiries.prompts import critics, planner
 from inquiries.rules.course import (
     MOST_RETRIES,
     NEW_PLANS,
@@ -103,6 +104,19 @@ def test_the_examples_of_the_source_value_by_value(example):
         unsaid = set(SOURCE_NAMES) - set(said) - {"error", "error_component"}
         heard = {name for name in unsaid if name.endswith(("_decision", "_feedback")) and isinstance(fact, Reviewed)}
         assert shown(state, unsaid - heard) == shown(before, unsaid - heard)
+
+
+def test_programs_read_the_state_by_the_names_of_the_source_and_null_where_nothing_is():
+    state = fold(QUESTION, 5, [fact for fact, _ in SUCCESS])
+    told = state_object(state)
+    assert ["question", *told] == SOURCE_NAMES
+    assert json.loads(json.dumps(told)) == {
+        **dict.fromkeys(told), "current_step": "finalizer", "next_step": "finalizer",
+        "retry_count": 0, "retry_limit": 5, "research_steps": [*PLAN.research], "expert_steps": [*PLAN.expert],
+        "current_research_index": 1, "research_results": [DEFINITION, INVENTORS],
+        "expert_answer": ANSWER, "expert_reasoning": REASONING, "final_answer": ANSWER, "final_reasoning_trace": TRACE,
+        **{f"critic_{of}_decision": "approve" for of in ("planner", "researcher", "expert")},
+    }  # fmt: skip
 
 
 def test_no_limit_and_a_limit_that_ends_it_at_once_are_refused():
@@ -378,3 +392,23 @@ def test_a_planned_step_says_what_to_do_and_stands_once():
     for empty in ("figures.calculate", "Calculation"):
         with pytest.raises(ValueError, match=f"“{empty}” in “expert_steps” is no step: write in a sentence"):
             read(empty)
+
+
+STEP = "Find the limit of the law."
+REFUSED_ANSWERS = [
+    (planner.read_plan, {"research_steps": [STEP]}, "“expert_steps” is missing: add it"),
+    (planner.read_plan, {"research_steps": [STEP], "expert_steps": []}, "at least one has to lead to the answer"),
+    (planner.read_plan, {"research_steps": ["Find."], "expert_steps": [STEP]}, "“Find.” in “research_steps” says too"),
+    (critics.read_review, {"feedback": "It may be so.", "decision": "maybe"}, "“maybe” is no decision. Write approve"),
+    (critics.read_review, {"feedback": "Fine.", "decision": "approve"}, "“feedback” is one word"),
+]
+
+
+def test_each_answer_that_is_refused_hears_what_is_wrong_with_it():
+    heard = []
+    for read, said, _ in REFUSED_ANSWERS:
+        with pytest.raises(ValueError) as refused:  # noqa: PT011 - what it says is looked at below
+            read(json.dumps(said))
+        heard.append(str(refused.value))
+    wrong = [one for one, (*_, due) in zip(heard, REFUSED_ANSWERS, strict=True) if due not in one]
+    assert wrong == []
