@@ -109,11 +109,12 @@ def ask_how_to_plan(plan: UUID, number: int, why: str) -> None:
 
 
 def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told: Collection[int]) -> list[int]:
-    """Steps that are planned again as they were, and nobody began, stay and keep their gates. All of them by their
-    numbers, in their order, which come after all that there were before."""
+    """Steps that are planned again as they were, and nobody began, stay and keep their gates, as far as none with a
+    higher number comes before them: numbers and order say the same. All of them by their numbers, in their order."""
     old = [step for step in plan.steps_now if step.status in BEFORE_WORK and not step.tools_due]
     waiting = {(subject_of(plan, step).same, _as_key(step.needs)): step for step in reversed(old)}
     first = max((step.number for step in plan.steps.all()), default=0) + 1
+    before = max((step.number for step in plan.steps_now if _goes_on(step, told)), default=0)
     said, free = list(planned), first
     numbers: dict[int, int] = {}
     kept = set()
@@ -123,7 +124,7 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told:
         position = last + 1 + called - first
         step = _new(plan, revision, called, wanted, needs, position)
         same = waiting.pop((subject_of(plan, step, wanted.action).same, _as_key(needs)), None)
-        if same is None:
+        if same is None or same.number < before:
             step.number = free
             free += 1
             statements.insert(step)
@@ -132,10 +133,17 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told:
             Step.objects.filter(pk=same.pk).update(position=position)
             kept.add(same.pk)
             step = same
-        numbers[called] = step.number
+        before = numbers[called] = step.number
     _drop(revision, [step for step in plan.steps_now if step.pk not in kept], told)
     SearchText.objects.add(plan.pk, words_of("\n".join(one.action for one in said)))
     return list(numbers.values())
+
+
+def _goes_on(step: Step, told: Collection[int]) -> bool:
+    """Whether a revision leaves it as it is: what is done or under way, and what failed while it was planned, for
+    nobody has seen to that yet."""
+    unseen = step.status == Status.FAILED and not step.skipped and step.number not in told
+    return unseen or step.status in (Status.COMPLETED, Status.WORKING)
 
 
 def _as_key(needs: list[int] | None) -> tuple[int, ...] | None:
@@ -160,11 +168,9 @@ def effect_of(names: Iterable[str]) -> Effect:
 
 
 def _drop(revision: int, steps: Iterable[Step], told: Collection[int]) -> None:
-    """What this revision does not take over: what waits is not asked any more. What is done or under way stays, and
-    what failed while it was planned, for nobody has seen to it yet."""
+    """What this revision does not take over: what waits is not asked any more."""
     for step in steps:
-        unseen = step.status == Status.FAILED and not step.skipped and step.number not in told
-        if unseen or step.status in (Status.COMPLETED, Status.WORKING):
+        if _goes_on(step, told):
             continue
         if step.status in BEFORE_WORK:
             change(step, Event.DROP)

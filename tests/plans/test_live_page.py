@@ -1,5 +1,7 @@
 """What one person is shown and can say on the live page of a plan."""
 
+import re
+
 import pytest
 from asgiref.sync import sync_to_async
 from django.urls import reverse
@@ -9,8 +11,10 @@ from engine.llm.failures import Unauthorized
 from engine.models import Gate, GateDecision
 from engine.policy import policy_of
 from engine.using import CHOICES
+from plans.api import facts
 from plans.display import display_of
 from plans.fragments import fragments
+from plans.management.commands.plan import Command as Planning
 from plans.models import Message, Plan, Step, reading
 from plans.rules.demands import OPEN, OPEN_READS, Kind, Policy
 from plans.told import revisions
@@ -114,13 +118,24 @@ async def test_a_question_is_answered_in_words_alone(page, mira, models):
 
 
 async def test_a_step_has_one_number_on_its_page_in_its_record_and_at_all_other_places(page, mira, models):
+    """Also where a step that was planned before comes after a new one: none stands above one with a lower number."""
     models.will("test/sums", move("give_up", "No."), move("ask", "Which two?"))
-    run = await planned(mira, models, steps(SUM), steps(SUM), version=await sync_to_async(team)(OPEN_READS))
+    both, version = steps(SUM, LETTER), await sync_to_async(team)(OPEN_READS)
+    run = await planned(mira, models, both, both, version=version)
     html = await sync_to_async(lambda: page.get(f"/plans/{run}/").content.decode())()
     record = await sync_to_async(lambda: page.get(f"/plans/{run}/record/").content.decode())()
-    assert all("Step 2, Sums: " in one and "Step 1, Sums: " not in one for one in (html, record))
-    assert all(words in html for words in ("Sums, step 2", "Go to step 2", "revision 2 in place of step 1"))
-    assert await sync_to_async(reading.places_of)([(run, "step-2-0-1")]) == {(run, "step-2-0-1"): ("Step 2", "step-2")}
+    row = await sync_to_async(Plan.objects.whole().get)(pk=run)
+    news = "\n".join(line for _, line in await sync_to_async(lambda: [*Planning().news(row)])())
+    told = {"page": html, "record": record.partition("Steps of earlier revisions")[0]}
+    shown = {name: re.findall(r"Step (\d), (Sums|Letters): ", text) for name, text in told.items()}
+    shown["command"] = re.findall(r"^  (\d)\. (Sums|Letters): ", news, re.MULTILINE)
+    shown["API"] = [(str(one["number"]), one["owner"]) for one in (await sync_to_async(facts)(row))["steps"]]
+    due = [("3", "Sums"), ("4", "Letters")]
+    assert [name for name, found in shown.items() if found != due] == []
+    assert all(words in html for words in ("Sums, step 3", "Go to step 3", "revision 2 in place of steps 1, 2"))
+    letters = {gate.title.partition(" of ")[0] for gate in await sync_to_async(pending)(run)}
+    assert (letters, "To decide: Step 3 of" in news) == ({"Step 3", "Step 4"}, True)
+    assert await sync_to_async(reading.places_of)([(run, "step-3-0-1")]) == {(run, "step-3-0-1"): ("Step 3", "step-3")}
 
 
 def test_no_gate_whose_texts_were_erased_has_a_heading():
