@@ -140,7 +140,12 @@ class Display:
 
     @property
     def quotes(self) -> int:
-        return sum(len(claim.passages) for claim in self.claims)
+        """Of what was read: a calculation was worked out here."""
+        return sum(not passage.is_calculation for claim in self.claims for passage in claim.passages)
+
+    @property
+    def is_calculated(self) -> bool:
+        return any(claim.steps for claim in self.claims)
 
     @property
     def slots(self) -> Sequence[int]:

@@ -12,6 +12,7 @@ from runs.words import shown_name
 
 from .models import Claim, Inquiry, Order, OrderKind, Quote
 from .models.reading import claims_of, flags_of, in_no_claim, not_used, steps_of
+from .models.sources import SourceKind
 from .prompts.finalizer import MARKER, inserted
 from .quotes import fold
 from .rules.course import NOT_ANSWERED
@@ -35,6 +36,7 @@ class Passage:
     end: int
     length: int
     digest: str
+    is_calculation: bool = False
     address: str = ""  # of a page, with when it was read
     made: datetime | None = None
 
@@ -169,6 +171,7 @@ def _passage(quote: Quote, text: str) -> Passage:
         start=start,
         end=end,
         length=len(text),
+        is_calculation=quote.source.kind == SourceKind.CALCULATION,
         digest=quote.source.text_digest or sha256(text.encode()).hexdigest(),
         address=quote.source.address,
         made=quote.source.made,

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.models import Effect
 from engine.tools import Refused, Tool, Use
 
+from .moves import SUM_EXAMPLE
+
 LONGEST, DEEPEST, DIGITS, PLACES = 1_000, 50, 60, 10
 TOKEN = re.compile(r"\s*(?:(\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)|([-+*/^(),;%√]|[a-z]+))", re.ASCII)
 SIGNS = str.maketrans({**dict(zip("−–×·⋅÷:", "--***//", strict=True)), "²": "^2", "³": "^3", "\u00a0": " "})
@@ -329,8 +331,8 @@ def _temperature(value: Decimal, unit: str, to: str) -> Decimal:
 TOOLS = (
     Tool(
         "figures.calculate",
-        "Works out decimal numbers with + − × ÷ ^, brackets, percent (15% of 80 is 12) and sqrt, round, abs, min, max, "
-        "sum, avg: round(2/3, 2). Never do sums yourself.",
+        "Works out decimal numbers with + − × ÷ ^, brackets, percent ("
+        f"{SUM_EXAMPLE}) and sqrt, round, abs, min, max, sum, avg: round(2/3, 2). Never do sums yourself.",
         Calculation,
         Effect.READS,
         change=calculate,

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from engine.llm.prompting import misfit, one_object, unknown_name
 from engine.llm.shapes import TEXT, Schema, arguments_by_tool, either, object_of, one_of
 
+SUM_EXAMPLE = "15% of 80 is 12"  # of the calculator: an answer may say just this, where it was asked
+
 
 class Act(StrEnum):
     CALL = "call"

@@ -11,7 +11,7 @@ from engine.llm.own_words import instructions_of
 from engine.llm.prompting import unpacked
 from engine.llm.shapes import NULL, NUMBER, TEXT, TRUTH, Schema, either, list_of, number_of, object_of, one_of
 from engine.llm.shapes import arguments_by_tool as shapes_of
-from toolbox.moves import arguments_of
+from toolbox.moves import SUM_EXAMPLE, arguments_of
 
 from ..rules.limits import CLAIMS, QUOTES, RESULT_LENGTH, TOGETHER
 from .common import Answer, Messages, read_as, request, said
@@ -49,7 +49,8 @@ TWO_SITES = """
 Where a claim rests on sites alone, it quotes two of them at least, of different hosts: one that rests on one site \
 comes back to you, too."""
 NO_TOOLS = "There are none."
-MAY_BE_SAID = (NO_TOOLS, "You have no more uses of tools", "the results do not carry an answer")  # in such words
+# in such words
+MAY_BE_SAID = (NO_TOOLS, "You have no more uses of tools", "the results do not carry an answer", SUM_EXAMPLE)
 FORM = """\
 It is one of two kinds.
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from engine.llm.own_words import but_for, instructions_of
 from engine.llm.prompting import boundary, fenced, misfit, one_object, unpacked
 from engine.llm.shapes import NULL, TEXT, Schema, arguments_by_tool, either, object_of, one_of
-from toolbox.moves import arguments_of
+from toolbox.moves import SUM_EXAMPLE, arguments_of
 
 Messages = list[dict[str, str]]
 
@@ -232,7 +232,7 @@ def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = Fals
 
 def instructions(work: Work, messages: Messages) -> str:
     """What a request tells the agent itself. To say what others have written of it is right, and that it is the end."""
-    return instructions_of(messages, but=(work.description, LAST))
+    return instructions_of(messages, but=(work.description, LAST, SUM_EXAMPLE))
 
 
 SAID_TO_PEOPLE = {"finish": ("result", "unproven"), "ask_person": ("question",), "send_message": ("message",)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.llm.own_words import but_for, instructions_of
 from engine.llm.prompting import boundary, fenced, unpacked
-from toolbox.moves import Act, Move
+from toolbox.moves import SUM_EXAMPLE, Act, Move
 
 from ..rules.course import CALLS
 from .planner import Messages
@@ -126,7 +126,7 @@ def move(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
 
 def instructions(work: Work, messages: Messages) -> str:
     """What a request tells the agent itself: to say what others have written of it is right."""
-    return instructions_of(messages, but=(work.description, work.system))
+    return instructions_of(messages, but=(work.description, work.system, SUM_EXAMPLE))
 
 
 def own_texts(move: Move) -> list[str]:

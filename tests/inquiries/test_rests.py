@@ -4,10 +4,11 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 
 from engine.evidence.audit import verify_all
 from engine.models import DocumentLimits
+from inquiries.management.commands.ask import Command as Ask
 from inquiries.models import Inquiry, reading
 from inquiries.models.reading import CALCULATED_WITH
 from inquiries.prompts import moves
@@ -16,10 +17,11 @@ from inquiries.prompts.critics import Reviewable
 from inquiries.quotes import find_cells
 from inquiries.rules.facts import Station
 from runs.api.objects import run_object
+from runs.export import Chosen, pieces
 from runs.face import face_of
 from tests.conftest import perform
 from tests.inquiries.offline import entries_of_all, problems
-from tests.inquiries.scenes import answers, calls, found, going_well, inquiry
+from tests.inquiries.scenes import answers, calls, final, found, going_well, inquiry
 from toolbox import documents
 
 database = pytest.mark.django_db(transaction=True)
@@ -89,6 +91,44 @@ async def test_an_answer_rests_on_cells_and_on_a_calculation_that_is_named_with_
     assert asked[0]["checked"][0]["flags"] == second["flags"]
     assert not await sync_to_async(lambda: list(verify_all().faults))()
     assert await sync_to_async(lambda: problems(entries_of_all()[str(run.pk)]))() == []
+
+
+@database
+async def test_a_question_is_answered_by_a_calculation_alone_and_every_reader_says_so(mira, models, client):
+    sums = answers("15% of 80 is 12.", claims=[{"text": "15% of 80 is 12.", "calculated": [1]}])
+    plan = json.dumps({"thought": "It is a sum.", "research_steps": [], "expert_steps": ["Work out 15% of 80."]})
+    going_well(
+        models,
+        planner=[plan],
+        expert=[calls("figures.calculate", expression="15% of 80"), sums],
+        finalizer=[final("[answer] [claim:1]")],
+    )
+    asked = {"question": "How much is 15% of 80?", "documents": ()}
+    run = await perform((await sync_to_async(inquiry)(mira, **asked)).pk, models)
+    told = await sync_to_async(lambda: run_object(face_of(run).rows().get(pk=run.pk), ""))()
+    [claim] = told["claims"]
+    assert (run.outcome, told["answer"], told["in_no_claim"]) == ("answered", "15% of 80 is 12. [claim:1]", ())
+    assert (claim["calculated"], claim["flags"], claim["bare"]) == (["15% of 80 = 12"], [], False)
+    posts = [model.removeprefix("test/") for model, _ in models.asked]
+    assert posts == ["planner", "critic_planner", "expert", "expert", "critic_expert", "finalizer"]
+    assert await sync_to_async(readers_of)(run, mira, client) == []
+    assert not await sync_to_async(lambda: list(verify_all().faults))()
+    assert await sync_to_async(lambda: problems(entries_of_all()[str(run.pk)]))() == []
+
+
+def readers_of(run, user, client):
+    """Those of page, record, source, command line and table that lack the calculation, or the answer."""
+    client.force_login(user)
+    row, face = face_of(run).rows().get(pk=run.pk), face_of(run)
+    paths = dict.fromkeys(("", "record/"), "source and rests on calculations alone.") | {"sources/1/": "15% of 80 = 12"}
+    told = {path: client.get(f"/inquiries/{run.pk}/{path}").content.decode() for path in paths}
+    told |= {"ask": Ask().word(row), "csv": "".join(async_to_sync(table_of)(run.pk, face))}
+    due = paths | {"ask": "[claim:1] [1] A calculation: “15% of 80 = 12”", "csv": ",15% of 80 is 12. [claim:1],"}
+    return [(name, said) for name, said in told.items() if due[name] not in said or "15% of 80" not in said]
+
+
+async def table_of(pk, face):
+    return [piece async for piece in pieces(Chosen([pk]), "csv", "https://magi.example", face)]
 
 
 def rows(*found):
