@@ -41,6 +41,7 @@ from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
+from .gate_sources import sources_at
 from .models import DOCUMENTS, Inquiry, Roster, keeping
 from .models.rosters import council_uses
 from .offers import HELD, OFFERS
@@ -175,6 +176,11 @@ class Asking(Face[Inquiry, Display]):
 
     def words(self, gate: Gate) -> Mapping[str, str]:
         return {Decision.APPROVE: "Let it pass", Decision.REJECT: "Send it back"}
+
+    def gate_context(self, gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
+        if gate.kind != procedure.GATE or gate.run.redacted:
+            return {}
+        return {"beside": "inquiries/_gate_sources.html", "look_up": sources_at(gate)}
 
     def contradictions(self, told: Mapping[Any, Said]) -> Iterator[tuple[Any, str]]:
         yield from super().contradictions(told)

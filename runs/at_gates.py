@@ -83,7 +83,8 @@ class AtGates:
         return ""
 
     def gate_context(self, gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
-        """What that template needs besides. `typed`: what was sent and could not be taken."""
+        """What that template needs besides. `typed`: what was sent and could not be taken. `beside` in it: a template
+        for below the text, on the page of the gate alone."""
         return {}
 
     def gate_answer(self, gate: Gate, typed: QueryDict) -> Any:

@@ -1,6 +1,7 @@
 """A source as it was read: text alone, never anybody's HTML."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -30,14 +31,10 @@ def _quoted(claims: Sequence[Claim], source: int) -> set[tuple[int, int]]:
     return {(start, end) for quote in quotes for start, end in quote.parts}
 
 
-def pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
-    """The text, and which pieces of it are quoted."""
-    at = 0
-    for start, end in spans:
-        if start > at:
-            yield text[at:start], False
-        if end > at:
-            yield text[max(start, at) : end], True
-            at = end
-    if at < len(text):
-        yield text[at:], False
+def pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool, int]]:
+    """The text, which pieces of it are quoted, and where each begins: no quote begins within a piece."""
+    cuts = sorted({0, len(text), *(at for span in spans for at in span if at <= len(text))})
+    ends = 0  # of all quotes that have begun
+    for start, end in pairwise(cuts):
+        ends = max([ends, *(last for first, last in spans if first == start)])
+        yield text[start:end], start < ends, start

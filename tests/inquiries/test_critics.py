@@ -26,7 +26,7 @@ from judgements.models import Council
 from tests.conftest import ScriptedModels, agents, perform
 from tests.contract import play
 from tests.databases import copied_async, tampering
-from tests.inquiries.scenes import answers, going_well, inquiry, passes
+from tests.inquiries.scenes import LAW, LIMIT, answers, going_well, inquiry, passes
 
 PERSON = {"critic_expert": {"kind": "person"}}
 LONG = "It may be sold. " * 240
@@ -84,6 +84,18 @@ async def test_a_person_reads_the_answer_with_its_checked_claims_and_sends_it_ba
     assert (again.status, row.state.retry_count) == ("waiting", 1)
     assert "Sent back before, 1:\n    Name the limit too." in (await sync_to_async(gate_of)(run)).text
     assert (row.state.critic_expert_feedback, row.ordered[5].by_name) == ("Name the limit too.", "mira")
+
+
+@database
+async def test_the_page_of_a_review_leads_to_each_line_that_the_work_rests_on(run, mira, client):
+    await sync_to_async(client.force_login)(mira)
+    gate, start = await sync_to_async(gate_of)(run), LAW.index(LIMIT[2])
+    html = (await sync_to_async(client.get)(f"/gates/{gate.pk}/")).content.decode()
+    link = f"/inquiries/{run.pk}/sources/1/#at-{start}"
+    quote = f'{link}">\n[1] law.txt, line 1</a>: “{LIMIT[2]}”'
+    assert [due for due in ("<dt>Claim 2</dt>", quote, "does not quote", "[2] sheet.txt") if due not in html] == []
+    source = (await sync_to_async(client.get)(link)).content.decode()
+    assert f'<mark\nid="at-{start}">{LIMIT[2]}</mark>' in source
 
 
 def break_rows(run):
