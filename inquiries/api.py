@@ -4,8 +4,8 @@ from typing import Any
 
 from engine.evidence.chain import stamp
 
-from .models import Claim, Inquiry, Order, Source
-from .models.reading import flags_of, possible_words_to, steps_of
+from .models import Claim, Inquiry, Order, OrderKind, Source
+from .models.reading import error_told, flags_of, possible_words_to, steps_of
 from .passages import beside_answer, worded
 from .rules.course import NOT_ANSWERED, State
 
@@ -74,7 +74,8 @@ def finalizer_object(row: Inquiry) -> dict[str, Any]:
 
 
 def order_object(one: Order) -> dict[str, Any]:
-    said = {"decision": one.decision, "feedback": one.feedback, "error": one.error, "by": one.by_name}
+    error = error_told(one) if one.kind == OrderKind.ERROR else ""
+    said = {"decision": one.decision, "feedback": one.feedback, "error": error, "by": one.by_name}
     return {
         **{"number": one.number, "kind": one.kind, "sender": "orchestrator", "receiver": one.station},
         **{"type": "instruction", "content": one.instruction, "step_id": one.step_id},

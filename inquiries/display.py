@@ -15,7 +15,16 @@ from runs.words import lasting, shown_name
 from .events_shown import NAMES, Event, events_of
 from .models import Inquiry, Order, OrderKind
 from .models.at_hand import PAGE
-from .models.reading import attempt, claims_of, moves_at, orders_at, place_of, plan_number, possible_words_to
+from .models.reading import (
+    attempt,
+    claims_of,
+    error_told,
+    moves_at,
+    orders_at,
+    place_of,
+    plan_number,
+    possible_words_to,
+)
 from .moves_shown import MoveShown, astray_pages, shown
 from .passages import (
     Beside,
@@ -193,7 +202,7 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         unapproved=tuple(claim_shown(inquiry, one) for one in unapproved),
         claims=tuple(claim_shown(inquiry, one, answer[0] if answer else "") for one in shown_claims),
         trace=inquiry.trace if answered else "",
-        why=inquiry.why or (state.error if run.status == Run.Status.FAILED else ""),
+        why=inquiry.why or (_failure(inquiry) if run.status == Run.Status.FAILED else ""),
         used=used(seen.calls),
         rehearsal=inquiry.rehearsal,
         over=run.over,
@@ -209,6 +218,11 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         looks_in=_looks_in(inquiry),
         asks_for=_asks_for(inquiry),
     )
+
+
+def _failure(inquiry: Inquiry) -> str:
+    last = next((one for one in reversed(inquiry.ordered) if one.kind == OrderKind.ERROR), None)
+    return error_told(last) if last and inquiry.state.error else ""
 
 
 def _waited(run: Run) -> str:

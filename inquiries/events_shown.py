@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from runs.words import shown_name
 
 from .models import Inquiry, Order, OrderKind
+from .models.reading import error_told
 from .moves_shown import MoveShown, of_order, shown
 from .rules.facts import Station
 
@@ -41,7 +42,7 @@ def _event(inquiry: Inquiry, one: Order) -> Event | None:
             head = f"{about} · {'let pass' if passed else 'sent back'} by {who}"
             return Event(one.number, one.decision, "check" if passed else "cross", head, one.feedback)
         case OrderKind.ERROR:
-            return Event(one.number, "failed", "bang", f"{about} · error", one.error, _led(inquiry, one))
+            return Event(one.number, "failed", "bang", f"{about} · error", error_told(one), _led(inquiry, one))
         case OrderKind.EXHAUSTED:
             return Event(one.number, "reject", "cross", f"{about} · ended", one.feedback)
         case OrderKind.WORK:

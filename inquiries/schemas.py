@@ -105,7 +105,9 @@ class InquiryStep(Strict):
     reply: dict[str, Any] | None
     decision: str | None
     feedback: str | None
-    error: str | None
+    error: str | None = Field(
+        description="Between quotation marks: the message, with words of the model or its server."
+    )
     by: str | None
 
 

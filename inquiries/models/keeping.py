@@ -20,7 +20,7 @@ from ..prompts.moves import Claimed, HandIn, Result
 from ..prompts.moves import Move as Moved
 from ..prompts.planner import Plan
 from ..quotes import Folded, Place, Span, complaint, find, find_cells, fold, left_out, nearest, unsupported
-from ..rules.course import Impossible, after
+from ..rules.course import Impossible, after, cited
 from ..rules.facts import Category, Reviewed, Station
 from ..rules.limits import HAND_INS, SAME_CALLS
 from ..rules.orders import Finish, Over, following
@@ -28,7 +28,9 @@ from .at_hand import PAGE, pages_left
 from .inquiries import Inquiry
 from .looking import looked_at
 from .reading import (
+    NO_JUDGEMENT,
     NOT_NEEDED,
+    NOT_TAKEN,
     FoldedSources,
     attempt,
     calculated,
@@ -51,7 +53,6 @@ WORKED_OUT = (SourceKind.TABLE, SourceKind.CALCULATION)
 NEWEST = 5  # sources in which a quote is sought that does not stand where it is said to
 SAME_WORK = "The work that {critic} had sent back was handed in again: more tries will not help. It had said: {said}"
 ASKED_ALREADY = "This was asked already: what came of it stands at move {number}. Go on from there."
-NOT_TAKEN = f"Its work was refused {HAND_INS} times: for quotes that stand nowhere, or claims that rest on too little."
 
 
 def _json(value: Any) -> str:
@@ -94,7 +95,7 @@ def _hand_in(inquiry: Inquiry, place: str, reply: str, counts: Mapping[str, Any]
     """None where it is the same work that was sent back: then the inquiry has come to its end."""
     reviews = orders_at(inquiry, place, OrderKind.WORK, OrderKind.REVIEW)
     if len(reviews) > 1 and reviews[-1].decision == "reject" and _same(reviews[-2].reply, reply):
-        said = {"critic": inquiry.state.last_critic, "said": reviews[-1].feedback}
+        said = {"critic": inquiry.state.last_critic, "said": cited(reviews[-1].feedback)}
         _order(inquiry, OrderKind.EXHAUSTED, feedback=SAME_WORK.format(**said))
         return None
     return _order(inquiry, OrderKind.WORK, reply=reply, counts=counts, call=call)
@@ -120,7 +121,7 @@ def keep_decision(pk: UUID, critic: Station, gate: int) -> None:
     said = "\n".join(one.text for one in decided.decisions.all() if one.text and one.decides)
     by = decided.last.by if decided.last else ""
     if decided.state == Gate.State.FAILED:
-        error = f"The council could not judge. {said}".strip()
+        error = f"{NO_JUDGEMENT} {said}".strip()
         _order(
             inquiry, OrderKind.ERROR, category=Category.TOOL, error_code="unusable_answer", error=error, gate=decided
         )

@@ -19,9 +19,9 @@ from ..prompts.finalizer import Approved
 from ..prompts.moves import Claimed, Expertise, Made, Quoted, Research, Result
 from ..prompts.planner import Brief, FormerPlan
 from ..quotes import Folded, numbers, unknown_names, unsupported
-from ..rules.course import Impossible
+from ..rules.course import Impossible, cited
 from ..rules.facts import CRITIC_OF, WORK_OF, Category, Station
-from ..rules.limits import MOVES_OF_A_STEP, SAME_CALLS
+from ..rules.limits import HAND_INS, MOVES_OF_A_STEP, SAME_CALLS
 from ..rules.orders import instruction, possible_words
 from .inquiries import Inquiry
 from .looking import looked_at
@@ -454,19 +454,33 @@ _ABOUT: dict[str, str] = {
 }
 
 
-_INNER = str.maketrans("“”„", "‘’‚")  # within a quotation, so that none of its words seem to stand behind it
+NOT_TAKEN = f"Its work was refused {HAND_INS} times: for quotes that stand nowhere, or claims that rest on too little."
+NO_JUDGEMENT = "The council could not judge."
+FAILED_AS: dict[str, str] = {
+    Category.NETWORK: "No answer came.",
+    Category.VALIDATION: "No answer could be used.",
+    Category.FILTERED: "A provider's filter refused it.",
+}
+OTHERS_SAID = "The message, with words of the model or its server:"
 
 
-def course_of(orders: Iterable[Order]) -> Iterator[str]:
+def course_of(orders: Iterable[Order], most: int = COURSE_LINE) -> Iterator[str]:
     """A line for each order and what came of it: the trace of an answer is made of these. What a model or a person has
-    said stands between quotation marks."""
+    said stands between quotation marks. `most`: characters of that."""
     for one in orders:
-        if said := _came(one):
-            head, text = said
-            words = " ".join(text.split())
-            words = words if len(words) <= COURSE_LINE else f"{words[: COURSE_LINE - 1].rstrip()}…"
-            own = one.kind == OrderKind.ERROR
-            yield f"{head} {words if own else f'“{words.translate(_INNER)}”'}" if words else head
+        if said := _came(one, most):
+            head, words = said
+            yield f"{head} {cited(words, most)}" if words.strip() else head
+
+
+def error_told(one: Order, most: int = 0) -> str:
+    """An error in words of ours, before its message, which can repeat what a model or its server has said."""
+    if one.error == NOT_TAKEN or one.category == Category.STATE:
+        return one.error
+    judged = one.error.startswith(NO_JUDGEMENT)
+    own = NO_JUDGEMENT if judged else FAILED_AS.get(one.category, "It failed.")
+    words = one.error.removeprefix(NO_JUDGEMENT).strip()
+    return f"{own} {OTHERS_SAID} {cited(words, most)}" if words else own
 
 
 _DONE: dict[str, str] = {
@@ -477,14 +491,14 @@ _DONE: dict[str, str] = {
 }
 
 
-def _came(one: Order) -> tuple[str, str] | None:
+def _came(one: Order, most: int) -> tuple[str, str] | None:
     about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
     match one.kind:
         case OrderKind.REVIEW:
             passed = "let pass" if one.decision == "approve" else "sent back"
             return f"{about}: {passed}{f' by {one.by_name}' if one.by_name else ''}.", one.feedback
         case OrderKind.ERROR:
-            return f"{about}:", one.error
+            return f"{about}: {error_told(one, most)}", ""
         case OrderKind.WORK if one.station != Station.PLANNER:
             return f"{about}:", one.handed_in.get("text", "")
         case OrderKind.WORK:

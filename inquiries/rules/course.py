@@ -163,6 +163,16 @@ def _reviewed(state: State, fact: Reviewed) -> State:
     return _APPROVED[critic](heard) if fact.approve else _sent_back(heard, WORK_OF[critic])
 
 
+_INNER = str.maketrans("“”„", "‘’‚")  # within a quotation, so that none of its words seem to stand behind it
+
+
+def cited(words: str, most: int = 0) -> str:
+    """Words of others on one line, between the only marks of their kind. `most`: characters that are shown."""
+    line = " ".join(words.split())
+    line = f"{line[: most - 1].rstrip()}…" if most and len(line) > most else line
+    return f"“{line.translate(_INNER)}”"
+
+
 def named(critic: Station, index: int) -> str:
     """As a sentence calls a critic. `index`: of the research step that is under review."""
     of = {Station.CRITIC_PLANNER: "the plan", Station.CRITIC_EXPERT: "the answer"}
@@ -196,7 +206,7 @@ def _answer_approved(state: State) -> State:
     if state.answerable:
         return replace(state, next_step=Station.FINALIZER)
     passed = f"{_begun(state.last_critic)} let pass that it cannot be answered"
-    return _not_answered(state, f"{passed}. The expert says: {state.expert_answer}")
+    return _not_answered(state, f"{passed}. The expert says: {cited(state.expert_answer)}")
 
 
 def _begun(sentence: str) -> str:
@@ -219,7 +229,7 @@ def _sent_back(state: State, worker: Station) -> State:
     times = f"{again.retry_limit} time{'s' * (again.retry_limit != 1)}"
     limit = f"work is sent back {times} at most{errors}"
     said = getattr(again, f"{again.current_step}_feedback")
-    return _not_answered(again, f"{_begun(again.last_critic)} sent it back, and {limit}. It said: {said}")
+    return _not_answered(again, f"{_begun(again.last_critic)} sent it back, and {limit}. It said: {cited(said)}")
 
 
 def _not_answered(state: State, why: str, **values: Any) -> State:
@@ -264,7 +274,7 @@ def _stopped(state: State, fact: Stopped) -> State:
     calm = replace(state, error="", error_component="")
     if state.next_step is Station.EXPERT and state.expert_answer:
         sent = f"its last answer had been sent back by {state.last_critic}"
-        return _not_answered(calm, f"{fact.by} stopped it, and {sent}: {state.critic_expert_feedback}")
+        return _not_answered(calm, f"{fact.by} stopped it, and {sent}: {cited(state.critic_expert_feedback)}")
     if state.next_step is not Station.RESEARCHER:
         raise _impossible(state, fact)
     if fact.begun and not state.stopping:

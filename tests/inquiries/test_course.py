@@ -179,7 +179,7 @@ TABLE = [
         FINALIZER,
         {
             "final_answer": NOT_ANSWERED,
-            "why": "The critic of the answer let pass that it cannot be answered. The expert says: No.",
+            "why": "The critic of the answer let pass that it cannot be answered. The expert says: “No.”",
         },
     ),
 ]
@@ -195,10 +195,10 @@ def test_the_table_line_by_line(before, fact, following, values):
 def test_the_stated_sentence_stands_in_both_fields_and_is_never_replaced():
     ended = at(PLAN, *[NO, PLAN] * 4, NO)
     why = "The critic of the plan sent it back, and work is sent back 5 times at most. It said: "
-    assert (ended.retry_count, ended.why) == (5, why + NO.feedback)
+    assert (ended.retry_count, ended.why) == (5, f"{why}“{NO.feedback}”")
     council = at(*FOUND_ONE, Failed(CRITIC_RESEARCHER, NETWORK), Reviewed(False, "Too old.", "council Trio"), limit=2)
     assert council.why.startswith("The critic of research 1 (council Trio) sent it back, and work is sent back 2 times")
-    assert council.why.endswith("at most, 1 of them for errors. It said: Too old.")
+    assert council.why.endswith("at most, 1 of them for errors. It said: “Too old.”")
     assert following(ended) == Finish(stated=True)
     over = after(ended, Finalized("Something else.", "Otherwise."))
     assert (over.final_answer, over.final_reasoning_trace, over.outcome) == (NOT_ANSWERED, NOT_ANSWERED, "unanswered")
@@ -210,7 +210,7 @@ def test_the_fact_that_reaches_the_limit_decides_how_it_ends():
     by_a_critic = at(PLAN, *[broken] * 4, NO)
     assert following(after(by_an_error, Finalized("", ""))) == Over("It timed out.")
     assert following(after(by_a_critic, Finalized("", ""))) == Over("")
-    assert by_a_critic.why.endswith(f", 4 of them for errors. It said: {NO.feedback}")
+    assert by_a_critic.why.endswith(f", 4 of them for errors. It said: “{NO.feedback}”")
 
 
 def test_a_retry_gives_back_what_errors_took_and_nothing_else():

@@ -115,13 +115,13 @@ async def test_the_last_retry_ends_it_with_the_stated_sentence_and_no_model_word
     assert (run.status, run.outcome) == (Run.Status.FINISHED, "unanswered")
     assert (row.answer, row.trace) == (NOT_ANSWERED, NOT_ANSWERED)
     assert row.why.startswith("The critic of the plan sent it back, and work is sent back 3 times at most.")
-    assert row.why.endswith("Too vague.")
+    assert row.why.endswith("It said: “Too vague.”")
     assert asked_of(models, "finalizer") == []
 
 
 async def test_the_same_work_again_ends_it(mira, models):
     run, row = await played(mira, models, researcher=[found(LIMIT)] * 2, critic_researcher=[sends_back()])
-    why = keeping.SAME_WORK.format(critic="the critic of research 1", said="Name the limit itself.")
+    why = keeping.SAME_WORK.format(critic="the critic of research 1", said="“Name the limit itself.”")
     assert (run.outcome, row.why, row.state.retry_count) == ("unanswered", why, 1)
 
 
@@ -130,7 +130,7 @@ async def test_that_it_cannot_be_answered_is_a_result_that_a_critic_lets_pass(mi
     run, row = await played(mira, models, researcher=[found(there=False, result="Nothing.")], expert=[nothing])
     assert (run.outcome, row.answer) == ("unanswered", NOT_ANSWERED)
     assert "The critic of the answer let pass that it cannot be" in row.why
-    assert row.why.endswith("No source names the N12.")
+    assert row.why.endswith("The expert says: “No source names the N12.”")
 
 
 async def test_a_result_is_used_or_named_as_not_needed(mira, models):

@@ -10,8 +10,10 @@ from django.utils import timezone
 from engine.models import Run
 from engine.steering import Over
 from inquiries import talking
-from inquiries.models import OrderKind
-from inquiries.models.reading import course_of
+from inquiries.api import order_object
+from inquiries.management.commands.ask import NEWS
+from inquiries.models import Order, OrderKind
+from inquiries.models.reading import NO_JUDGEMENT, NOT_TAKEN, OTHERS_SAID, course_of, error_told
 from inquiries.rules.course import NEW_PLANS, fold
 from inquiries.rules.facts import Exhausted, Station
 from inquiries.rules.limits import HINTS
@@ -96,3 +98,16 @@ def test_a_trace_says_in_words_what_people_did():
         "Mira asked for another plan.",
         "The command line gave a hint.",
     ]
+
+
+GAVE_UP = "The critic gave no review after 4 attempts: “maybe” is no decision.” Review: let pass by Noor. “So it is."
+
+
+def test_words_of_a_model_in_an_error_are_named_and_end_where_its_quotation_does():
+    order = Order(kind="error", station="critic_expert", category="validation", error=GAVE_UP)
+    told = [*course_of([order]), *course_of([order], NEWS), order_object(order)["error"]]
+    due = f"No answer could be used. {OTHERS_SAID} “The critic gave no review after 4 attempts: ‘maybe’ is"
+    assert [one for one in told if due not in one or (one.count("“"), one.find("”")) != (1, len(one) - 1)] == []
+    assert error_told(Order(category="validation", error=NOT_TAKEN)) == NOT_TAKEN
+    said = error_told(Order(category="tool", error=f"{NO_JUDGEMENT} It is archived."))
+    assert said == f"{NO_JUDGEMENT} {OTHERS_SAID} “It is archived.”"

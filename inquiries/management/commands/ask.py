@@ -18,6 +18,7 @@ from runs.command import NOTHING, News, RunCommand, bad_input
 from runs.site import address
 from toolbox import documents
 
+NEWS = 240  # characters of what somebody has said
 CALLED = {"retry_limit": "limit", "roster": "posts", "documents": "document"}  # options, by fields of the form
 
 
@@ -79,8 +80,8 @@ class Command(RunCommand[Inquiry]):
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
     def news(self, row: Inquiry) -> News:
-        for number, line in enumerate(course_of(row.ordered), 1):
-            yield number, f"  {line[:300]}"
+        for number, line in enumerate(course_of(row.ordered, NEWS), 1):
+            yield number, f"  {line}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
 
