@@ -168,6 +168,10 @@ class Debating(Face[Debate, Display]):
         """The sign of an option is its debate's; see `signs`."""
         return glances.UNDECIDED_SIGN if outcome == NO_DECISION else "mid", in_words(outcome)
 
+    def in_words(self, outcome: str | None) -> str:
+        """An option is the words of whoever named it."""
+        return "no decision" if outcome == NO_DECISION else outcome or ""
+
     def calls_shown(self, row: Debate, calls: Sequence[ModelCall]) -> list[ModelCall]:
         hidden = hidden_steps(row)
         return [call for call in calls if call.step not in hidden]

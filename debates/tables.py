@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+from .analysis.ends import because_in_words, no_decision_in_words
 from .models import Debate, DebateQuerySet
 from .rules.course import ABSTAIN
+from .rules.outcome import Rule
+from .sentences import RULES
 
 HEADS = (
     ["question", "panel", "panel version", "rule"],
@@ -19,11 +22,14 @@ def tabled() -> DebateQuerySet:
 
 def columns(debate: Debate) -> tuple[Sequence[object], Sequence[object]]:
     version, course = debate.panel_version, debate.so_far
-    asked = [debate.question, version.name if version else "", version.number if version else "", debate.rule]
-    tally = ", ".join(f"{option} {number}" for option, number in debate.come_to(course).tally.items())
-    names = ", ".join(one.name for one in debate.seated)
+    panel = [version.name, version.number] if version else ["", ""]
+    asked = [debate.question, *panel, RULES[Rule(debate.rule)]]
+    outcome, called = debate.come_to(course), {one.seat: one.name for one in debate.seated}
+    tally = ", ".join(f"{option} {number}" for option, number in outcome.tally.items())
+    undecided = no_decision_in_words(debate.rule, outcome) if debate.no_decision else ""
+    names = ", ".join(called.values())
     verdicts = ", ".join(_said(course.stands_by.get(one.seat, "")) for one in debate.seated)
-    came = [debate.no_decision, debate.ended_because, tally, names, verdicts, course.clock, len(course.changes)]
+    came = [undecided, because_in_words(course, called), tally, names, verdicts, course.clock, len(course.changes)]
     return asked, came
 
 

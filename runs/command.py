@@ -73,8 +73,8 @@ class RunCommand(terminal.Command, Generic[Row]):
         return iter(())
 
     def word(self, row: Any) -> str:
-        """What came of it, in one word."""
-        return row.run.outcome or row.run.status
+        """The result, as short as it is for people; programs take the exit status or --json."""
+        return face_of(row.run).word(row.run)
 
     def text_of(self, given: str, name: str) -> str:
         """What was given as this argument; for - what comes by standard input. Both are bytes of somebody's shell."""

@@ -189,8 +189,8 @@ def _added(row: Any, flags: Iterable[TextChoices]) -> list[object]:
     """What stands under `ADDED`."""
     run, last = row.run, last_override(row.run.reviews.all())
     rehearsal = "yes" if _rehearsed(row) else "no"
-    overridden = [last.outcome, last.by, last.text] if last else ["", "", ""]
-    return [*overridden, rehearsal, ", ".join(flags), cause(run), row.record_hash]
+    overridden = [face_of(run).in_words(last.outcome), last.by, last.text] if last else ["", "", ""]
+    return [*overridden, rehearsal, ", ".join(str(flag.label) for flag in flags), cause(run), row.record_hash]
 
 
 def _rehearsed(row: Any) -> bool:

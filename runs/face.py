@@ -39,6 +39,7 @@ from .shelves import Shelf
 from .stamps import Stamp
 from .uses import use_at, uses_of
 from .waits import Wait, gate_at, gates_of, parks_of, wait_of, waiting_at
+from .words import came_to
 
 PAGES = "live record record-file evidence fragments replay replay-file replay-frames".split()
 PAGES += ["cancel", "retry", "redact", "made", "share"]
@@ -336,8 +337,11 @@ class Face(AtGates, Compares, Procedure, Generic[Row, Displayed]):
         return (), ()
 
     def word(self, run: Run) -> str:
-        """Its outcome, or how it stands."""
-        return run.outcome or run.status
+        """Its outcome, or its status, as tables and commands show it."""
+        return self.in_words(run.outcome) or run.status
+
+    def in_words(self, outcome: str | None) -> str:
+        return came_to(outcome)
 
     # ---- its record ---------------------------------------------------------------------------------------
 

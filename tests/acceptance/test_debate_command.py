@@ -19,7 +19,7 @@ def env(tmp_path):
 
 def test_a_debate_is_held_and_told_as_it_goes_on(env):
     done = manage("debate", QUESTION, "--most", "8", env=env)
-    assert (done.returncode, done.stdout.strip()) in ((2, "no_decision"), (0, done.stdout.strip()))
+    assert (done.returncode, done.stdout.strip()) in ((2, "no decision"), (0, done.stdout.strip()))
     assert "Rehearsal: no model was asked." in done.stderr
     assert "1. Timekeeper: Up to 8 messages." in done.stderr
 

@@ -1,7 +1,13 @@
-"""With which status `manage.py debate` ends."""
+"""With which status and word `manage.py debate` ends."""
+
+import pytest
+from django.contrib.auth.models import User
 
 from debates.management.commands.debate import Command
+from debates.tables import columns, tabled
 from engine.models import Run
+from runs.api.objects import run_object
+from tests.debates.scenes import undecided
 
 
 def ended(status, outcome=None):
@@ -25,3 +31,19 @@ def test_the_status_says_what_came_of_it():
         command = Command()
         command.expected = expected
         assert command._status(run) == status, (run.status, run.outcome, expected)
+
+
+@pytest.mark.django_db
+def test_people_read_words_where_programs_read_codes(mira: User):
+    row = undecided(mira).row
+    asked, came = columns(tabled().get(pk=row.pk))
+    assert asked[3:] == ["Majority of all"]
+    assert came[:2] == ["HIRE ON CONDITIONS has 2 of 5, and 3 are needed.", "Closed by the chair."]
+    told = run_object(row, "https://magi.example")
+    assert [told[name] for name in ("outcome", "rule", "no_decision", "because")] == [
+        "no_decision",
+        "majority",
+        "too_few",
+        "closed",
+    ]
+    assert Command().word(row) == "no decision"

@@ -117,5 +117,5 @@ async def test_a_table_says_behind_its_older_columns_what_became_of_the_outcome(
     whole = await sync_to_async(Judgement.objects.whole().get)(pk=pk)
     added = [found["Travel"][name] for name in ("kind", *ADDED)]
     by = reviewer.username
-    assert added == ["judgement", "approved", by, "'=No.", "yes", "overridden", "", whole.record_hash]
+    assert added == ["judgement", "approved", by, "'=No.", "yes", "Overridden", "", whole.record_hash]
     assert found["Broken"]["cause"] == "the account is used up"

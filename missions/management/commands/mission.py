@@ -163,5 +163,5 @@ class Command(RunCommand[Mission]):
         if not row.run.outcome:
             return super().word(row)
         changed = [f"{one.word}: {one.path}" for one in files_changed(row)]
-        said = [f"{row.run.outcome}: {row.result}", *([row.unproven] if row.unproven else [])]
+        said = [f"{super().word(row)}: {row.result}", *([row.unproven] if row.unproven else [])]
         return "\n".join([*said, f"What tools did: {figures(row)}", *changed])

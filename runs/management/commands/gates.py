@@ -27,7 +27,7 @@ class Command(terminal.Command):
             return
         for gate in gates:
             ends = f", until {gate.expires:%Y-%m-%d %H:%M} UTC" if gate.expires else ""
-            who = gate.asked or gate.run.asked_by or "whoever may decide"
+            who = gate.asked or gate.run.asked_by or "users who may decide"
             self.stdout.write(f"{gate.pk}: {gate.title} ({gate.kind} of {gate.run.shown_title}; asks {who}{ends})")
 
 
