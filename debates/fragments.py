@@ -31,7 +31,7 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield from (fragment(name, only(display, *fields), replayed=False) for name, fields in NOT_REPLAYED.items())
     yield fragment("asked", {"asked": display.asked}, replayed=False)
     for seat in display.seats:
-        yield fragment("seat", {"seat": seat}, (seat.number,))
+        yield fragment("seat", {"seat": seat}, (seat.number,), frozenset(filter(None, [seat.step])))
     for rail in display.rails:
         yield fragment("rail", {"rail": rail}, (rail.seat,))
     yield from _of_transcript(display)

@@ -52,7 +52,7 @@ def looks_of(options: Sequence[Option]) -> Mapping[str, Look]:
 class Seat:
     """A member at the table. `now` says what it does, with its sign; `line` what it has done. `asked`: others wait for
     its answer; `out`: it takes no further part. `models`: its own and what stands in for it; `who`: all that is written
-    of it."""
+    of it; `step`: for which its model is asked now."""
 
     number: int
     name: str
@@ -67,6 +67,7 @@ class Seat:
     until: datetime | None = None
     models: tuple[str, ...] = ()
     who: str = ""
+    step: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from engine.models import Gate, ModelCall, Run
 from runs.attempts import Retry, retries_of
 from runs.face import Snapshot
+from runs.questions import Question, by_step
 
 from .models import Debate, FirstVerdict, Member, Message, Turn
 from .models.secret import firsts_hidden, hidden_steps
@@ -27,6 +28,7 @@ class Scene:
     latest: Mapping[str, ModelCall]  # by step; what failed before the run was tried again says nothing any more
     retries: Mapping[str, Retry]  # that go on or come next, by step
     texts: Mapping[str, str]
+    questions: Mapping[str, Question]  # that models are asked now, by step
     gates: Sequence[Gate] = ()  # those where a person has the floor and may speak
 
     @cached_property
@@ -210,7 +212,8 @@ def scene_of(seen: Snapshot[Debate]) -> Scene:
     latest = {call.step: call for call in own}
     hidden = hidden_steps(seen.row)
     texts = {step: text for step, text in seen.texts.items() if step not in hidden}
-    return Scene(seen.row, seen.run, seen.row.so_far, latest, retries_of(own), texts, asked_of(seen.gates))
+    questions = by_step(seen.questions, seen.texts)
+    return Scene(seen.row, seen.run, seen.row.so_far, latest, retries_of(own), texts, questions, asked_of(seen.gates))
 
 
 class _AtSeat(Protocol):

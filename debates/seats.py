@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from runs.questions import WRITES
+
 from .models import Member
 from .parts import MISSING, UNDECIDED, Look, Row, Seat
 from .rules.course import ABSTAIN, Act, Turn
@@ -19,7 +21,7 @@ def seat_of(scene: Scene, member: Member) -> Seat:
     if turn:
         return _with_floor(scene, member, turn, seat)
     if _is_asked_alone(scene, member):
-        return replace(seat, now="Asked alone", sign="dots", speaks=True)
+        return _with_call(scene, f"first-{member.seat}", replace(seat, now="Asked alone", sign="dots"), asked=False)
     if member.seat in asked(scene):
         return replace(seat, now="Asked", sign="right", asked=True)
     return replace(seat, out=_is_out(scene, member.seat))
@@ -81,11 +83,21 @@ def step_of(turn: Turn) -> str:
 def _with_floor(scene: Scene, member: Member, turn: Turn, seat: Seat) -> Seat:
     if member.user_name:
         return replace(seat, now="Has the floor", sign="pause", asked=True)
-    if call := scene.retried(step_of(turn)):
-        return replace(seat, now=retry_in_words(scene, call), sign="retry", until=call.retry_at, asked=True)
-    if not scene.going_on:
+    if not scene.going_on and not scene.retried(step_of(turn)):
         return replace(seat, now="Next", sign="right", asked=True)
-    return replace(seat, now="Speaking", sign="dots", speaks=True)
+    return _with_call(scene, step_of(turn), replace(seat, now="Speaking", sign="dots"), asked=True)
+
+
+def _with_call(scene: Scene, step: str, seat: Seat, asked: bool) -> Seat:
+    """As its model is asked: that of a rehearsal, and one that writes, does what the seat says already."""
+    question = scene.questions.get(step)
+    if (not question or not question.waits) and (call := scene.retried(step)):
+        return replace(seat, now=retry_in_words(scene, call), sign="retry", until=call.retry_at, asked=asked)
+    if question is None or question.said == WRITES:
+        return replace(seat, step=step, speaks=True)
+    if question.waits:
+        return replace(seat, now=question.short, sign="pause", asked=asked)
+    return replace(seat, step=step, now=question.short, speaks=True)
 
 
 def _is_asked_alone(scene: Scene, member: Member) -> bool:

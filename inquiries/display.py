@@ -107,6 +107,7 @@ class Display:
     feedback: str
     moves: tuple[MoveShown, ...]
     growing: str
+    coming: frozenset[str]  # steps of the run whose text that is
     meter: str
     sources: tuple[SourceShown, ...]
     unread: tuple[tuple[str, str], ...]
@@ -174,6 +175,8 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
     answer = tuple(answer_of(inquiry, shown_claims)) if run.over else ()
     finalizer = worded(inquiry) if answered else Worded()
     moves = shown(inquiry, moves_at(inquiry, place)) if station else ()
+    own = (f"{place}.", f"critic.{place}.")
+    comes = {step: text for step, text in seen.texts.items() if place and step.startswith(own)}
     return Display(
         id=str(run.pk),
         title=run.shown_title,
@@ -191,7 +194,8 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         task=_task(state) if station else "",
         feedback=_feedback(inquiry, place) if station else "",
         moves=moves,
-        growing=next((text for step, text in seen.texts.items() if place and step.startswith(f"{place}.")), ""),
+        growing=next(iter(comes.values()), ""),
+        coming=frozenset(comes),
         meter=_meter(seen, station, place) if station else "",
         sources=tuple(_sources(inquiry)),
         unread=tuple(astray_pages(inquiry, PAGE)),

@@ -24,7 +24,8 @@ def fragments(display: Display) -> Iterator[Fragment]:
         yield fragment("station", {"station": station, "place": station.place}, (station.place,))
     for place in display.slots:
         yield fragment("station", {"station": None, "place": place}, (place,))
-    yield fragment("moves", only(display, "at_work", "task", "feedback", "moves", "growing", "meter", "id"))
+    moves = only(display, "at_work", "task", "feedback", "moves", "growing", "meter", "id")
+    yield fragment("moves", moves, steps=display.coming)
     yield fragment("sources", only(display, "id", "sources", "unread", "read"))
     yield fragment("before", only(display, "id", "events", "trace", "worded", "over"))
     yield fragment("actions", only(display, "id", "over", "final", "state", "sayable", "is_followable"), replayed=False)

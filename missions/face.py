@@ -44,6 +44,7 @@ from .display import Display, display_of
 from .filters import HistoryForm
 from .fragments import fragments
 from .models import Agent, Crew, Mission, keeping
+from .models.reading import asked_in
 from .models.remarks import Remark
 from .offers import HELD, OFFERS
 from .rules import STUCK_STEP
@@ -115,9 +116,8 @@ class Working(Face[Mission, Display]):
         return {"rehearsal": row.rehearsal}
 
     def asker(self, run: UUID, step: str) -> Asker:
-        first, _, rest = step.partition(".")
-        what, number = ("next step", first) if first.isdigit() else (first, rest.partition(".")[0])
-        if not number.isdigit():
+        what, number = asked_in(step)
+        if not number:
             return Asker()
         name = Agent.objects.filter(mission=run, number=number).values_list("name", flat=True).first()
         return Asker(name or "An agent", what)

@@ -20,7 +20,8 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield fragment("asked", only(display, "asked"))
     yield fragment("gauges", only(display, "gauges"))
     yield fragment("ending", only(display, "id", "ending", "files", "rehearsal"))
-    yield fragment("crew", only(display, "crew", "number"))
+    answering = frozenset[str]().union(*(agent.coming for agent in display.agents))
+    yield fragment("crew", only(display, "crew", "number"), steps=answering)
     yield fragment("messages", only(display, "id", "messages", "letters"))
     for agent in display.agents:
         yield fragment("agent", {"agent": agent, "number": agent.number}, (agent.number,), agent.coming)

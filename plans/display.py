@@ -107,6 +107,7 @@ class StepShown:
     note: str  # that no tool call shows the reply
     error: str
     live: str
+    coming: frozenset[str]  # steps of the run whose text that is
     calls: tuple[Call, ...]
     asked: tuple[Asked, ...]
     small: str
@@ -167,6 +168,7 @@ class Display:
     progress: str
     thought: str
     planning: str
+    coming: frozenset[str]  # steps of the run in which a plan is made now
     summary: str
     figures: str  # what tools really did, to hold the summary against
     claims: bool
@@ -204,6 +206,7 @@ def _state_of(outcome: str) -> str:
 def display_of(seen: Snapshot[Plan]) -> Display:
     plan, run = seen.row, seen.run
     steps = tuple(_steps(seen))
+    plans = {step: text for step, text in seen.texts.items() if step.startswith("plan-")}
     state, word = _plate(run, plan, seen.gates)
     own = [gate for gate in seen.gates if gate.pending and not gate.step.startswith("step-")]
     final = run.over and bool(why_not_retried(run))
@@ -228,7 +231,8 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         **heard_by(plan),
         progress=_progress(plan),
         thought=plan.current.thought if plan.revisions.all() else "",
-        planning=next((text for step, text in seen.texts.items() if step.startswith("plan-")), ""),
+        planning=next(iter(plans.values()), ""),
+        coming=frozenset(plans),
         summary=plan.summary,
         figures=figures_of(plan) if plan.summary else "",
         claims=any(step.note for step in steps),
@@ -304,8 +308,10 @@ def _steps(seen: Snapshot[Plan]) -> Iterator[StepShown]:
         yield _step(seen, place, step, inside)
 
 
-def _live(seen: Snapshot[Plan], step: Step) -> str:
-    return next((text for key, text in seen.texts.items() if key.startswith(f"{step.gate_step}-")), "")
+def _live(seen: Snapshot[Plan], step: Step) -> dict[str, str]:
+    """What its agent is just answering, or the planner that names tools for it."""
+    begins = f"{step.gate_step}-", f"tools-{step.number}-"
+    return {key: text for key, text in seen.texts.items() if key.startswith(begins)}
 
 
 def _look_of(run: Run, step: Step, note: str) -> tuple[str, str, str]:
@@ -321,7 +327,7 @@ def _look_of(run: Run, step: Step, note: str) -> tuple[str, str, str]:
 
 
 def _step(seen: Snapshot[Plan], place: int, step: Step, asked: Sequence[Gate]) -> StepShown:
-    note = note_of(step)
+    note, live = note_of(step), _live(seen, step)
     state, word, sign = _look_of(seen.run, step, note)
     if asked and step.status != Status.AWAITING:
         state, word, sign = "asks", WITHIN.get(asked[0].kind, WITHIN[Kind.TOOL]), "pause"
@@ -341,7 +347,8 @@ def _step(seen: Snapshot[Plan], place: int, step: Step, asked: Sequence[Gate]) -
         reply=step.reply,
         note=note,
         error=step.error if step.status == Status.FAILED else "",
-        live=_live(seen, step),
+        live=next(iter(live.values()), ""),
+        coming=frozenset(live),
         calls=tuple(_call(move.tool_call) for move in step.moves.all() if move.tool_call),
         asked=tuple(map(_asked, asked)),
         small="" if seen.run.over else _beside(step, asked),

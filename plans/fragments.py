@@ -15,15 +15,14 @@ def fragments(display: Display) -> Iterator[Fragment]:
     yield fragment("plate", only(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
     yield fragment("wait", {"display": display})
-    yield fragment(
-        "sub", only(display, "trouble", "small", "first", "progress", "used", "thought", "planning", "lamps")
-    )
+    shown = only(display, "trouble", "small", "first", "progress", "used", "thought", "planning", "lamps")
+    yield fragment("sub", shown, steps=display.coming)
     yield fragment("asked", only(display, "asked", "bar"))
     yield fragment("ending", only(display, "summary", "figures", "claims"))
     yield fragment("thread", only(display, "thread"))
     yield fragment("hearers", only(display, "hearers", "planner_hears"), replayed=False)
     for step in display.steps:
-        yield fragment("step", {"step": step}, (step.place,))
+        yield fragment("step", {"step": step}, (step.place,), step.coming)
     for place in display.places:
         yield fragment("step", {"step": None, "place": place}, (place,))
     yield fragment("actions", only(display, "id", "over", "final", "worked"), replayed=False)

@@ -1,6 +1,6 @@
 """What the models of a run are asked right now, in sentences: one source for the pages and commands of all kinds."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from statistics import median
@@ -15,6 +15,7 @@ from .attempts import Retry, retries_of
 from .fragments import Fragment, fragment_of
 
 NAMED = 3  # at most, who wait together
+AGAIN, WRITES = "is asked again", "writes"
 LOOKED_AT, ENOUGH = 60, 5  # the newest answers of a model, and of them those of one kind that show what is usual
 
 
@@ -30,6 +31,16 @@ class Question:
     until: datetime | None = None
     usual: str = ""
     away: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """For a place, or for a provider that is away: nobody reads it yet."""
+        return self.said.startswith("waits")
+
+    @property
+    def short(self) -> str:
+        """What happens to it, where there is little room: “Waits for a place at llama”."""
+        return self.said[:1].upper() + self.said[1:].partition(";")[0]
 
 
 def questions_of(run: Run, calls: Sequence[ModelCall], asker: Callable[[UUID, str], Asker]) -> tuple[Question, ...]:
@@ -67,7 +78,7 @@ def _question(
         return Question(step, who, _waits(wait), again, since=wait.since, away=wait.absent)
     assert call  # noqa: S101 - who neither waits nor was asked has no question
     if call.waits or call.status == ModelCall.Status.FAILED:
-        said = "waits for its provider" if call.waits else "is asked again"
+        said = "waits for its provider" if call.waits else AGAIN
         return Question(step, who, said, again, until=call.retry_at)
     read = tokens_of(ModelCall.objects.values_list("prompt", flat=True).get(pk=call.pk))
     return Question(step, who, f"reads {read:,} tokens", again, since=call.started)
@@ -101,7 +112,12 @@ def _usual(model: str, kind: str) -> str:
 def writing(question: Question, texts: Mapping[str, str]) -> Question:
     """As it is once something of its answer has come."""
     reads = question.said.startswith("reads")
-    return replace(question, said="writes") if reads and question.step in texts else question
+    return replace(question, said=WRITES) if reads and question.step in texts else question
+
+
+def by_step(questions: Iterable[Question], texts: Mapping[str, str]) -> dict[str, Question]:
+    """As they are now, for whoever shows beside each agent what happens to it."""
+    return {one.step: writing(one, texts) for one in questions}
 
 
 def questions_shown(questions: Sequence[Question], texts: Mapping[str, str]) -> Iterator[Fragment]:
@@ -114,8 +130,7 @@ def together(questions: Sequence[Question]) -> list[Question]:
     """Those that wait for the same provider as one, since the first of them did."""
     by_wait: dict[tuple[str, str], list[Question]] = {}
     for one in questions:
-        waits = one.said.startswith("waits")
-        by_wait.setdefault((one.said, one.again) if waits else (one.said, one.step), []).append(one)
+        by_wait.setdefault((one.said, one.again) if one.waits else (one.said, one.step), []).append(one)
     return [_one_of(alike) if len(alike) > 1 else alike[0] for alike in by_wait.values()]
 
 

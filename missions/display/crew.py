@@ -10,12 +10,13 @@ from django.utils import timezone
 from engine.models import Effect, Run
 from engine.tools import tool_named
 from runs.face import Snapshot
+from runs.questions import AGAIN
 from runs.words import shown_name
 
 from ..models import Agent, Mission, Step, reading
 from ..rules import KEPT_STEPS, MEMORY_LENGTH, State
 from ..tools.said import facts_of
-from .plate import state_of
+from .plate import questions, state_of
 
 STATES = {
     State.RUNNING: ("judging", "Working"),
@@ -124,6 +125,8 @@ def _state(seen: Snapshot[Mission], one: Agent) -> tuple[str, str]:
         return "pending", "Asks"
     if seen.row.paused:
         return "pending", "Paused"
+    if question := questions(seen).get(one.number):
+        return "idle" if question.waits else "retrying" if question.said == AGAIN else state, question.short
     return ("idle", "Idle") if run.status == Run.Status.QUEUED else (state, word)
 
 

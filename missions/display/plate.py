@@ -1,15 +1,17 @@
 """How a mission stands, in a word and in two sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from django.utils import timezone
 
 from engine.models import Run
 from runs.face import STANDINGS, Snapshot
+from runs.questions import Question, by_step
 from runs.words import shown_name, took
 
 from ..models import Agent, Mission, reading
+from ..models.reading import asked_in
 from ..rules import DONE, UNPROVEN, State
 
 OUTCOMES = {DONE: ("approve", "Done"), UNPROVEN: ("reject", "Unproven")}
@@ -61,8 +63,19 @@ def _going_on(seen: Snapshot[Mission]) -> str:
         return ""  # for what, and since when, stands below
     if run.status == Run.Status.QUEUED:
         return "It begins as soon as there is room."
-    working = [one.name for one in at_work(mission)]
-    return f"{', '.join(working)} work{'s' * (len(working) == 1)}." if working else ""
+    waits = {number for number, question in questions(seen).items() if question.waits}
+    crew = at_work(mission)
+    said = _do("work", [one.name for one in crew if one.number not in waits], "")
+    return " ".join([*said, *_do("wait", [one.name for one in crew if one.number in waits], " to be answered")])
+
+
+def _do(verb: str, names: Sequence[str], what: str) -> Sequence[str]:
+    return [f"{', '.join(names)} {verb}{'s' * (len(names) == 1)}{what}."] if names else []
+
+
+def questions(seen: Snapshot[Mission]) -> Mapping[int, Question]:
+    """That models are asked now, by the numbers of their agents."""
+    return {asked_in(step)[1]: question for step, question in by_step(seen.questions, seen.texts).items()}
 
 
 def at_work(mission: Mission) -> Sequence[Agent]:

@@ -58,6 +58,13 @@ def seen(mission: Mission, number: int, now: datetime) -> Seen:
     )
 
 
+def asked_in(step: str) -> tuple[str, int]:
+    """What a model is asked for in a step of the run, and the number of its agent; 0 where that is none of ours."""
+    first, _, rest = step.partition(".")
+    what, number = ("next step", first) if first.isdecimal() else (first, rest.partition(".")[0])
+    return what, int(number) if number.isdecimal() else 0
+
+
 def _has_ended(mission: Mission, last: Step, number: int) -> bool:
     """The command that it waits for; else one of its own, since it was asked for the step after which it stopped."""
     wanted = last.arguments.get("for_command") if last.tool == "wait" else None

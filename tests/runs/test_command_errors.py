@@ -89,6 +89,8 @@ def test_what_comes_in_another_encoding_is_refused_with_what_to_do(mira, monkeyp
 
 
 def test_what_a_windows_shell_writes_is_read_and_said(monkeypatch):
+    """The very text, without its mark, that the same words in UTF-8 are: so whoever judges says the same of it, which
+    may be no. A rehearsal rejects “Deploy on Friday at 16:00.” in every encoding, with exit status 1."""
     command, said = load_command_class("judgements", "judge"), StringIO()
     command.stderr = OutputWrapper(said)
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-be"):

@@ -1,5 +1,6 @@
 """What the pages of all kinds say of models that are asked, wait, or are asked again."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -141,3 +142,53 @@ def test_the_pages_of_all_kinds_say_what_was_lost(mira):
         face = face_of(made.run)
         row = face.rows().get(pk=made.pk)
         assert "2 min 05 s lost in 1 attempt" in face.display(face.seen(row)).used, kind
+
+
+def begun(kind, mira):
+    run = EXAMPLES[kind](mira).run
+    Run.objects.filter(pk=run.pk).update(status="running", started=NOON)
+    return Run.objects.get(pk=run.pk)
+
+
+def shown(run, texts=()):
+    face = face_of(run)
+    return face.display(replace(face.seen(face.rows().get(pk=run.pk)), texts=dict(texts)))
+
+
+def test_a_seat_of_a_debate_says_what_its_model_does(mira):
+    run = begun("debate", mira)
+    ModelWait.objects.create(run=run, step="first-1", fence=run.fence, provider="llama")
+    call(run, "first-2", "open")
+    for words, does in (({}, "Reads "), ({"first-2": "It"}, "Asked alone")):
+        seats = {one.number: one for one in shown(run, words).seats}
+        assert (seats[1].now, seats[1].speaks, seats[1].sign) == ("Waits for a place at llama", False, "pause")
+        assert (seats[2].now.startswith(does), seats[2].speaks, seats[2].step) == (True, True, "first-2")
+    run.calls.update(status="failed", ended=NOON + timedelta(minutes=2), error_code="timeout", retry_at=NOON)
+    again = next(one for one in shown(run).seats if one.number == 2)
+    assert (again.now, again.speaks, again.sign) == ("Retry 1 of 2", False, "retry")
+
+
+def test_an_agent_of_a_mission_says_what_its_model_does(mira):
+    run = begun("mission", mira)
+    wait = ModelWait.objects.create(run=run, step="1.1", fence=run.fence, provider="llama")
+    [agent, *_] = shown(run).agents
+    assert (agent.word, agent.state) == ("Waits for a place at llama", "idle")
+    assert shown(run).first == f"{agent.name} waits to be answered."
+    wait.delete()
+    call(run, "1.1", "open")
+    assert shown(run).agents[0].word.startswith("Reads ")
+    assert shown(run).first == f"{agent.name} works."
+
+
+GROWS = {"judgement": "A1", "debate": "first-1", "inquiry": "plan.1", "plan": "plan-1", "mission": "1.1"}
+
+
+def test_what_a_model_is_just_writing_grows_on_the_pages_of_all_kinds(mira):
+    """A part of a page that names no step is drawn when rows change, and not while a text grows."""
+    still = []
+    for kind, step in GROWS.items():
+        run = begun(kind, mira)
+        call(run, step, "open")
+        parts = face_of(run).fragments(shown(run, {step: "It looks good so far"}))
+        still += [] if any(step in one.steps and "looks good so far" in one.html() for one in parts) else [kind]
+    assert still == []
