@@ -35,7 +35,7 @@ class DebateAdmin(KindAdmin):
     list_display = ["status_word", "shown_title", "seats", "panel", "who", "when", "took", "flags"]
     list_filter = [OutcomeFilter, FlagFilter, PanelFilter, PersonFilter, DateFilter, RehearsalFilter]
 
-    @admin.display(description="stand by")
+    @admin.display(description="positions")
     def seats(self, listed: Any) -> str:
         return render_to_string("admin/debates/_seats.html", {"row": listed.in_list.row})
 

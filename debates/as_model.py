@@ -19,7 +19,7 @@ def said(debate: Mapping[str, Any], holds: str) -> dict[str, Any]:
 
 def _reason(member: Mapping[str, Any]) -> str:
     stands_by = member["stands_by"] or ("abstained" if member["abstained"] else "nothing")
-    return f"{member['name']} stands by {stands_by}: {member['reasoning']}".rstrip(": ")
+    return f"{member['name']} supports {stands_by}: {member['reasoning']}".rstrip(": ")
 
 
 AS_MODEL = AsModel(

@@ -98,7 +98,7 @@ def _times(number: int) -> str:
 
 def _joined(conformity: analysis.Share) -> Figure:
     percent = f" ({conformity.percent} %)" if conformity.percent is not None else ""
-    said = "of the changes went to what most stood by, with no reason named or nothing new heard."
+    said = "of the changes went to the option that most supported, with no reason named or nothing new heard."
     return Figure("Joined the majority", f"{conformity.part} of {conformity.whole}{percent}", said)
 
 

@@ -58,7 +58,7 @@ class Debating(Face[Debate, Display]):
     going_on = "debating"
     begun_at, begun_with = "debate-new", "question"
     begins_from = "debate__earlier"
-    verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each stands by an option."
+    verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each has settled on an option."
     guards = guards.GUARDS
     documents = DOCUMENTS
     hurry = 3.0  # a whole debate in about a minute

@@ -188,7 +188,7 @@ class Member(Strict):
     stands_by: str | None = Field(description="An option.")
     abstained: bool
     reasoning: str
-    since: int | None = Field(description="The message since which it stands by that.")
+    since: int | None = Field(description="The message since which it supports that option.")
     withdrawn: bool
     silent: bool
     messages: int
@@ -381,12 +381,12 @@ class Debate(Run):
     documents: list[Document]
     messages: list[Message]
     acts: list[DebateAct]
-    tally: dict[str, int] = Field(description="Verdicts by option, as members stand by them now.")
+    tally: dict[str, int] = Field(description="Current verdicts by option.")
     no_decision: Literal["tie", "too_few", "quorum", "no_rule"] | None
     because: str | None = Field(description="Why it ended, or is closing.")
     because_of_absence: list[str] = Field(description="Whose word is missing, and why.")
     first: FirstVerdicts | None = Field(
-        description="What each stood by alone. Null where it is not shown: with a person on a seat, before the end."
+        description="Verdicts that were given alone. Null where not shown: with a person on a seat, before the end."
     )
     changes: list[Change]
     waits: Literal["person", "time"] | None = Field(description="What it waits for; null while it does not wait.")

@@ -213,7 +213,7 @@ def needed(rule: Rule, outcome: Outcome) -> str:
         Rule.TWO_THIRDS: f"an option needs {number_needed(rule, outcome)}.",
         Rule.UNANIMOUS: "all that do not abstain, two at the least.",
         Rule.MEDIAN: "the verdict in the middle, by the order of the options.",
-        Rule.NONE: "the verdicts stand by themselves.",
+        Rule.NONE: "the verdicts are not counted.",
     }[rule]
 
 
@@ -292,7 +292,7 @@ def _sentence_of_act(scene: Scene, steer: Steer, most: int) -> str:
 
 def sentence_of_leaving(verdict: str) -> str:
     """Behind the name of who leaves out of turn; without a verdict it stands by the one that it had."""
-    stands = "abstaining" if verdict == ABSTAIN else f"standing by {verdict}" if verdict else ""
+    stands = "abstaining" if verdict == ABSTAIN else f"supporting {verdict}" if verdict else ""
     return f"withdraws{f', {stands}' if stands else ''}."
 
 

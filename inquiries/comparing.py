@@ -21,7 +21,7 @@ def compared(a: Display, b: Display, erased: bool) -> Compared:
 
 def _answer(display: Display) -> Side:
     claims = len(display.claims)
-    figure = f"{claims} claim{'' if claims == 1 else 's'}, sent back {display.retries} of {display.retry_limit}"
+    figure = f"{claims} claim{'' if claims == 1 else 's'}, {display.retries} of {display.retry_limit}"
     return Side(display.word, display.state, figure, "\n\n".join(display.answer))
 
 
@@ -92,8 +92,8 @@ def _same_counts(a: Display, b: Display) -> Iterator[str]:
 
 def _sent_back(a: Display, b: Display) -> Iterator[Differs]:
     if a.retries != b.retries:
-        yield Differs("retry", "The critics.", f"How often they sent work back: {a.retries} in A, {b.retries} in B.")
+        yield Differs("retry", "The critics.", f"Retries: {a.retries} in A, {b.retries} in B.")
 
 
 def _same_sendings(a: Display, b: Display) -> Iterator[str]:
-    yield from ["number of times it was sent back"] if a.retries == b.retries else []
+    yield from ["number of retries"] if a.retries == b.retries else []

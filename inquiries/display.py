@@ -362,7 +362,7 @@ def _stands(inquiry: Inquiry, run: Run, station: Station, at: str, worked: bool)
     if station is Station.FINALIZER and inquiry.state.stated:
         return "wait", "Not reached"
     if worked and station in CRITIC_OF and _last(inquiry, at) == "reject":
-        return "reject", "Sent back"
+        return "reject", "Rejected"
     return ("approve", DONE[station]) if worked else ("wait", "Not reached" if run.over else "To come")
 
 
@@ -390,7 +390,7 @@ def _gate(inquiry: Inquiry, run: Run, station: Station, at: str, reviews: Sequen
         return "wait", who
     who = reviews[-1].by_name or who
     passed = reviews[-1].decision == "approve"
-    return ("approve", f"{who} approves") if passed else ("reject", f"{who} sends back")
+    return ("approve", f"{who} approves") if passed else ("reject", f"{who} rejects")
 
 
 def _count(inquiry: Inquiry, at: str, work: Sequence[Order]) -> str:

@@ -40,7 +40,7 @@ OTHERWISE = {"documents", "encoding", "critics", "follows", "models", "limits"} 
 @needs(Scope.SUBMIT, "inquiry")
 @submits
 def submit_inquiry(request: HttpRequest, asked: schemas.NewInquiry, key: OnceKey = None) -> HttpResponse:
-    """It is planned, looked up step by step and answered; a critic lets each part pass or sends it back. Every quote is
+    """It is planned, looked up step by step and answered; a critic approves or rejects each part. Every quote is
     checked before a critic sees it. The same request under the same key brings the inquiry that was submitted first."""
     files, unreadable = documents.uploaded(request.FILES.getlist(FILES), ATTACHED, checked_encoding(asked.encoding))
     queue = partial(_submit, request, asked, files, unreadable)
@@ -126,7 +126,7 @@ def replan_inquiry(request: HttpRequest, id: UUID, asked: schemas.InquiryWords) 
 )
 @needs(Scope.STEER, "inquiry")
 def stop_inquiry(request: HttpRequest, id: UUID) -> HttpResponse:
-    """The expert goes on with the results that were let pass, and its critic still reviews. 409 with why not."""
+    """The expert goes on with the results that were approved, and its critic still reviews. 409 with why not."""
     return _said(request, id, OrderKind.STOP)
 
 

@@ -39,7 +39,7 @@ def _event(inquiry: Inquiry, one: Order) -> Event | None:
         case OrderKind.REVIEW:
             passed = one.decision == "approve"
             who = shown_name(one.by_name) or "the critic"
-            head = f"{about} · {'let pass' if passed else 'sent back'} by {who}"
+            head = f"{about} · {'approved' if passed else 'rejected'} by {who}"
             return Event(one.number, one.decision, "check" if passed else "cross", head, one.feedback)
         case OrderKind.ERROR:
             return Event(one.number, "failed", "bang", f"{about} · error", error_told(one), _led(inquiry, one))

@@ -151,7 +151,7 @@ class Asking(Face[Inquiry, Display]):
         return {"Question": row.question}
 
     def provenance(self, row: Inquiry) -> Iterator[tuple[str, str]]:
-        yield "Sent back", f"{row.state.retry_count} of {row.retry_limit}"
+        yield "Retries", f"{row.state.retry_count} of {row.retry_limit}"
         yield "Sources", str(len(row.sources.all()))
 
     def rehearsal(self, row: Inquiry) -> str:
@@ -165,9 +165,9 @@ class Asking(Face[Inquiry, Display]):
         """Who sends work back says what has to change; a review is a yes or a no."""
         said = gate.last
         if said and said.decision == Decision.ANSWER:
-            raise DoesNotFit([("decision", "It passes or is sent back: approve or reject it.")])
+            raise DoesNotFit([("decision", "Only a decision is asked for: approve or reject it.")])
         if answer is not None:
-            raise DoesNotFit([("answer", "Nothing is asked but whether it passes. Leave it out.")])
+            raise DoesNotFit([("answer", "Only a decision is asked for. Leave it out.")])
         if said and said.decision == Decision.REJECT and said.by_user_id and len(said.text.split()) < 2:
             raise DoesNotFit([("text", "Say what has to change, in two words at least.")])
 
@@ -175,7 +175,7 @@ class Asking(Face[Inquiry, Display]):
         return gate.kind == procedure.GATE
 
     def words(self, gate: Gate) -> Mapping[str, str]:
-        return {Decision.APPROVE: "Let it pass", Decision.REJECT: "Send it back"}
+        return {Decision.APPROVE: "Approve work", Decision.REJECT: "Reject work"}
 
     def gate_context(self, gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
         if gate.kind != procedure.GATE or gate.run.redacted:
@@ -189,4 +189,4 @@ class Asking(Face[Inquiry, Display]):
     def columns(self, row: Inquiry) -> tuple[Sequence[object], Sequence[object]]:
         return [row.question], [row.state.retry_count, row.answer]
 
-    heads = (["question"], ["sent back", "answer"])
+    heads = (["question"], ["retries", "answer"])

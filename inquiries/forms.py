@@ -83,7 +83,7 @@ class PostFields(forms.Form):
     plan_critic = Critic(label="The plan")
     research_critic = Critic(label="Each result")
     answer_critic = Critic(label="The answer")
-    retry_limit = Number(1, MOST_RETRIES, label="Sent back at most")
+    retry_limit = Number(1, MOST_RETRIES, label="Limit of retries")
     two_sites = forms.BooleanField(required=False, label="Claims need two sites")
 
     def clean_plan_critic(self) -> dict[str, Any]:

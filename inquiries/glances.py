@@ -23,7 +23,7 @@ class Glance(face.Glance):
     @property
     def in_figures(self) -> str:
         read = f"{self.sources} source{'s' * (self.sources != 1)}"
-        return f"Sent back {self.back}×, {read}" if self.back else read
+        return f"Rejected {self.back}×, {read}" if self.back else read
 
 
 def listed(rows: QuerySet[Inquiry]) -> QuerySet[Inquiry]:

@@ -32,10 +32,10 @@ TITLES = {
     "expert_model": "Answers",
     "finalizer_model": "Words it",
     "critics_model": "Critics that are models",
-    "plan_critic": "Lets the plan pass",
-    "research_critic": "Lets each result pass",
-    "answer_critic": "Lets the answer pass",
-    "retry_limit": "Sent back at most",
+    "plan_critic": "Reviews the plan",
+    "research_critic": "Reviews each result",
+    "answer_critic": "Reviews the answer",
+    "retry_limit": "Limit of retries",
     "two_sites": "Claims need two sites",
 }
 

@@ -23,7 +23,7 @@ Messages = list[dict[str, str]]
 FROM = re.compile(r"^\[(\d+)\] .*, from character \d+:$")
 QUOTES, SHORTEST, LONGEST = 2, 25, 300
 COMMON = set("what when where which does have with that this from they then than there their would could about".split())
-PASSES = "It passes: critics of a rehearsal let everything pass."
+PASSES = "Approved: critics of a rehearsal approve everything."
 
 
 def planner(messages: Messages) -> str:

@@ -69,7 +69,7 @@ class NewInquiry(Strict):
     fallback: Annotated[str, text(200)] | None = Field(None, description="Is asked where a model does not answer.")
     limits: Limits = Field(Limits(), description="What it may use up.")
     retry_limit: StrictInt | None = Field(
-        None, description="How often work may be sent back, 1 to 20; null: the usual."
+        None, description="Limit of retries after rejections and errors, 1 to 20; null: the usual."
     )
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
     follows: Annotated[UUID, Field(strict=False)] | None = Field(
@@ -79,7 +79,7 @@ class NewInquiry(Strict):
     web: bool = Field(False, description="Whether it may look outside, where a search is set up.")
     two_sites: bool = Field(False, description="Whether a claim that rests on sites alone has to rest on two.")
     hosts: list[Annotated[str, text(200)]] = Field([], max_length=50, description="The only sites that it reads there.")
-    critics: Critics = Field(Critics(), description="Who lets work pass or sends it back.")
+    critics: Critics = Field(Critics(), description="Who approves or rejects work.")
     documents: list[NewSource] = Field(
         [],
         description="Documents to search; without any, and without the web, those of MAGI itself are. Files come as "

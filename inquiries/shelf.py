@@ -7,7 +7,7 @@ from .posts import described
 
 
 class Rosters(SavedShelf):
-    name, noun, about, label = "rosters", "roster", "who answers a question, and who lets it pass", "roster"
+    name, noun, about, label = "rosters", "roster", "who answers a question, and who reviews the work", "roster"
     purpose = "Save who holds the posts, and every question can be asked of them."
     permission = "inquiries.add_roster"
     saved, begins = Roster, "inquiry-new"

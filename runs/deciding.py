@@ -248,7 +248,7 @@ class Group:
 
 OUT = ("Leaves the house", "Cannot be taken back. One by one.", "out", "Read and decide")
 HERE = ("Changes something here", "Decides how a run goes on.", "writes", "Look it over")
-PASSES = ("Lets work pass", "Changes nothing: a run goes on, or does it again.", "right", "Read and decide")
+PASSES = ("Approves work", "Changes nothing: the run continues, or retries the work.", "right", "Read and decide")
 QUESTIONS = ("Questions", "Somebody needs a word from you.", "quest", "Look and answer")
 
 

@@ -43,7 +43,7 @@ def _stood(course: Course) -> Mapping[int, str]:
 def _agreed(course: Course, names: Names) -> str:
     challenged = course.challenged is not None and course.challenged.state == Standing.SPOKEN
     held = ", and held to it when it was challenged" if challenged else ""
-    return f"{_all(course)} stood by {_stood(course)[_last(course)[0]]}{held}."
+    return f"{_all(course)} supported {_stood(course)[_last(course)[0]]}{held}."
 
 
 def _stalemate(course: Course, names: Names) -> str:
@@ -107,15 +107,15 @@ def _too_few(rule: Rule, outcome: Outcome) -> str:
 
 def _quorum(rule: Rule, outcome: Outcome) -> str:
     number = sum(outcome.tally.values())
-    stand = "stands" if number == 1 else "stand"
-    return f"{number} of {outcome.base} {stand} by an option, and more than half have to."
+    support = "supports" if number == 1 else "support"
+    return f"{number} of {outcome.base} {support} an option, and more than half have to."
 
 
 _NO_DECISION: Mapping[NoDecision, Callable[[Rule, Outcome], str]] = {
     NoDecision.TIE: _tie,
     NoDecision.TOO_FEW: _too_few,
     NoDecision.QUORUM: _quorum,
-    NoDecision.NO_RULE: lambda rule, outcome: "No rule was asked for: the verdicts stand by themselves.",
+    NoDecision.NO_RULE: lambda rule, outcome: "No rule was asked for: the verdicts are not counted.",
 }
 
 

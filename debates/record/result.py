@@ -72,7 +72,7 @@ def _stood(scene: Scene) -> str:
         return f"{sentence_of_end(scene)}{sentence_of_absence(scene)}"
     number = in_words(come_to.tally[come_to.option]).capitalize()
     of = in_words(len(scene.seated))
-    return f"{number} of {of} stood by “{come_to.option}” at the end; the rule is: {rule}.{sentence_of_absence(scene)}"
+    return f"{number} of {of} supported “{come_to.option}” at the end; the rule is: {rule}.{sentence_of_absence(scene)}"
 
 
 CLOSES = {Act.CLOSE: "closed the debate", Act.CLOSE_AT_ONCE: "closed the debate at once", Act.END: "ended the debate"}
@@ -135,7 +135,7 @@ def _lines(scene: Scene) -> Iterator[str]:
     if not scene.run.outcome:
         return
     lead, rest = sentence_of_rule(scene, scene.debate.come_to(scene.course))
-    yield f"What a member stood by last counts, once. {sentence_of_end(scene)}"
+    yield f"The last verdict of each member counts, once. {sentence_of_end(scene)}"
     yield f"{lead} {rest}{sentence_of_absence(scene)}"
     if scene.firsts:
         yield "What was said alone, before the debate, counts for nothing."

@@ -51,7 +51,10 @@ from .work import Move, Order, OrderKind
 
 WORKED_OUT = (SourceKind.TABLE, SourceKind.CALCULATION)
 NEWEST = 5  # sources in which a quote is sought that does not stand where it is said to
-SAME_WORK = "The work that {critic} had sent back was handed in again: more tries will not help. It had said: {said}"
+SAME_WORK = (
+    "The work that {critic} had rejected was submitted again without a change: more retries will not help. "
+    "It had said: {said}"
+)
 ASKED_ALREADY = "This was asked already: what came of it stands at move {number}. Go on from there."
 
 

@@ -495,7 +495,7 @@ def _came(one: Order, most: int) -> tuple[str, str] | None:
     about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
     match one.kind:
         case OrderKind.REVIEW:
-            passed = "let pass" if one.decision == "approve" else "sent back"
+            passed = "approved" if one.decision == "approve" else "rejected"
             return f"{about}: {passed}{f' by {one.by_name}' if one.by_name else ''}.", one.feedback
         case OrderKind.ERROR:
             return f"{about}: {error_told(one, most)}", ""

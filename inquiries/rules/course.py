@@ -98,7 +98,7 @@ class State:
 
 def begin(question: str, limit: int = RETRIES) -> State:
     if not 1 <= limit <= MOST_RETRIES:
-        raise Impossible(f"Work may be sent back 1 to {MOST_RETRIES} times, not {limit}.")
+        raise Impossible(f"Work may be retried 1 to {MOST_RETRIES} times, not {limit}.")
     return State(question, limit)
 
 
@@ -205,7 +205,7 @@ def _research_approved(state: State) -> State:
 def _answer_approved(state: State) -> State:
     if state.answerable:
         return replace(state, next_step=Station.FINALIZER)
-    passed = f"{_begun(state.last_critic)} let pass that it cannot be answered"
+    passed = f"{_begun(state.last_critic)} approved that it cannot be answered"
     return _not_answered(state, f"{passed}. The expert says: {cited(state.expert_answer)}")
 
 
@@ -226,10 +226,9 @@ def _sent_back(state: State, worker: Station) -> State:
     if again.retry_count < again.retry_limit:
         return _left(again, again.index) if again.stopping else again
     errors = f", {again.errors} of them for errors" if again.errors else ""
-    times = f"{again.retry_limit} time{'s' * (again.retry_limit != 1)}"
-    limit = f"work is sent back {times} at most{errors}"
+    limit = f"the limit of {again.retry_limit} retr{'y' if again.retry_limit == 1 else 'ies'} was reached{errors}"
     said = getattr(again, f"{again.current_step}_feedback")
-    return _not_answered(again, f"{_begun(again.last_critic)} sent it back, and {limit}. It said: {cited(said)}")
+    return _not_answered(again, f"{_begun(again.last_critic)} rejected it, and {limit}. It said: {cited(said)}")
 
 
 def _not_answered(state: State, why: str, **values: Any) -> State:
@@ -273,7 +272,7 @@ def _stopped(state: State, fact: Stopped) -> State:
     nothing is waited for. An answer that was sent back is none."""
     calm = replace(state, error="", error_component="")
     if state.next_step is Station.EXPERT and state.expert_answer:
-        sent = f"its last answer had been sent back by {state.last_critic}"
+        sent = f"its last answer had been rejected by {state.last_critic}"
         return _not_answered(calm, f"{fact.by} stopped it, and {sent}: {cited(state.critic_expert_feedback)}")
     if state.next_step is not Station.RESEARCHER:
         raise _impossible(state, fact)

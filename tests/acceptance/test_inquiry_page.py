@@ -1,4 +1,4 @@
-"""How somebody who is new comes to an answer whose quotes were checked, in a real browser, and lets it pass."""
+"""How somebody who is new comes to an answer whose quotes were checked, in a real browser, and approves it."""
 
 import re
 import time
@@ -23,7 +23,7 @@ def test_from_new_to_an_answer_with_checked_quotes_takes_less_than_a_minute(desk
     expect(desk.locator("#station-3")).to_contain_text("Person is asked")
     desk.get_by_role("link", name=re.compile("Does this answer pass", re.IGNORECASE)).first.click()
     expect(desk.locator("main")).to_contain_text("quotes, found word by word")
-    desk.get_by_role("button", name="Let it pass").click()
+    desk.get_by_role("button", name="Approve work").click()
     desk.goto(live)
     expect(desk.locator("#plate")).to_contain_text(re.compile("answered", re.IGNORECASE), timeout=60_000)
     quoted = desk.locator("details[open] mark").first

@@ -61,8 +61,8 @@ def allow(page: Page, live: str) -> None:
     """The council has said what it says, and nobody sees it before a person has decided."""
     page.goto(live)
     expect(page.locator(".at")).to_contain_text("ROUND_HALF_UP", timeout=SOON)
-    page.get_by_role("button", name="Allow it, once").click()
-    expect(page.locator(".at").get_by_role("button", name="Allow it, once")).to_have_count(0, timeout=SOON)
+    page.get_by_role("button", name="Approve once").click()
+    expect(page.locator(".at").get_by_role("button", name="Approve once")).to_have_count(0, timeout=SOON)
 
 
 def decided(folder: Path) -> list[tuple[str, bool]]:

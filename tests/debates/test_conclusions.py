@@ -119,11 +119,11 @@ class Ended:
 
 
 DUE: dict[str, Callable[[Ended, re.Match[str]], bool]] = {
-    r"All (\w+) (?:stood|had)": lambda end, said: number(said[1]) == len(end.voters) == len(end.last),
+    r"All (\w+) (?:supported|had)": lambda end, said: number(said[1]) == len(end.voters) == len(end.last),
     r"All (\w+) have withdrawn": lambda end, said: number(said[1]) == len(end.voters & end.course.withdrawn),
     r"All (\w+) have fallen silent": lambda end, said: number(said[1]) == len(end.silent) == len(end.voters),
     r"The (\w+) who still spoke": lambda end, said: number(said[1]) == len(end.last) < len(end.voters),
-    r".* stood by (\w+)": lambda end, said: end.stood == {said[1]},
+    r".* supported (\w+)": lambda end, said: end.stood == {said[1]},
     r".*challenged": lambda end, said: end.challenged,
     r".* had a verdict( or abstained)?": lambda end, said: (
         bool(said[1]) == (ABSTAIN in end.stood) and "" not in end.stood
@@ -154,7 +154,7 @@ def wrong_outcome(outcome: Outcome, rule: str, said: str) -> Iterator[str]:
         one for one, count in outcome.tally.items() if count == number(found[2])
     } != set(re.split(", | and ", found[1])):
         yield said
-    if (found := re.match(r"(\d+) of (\d+) stands? by an option", said)) and (
+    if (found := re.match(r"(\d+) of (\d+) supports? an option", said)) and (
         (int(found[1]), int(found[2])) != (sum(outcome.tally.values()), outcome.base)
         or 2 * int(found[1]) > int(found[2])
     ):

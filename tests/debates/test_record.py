@@ -57,7 +57,7 @@ def test_the_record_of_every_scene_is_shown(name, mira, signed_in):
 def test_a_summary_says_who_debated_and_what_came_of_it(mira):
     said = recorded(decided(mira))["summary"]
     assert said.startswith("Five members debated on 21 November 2026 from 14:01:00 to ")
-    assert "in 46 messages and four last words. Three of five stood by “HIRE” at the end" in said
+    assert "in 46 messages and four last words. Three of five supported “HIRE” at the end" in said
     assert said.endswith("The chair, M. Okafor, spoke twice and closed the debate. No turn was skipped.")
 
 
@@ -103,7 +103,7 @@ def test_a_change_says_what_was_named_and_what_had_been_heard(mira):
 
 def test_where_nothing_is_decided_every_verdict_stands_in_the_report(mira, signed_in):
     html = opened(signed_in, undecided(mira)).content.decode()
-    assert "What each stands by" in html
+    assert "Final positions" in html
     assert html.count('class="minority"') == 4  # one abstains
 
 

@@ -179,7 +179,7 @@ TABLE = [
         FINALIZER,
         {
             "final_answer": NOT_ANSWERED,
-            "why": "The critic of the answer let pass that it cannot be answered. The expert says: “No.”",
+            "why": "The critic of the answer approved that it cannot be answered. The expert says: “No.”",
         },
     ),
 ]
@@ -194,11 +194,11 @@ def test_the_table_line_by_line(before, fact, following, values):
 
 def test_the_stated_sentence_stands_in_both_fields_and_is_never_replaced():
     ended = at(PLAN, *[NO, PLAN] * 4, NO)
-    why = "The critic of the plan sent it back, and work is sent back 5 times at most. It said: "
+    why = "The critic of the plan rejected it, and the limit of 5 retries was reached. It said: "
     assert (ended.retry_count, ended.why) == (5, f"{why}“{NO.feedback}”")
     council = at(*FOUND_ONE, Failed(CRITIC_RESEARCHER, NETWORK), Reviewed(False, "Too old.", "council Trio"), limit=2)
-    assert council.why.startswith("The critic of research 1 (council Trio) sent it back, and work is sent back 2 times")
-    assert council.why.endswith("at most, 1 of them for errors. It said: “Too old.”")
+    assert council.why.startswith("The critic of research 1 (council Trio) rejected it, and the limit of 2 retries was")
+    assert council.why.endswith("reached, 1 of them for errors. It said: “Too old.”")
     assert following(ended) == Finish(stated=True)
     over = after(ended, Finalized("Something else.", "Otherwise."))
     assert (over.final_answer, over.final_reasoning_trace, over.outcome) == (NOT_ANSWERED, NOT_ANSWERED, "unanswered")

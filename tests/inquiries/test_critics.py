@@ -149,7 +149,7 @@ async def test_a_state_that_is_corrupted_or_lacks_a_field_fails_it_and_names_whe
 async def test_a_review_changes_nothing_and_is_listed_as_that(run, mira, models, client):
     await sync_to_async(client.force_login)(mira)
     page = (await sync_to_async(client.get)("/waiting/")).content.decode()
-    assert ("Lets work pass" in page, "Changes something here" in page) == (True, False)
+    assert ("Approves work" in page, "Changes something here" in page) == (True, False)
 
 
 @database

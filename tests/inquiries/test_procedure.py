@@ -114,7 +114,7 @@ async def test_the_last_retry_ends_it_with_the_stated_sentence_and_no_model_word
     )
     assert (run.status, run.outcome) == (Run.Status.FINISHED, "unanswered")
     assert (row.answer, row.trace) == (NOT_ANSWERED, NOT_ANSWERED)
-    assert row.why.startswith("The critic of the plan sent it back, and work is sent back 3 times at most.")
+    assert row.why.startswith("The critic of the plan rejected it, and the limit of 3 retries was reached.")
     assert row.why.endswith("It said: “Too vague.”")
     assert asked_of(models, "finalizer") == []
 
@@ -129,7 +129,7 @@ async def test_that_it_cannot_be_answered_is_a_result_that_a_critic_lets_pass(mi
     nothing = answers("No source names the N12.", numbers=(), answerable=False)
     run, row = await played(mira, models, researcher=[found(there=False, result="Nothing.")], expert=[nothing])
     assert (run.outcome, row.answer) == ("unanswered", NOT_ANSWERED)
-    assert "The critic of the answer let pass that it cannot be" in row.why
+    assert "The critic of the answer approved that it cannot be" in row.why
     assert row.why.endswith("The expert says: “No source names the N12.”")
 
 

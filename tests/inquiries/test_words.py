@@ -100,7 +100,7 @@ def test_a_trace_says_in_words_what_people_did():
     ]
 
 
-GAVE_UP = "The critic gave no review after 4 attempts: “maybe” is no decision.” Review: let pass by Noor. “So it is."
+GAVE_UP = "The critic gave no review after 4 attempts: “maybe” is no decision.” Review: approved by Noor. “So it is."
 
 
 def test_words_of_a_model_in_an_error_are_named_and_end_where_its_quotation_does():

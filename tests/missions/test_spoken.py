@@ -58,7 +58,7 @@ def test_a_line_is_said_to_the_crew_a_gate_is_answered_and_the_next_line_is_the_
     there.until("Magi-01: Say something")
     there.types("Use the second file.\n")
     there.until("Magi-01: You said: Use the second file")
-    there.until(r"1\. allow: Allow it, once\s+2\. refuse: Refuse it")
+    there.until(r"1\. allow: Approve once\s+2\. refuse: Reject call")
     there.types("refuse Not today.\n")
     there.until("Not today")
     there.until("done: It is over")

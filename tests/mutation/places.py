@@ -294,7 +294,7 @@ PLACES = (
         "inquiries/rules/course.py",
         "if again.retry_count < again.retry_limit:",
         "if again.retry_count <= again.retry_limit:",
-        "work is sent back once more than allowed",
+        "work is retried once more than allowed",
     ),
     Place(
         "inquiries/quotes.py",

@@ -36,7 +36,7 @@ class Command(RunCommand[Inquiry]):
         parser.add_argument("--document", metavar="FILE", action="append", default=[], help="what is looked in")
         parser.add_argument("--model", default="", help="that works at all posts (default: the installation's)")
         for name, what in (("plan", "the plan"), ("research", "each result"), ("answer", "the answer")):
-            who = f"who lets {what} pass: model, person, or council:NAME"
+            who = f"who reviews {what}: model, person, or council:NAME"
             parser.add_argument(f"--{name}-critic", metavar="WHO", default="", help=who)
         parser.add_argument(
             "--posts", metavar="NAME", default="", help="the roster that says what is not said of posts"
@@ -54,7 +54,7 @@ class Command(RunCommand[Inquiry]):
             bound = BOUNDS[name]
             said = f"{bound.least:,} to {bound.most:,}, usually {bound.usual:,}"
             parser.add_argument(f"--{name}", metavar="N", help=said)
-        parser.add_argument("--limit", metavar="N", help="how often work may be sent back, 1 to 20")
+        parser.add_argument("--limit", metavar="N", help="limit of retries after rejections and errors, 1 to 20")
         parser.add_argument("--title", default="")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
