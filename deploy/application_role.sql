@@ -66,6 +66,7 @@ DECLARE
         "missions_pause": [],
         "missions_check": ["command", "output"],
         "missions_fileversion": ["path", "digest", "text"],
+        "missions_repository": ["address", "branch", "left_out"],
         "missions_terminal": ["command", "exit_code", "reason", "seconds", "size", "digest", "output", "ended"],
         "missions_terminalinput": ["text"],
         "missions_shortmemory": ["text"],

@@ -44,7 +44,8 @@ ACTIVE, RECALLED, PROPOSED, CONNECTED = (f"mission.{name}" for name in ("active"
 
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
     """Add what the rows of these missions say to the drafts of their runs."""
-    for mission in Mission.objects.filter(pk__in=list(told)).select_related("crew_version").prefetch_related("agents"):
+    missions = Mission.objects.select_related("crew_version", "repository").prefetch_related("agents")
+    for mission in missions.filter(pk__in=list(told)):
         first = FileVersion.objects.filter(mission=mission, step=None).order_by("number")
         _tell_submission(told[mission.pk][SUBMITTED][0], mission, list(first))
         for ended in told[mission.pk][ENDED]:
@@ -67,6 +68,11 @@ def _tell_submission(draft: Draft, mission: Mission, first: Sequence[FileVersion
         "files": [{"number": one.number, "size": one.size} for one in first],
     }
     draft.facts |= {"library": mission.library} if mission.library else {}
+    if repository := mission.begun_with:
+        names = ("base", "start", "files", "size", "shallow")
+        draft.facts["repository"] = _of(repository, *names)
+        texts = {"address": repository.address, "branch": repository.branch, "left out": repository.left_out}
+        draft.texts |= {f"{name} of the repository": text for name, text in texts.items()}
     if version := mission.crew_version:
         draft.facts["crew_version"] = {"id": version.crew_id, "name": version.name, "version": version.number}
     draft.texts |= {"goal": mission.goal, "check": mission.check_command}

@@ -47,6 +47,7 @@ from .models import Agent, Crew, Mission, keeping
 from .models.reading import asked_in
 from .models.remarks import Remark
 from .offers import HELD, OFFERS
+from .repositories import cloning
 from .rules import STUCK_STEP
 from .shelf import Crews, Memories
 
@@ -68,7 +69,7 @@ class Working(Face[Mission, Display]):
     guards = guards.GUARDS
     chains = (remembering.MemoryWitness(), SavedWitness(Crew))
     tools = tools.TOOLS
-    chores = (redact_due, probing.daily)
+    chores = (redact_due, probing.daily, cloning.sweep)
     acts = True
     survives = True
     hurry = 3.0

@@ -9,16 +9,22 @@ import errno
 import os
 import secrets
 import stat
+import time
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import sha1, sha256
 from pathlib import Path
+from typing import IO
 
+FIRST = "F"  # the change of what was there before any
 OPENAT2 = 437  # on every machine that has it
 NO_MAGIC_LINKS, NO_LINKS, BENEATH = 0x02, 0x04, 0x08
 LONGEST = 400_000  # bytes of a text that is read, written or kept
-MOST_FILES = 5_000  # that are looked at for changes
+MOST_FILES, MOST_CHANGES = 100_000, 5_000  # that are looked at for changes, and that are told at once
+SETTLED = 50_000_000  # nanoseconds: what was written just before may be written again without another time
+KNOWN_PLACES = 4  # workspaces of whose files is known what stood in them
 UNWATCHED = frozenset({".git", "__pycache__", "node_modules", ".venv", ".pytest_cache", ".ruff_cache"})
 IN_FRONT = "/workspace/"
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -42,6 +48,7 @@ class Found:
     kind: str  # file, folder, link, other
     size: int
     runs: bool = False  # whether it is a program
+    mark: tuple[int, ...] = ()  # that is another one once it was written to; the last is when that was
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Change:
     """`text` is empty of what is no text, or longer than is kept."""
 
     path: str
-    change: str  # A, M or D
+    change: str  # A, M or D; F of what was there first, before its first change
     digest: str
     size: int
     text: str
@@ -57,6 +64,23 @@ class Change:
 
 def digest_of(data: bytes) -> str:
     return sha256(data).hexdigest()
+
+
+def blob_name(data: bytes) -> str:
+    """As git names what stands in a file."""
+    return sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True)
+class _Digests:
+    """Of what stood in a file as long as it had this mark."""
+
+    mark: tuple[int, ...]
+    digest: str
+    blob: str
+
+
+_known: OrderedDict[Path, dict[str, _Digests]] = OrderedDict()  # in this process, of the workspaces looked at last
 
 
 def inside(path: str) -> str:
@@ -91,6 +115,18 @@ class Workspace:
         if len(data) > most:
             raise FileProblem("too_large", f"{path} has more than {most:,} bytes: look at a part of it by a command.")
         return data
+
+    @contextmanager
+    def opened(self, path: str, most: int) -> Iterator[IO[bytes]]:
+        """A file, to be read by another program. FileProblem."""
+        with self._opened(inside(path), os.O_RDONLY | os.O_NONBLOCK) as found:
+            about = os.fstat(found)
+            if not stat.S_ISREG(about.st_mode):
+                raise FileProblem("not_found", f"{path} is no file.")
+            if about.st_size > most:
+                raise FileProblem("too_large", f"{path} has more than {most:,} bytes.")
+            with os.fdopen(os.dup(found), "rb") as file:
+                yield file
 
     def write(self, path: str, data: bytes) -> None:
         """Whole or not at all. Folders that are missing are made. FileProblem."""
@@ -169,28 +205,47 @@ class Workspace:
         for name, about in here:
             path = os.path.normpath(os.path.join(folder, name))
             kind = _kind_of(about.st_mode)
-            yield Found(path, kind, about.st_size, bool(about.st_mode & 0o100))
+            mark = (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+            yield Found(path, kind, about.st_size, bool(about.st_mode & 0o100), mark)
             if kind == "folder" and depth > 1 and name not in UNWATCHED:
                 with suppress(FileProblem):  # what lives beside has taken it away meanwhile
                     yield from self._walk(path, depth - 1)
 
-    def changes(self, known: Mapping[str, str]) -> list[Change]:
-        """What is otherwise than `known`, digests by paths, in the order of paths; of the first files alone, where
-        there are too many."""
+    def changes(self, known: Mapping[str, str], first: Mapping[str, str] | None = None) -> list[Change]:
+        """What is otherwise than `known`, digests by paths, and than `first`, names of blobs by paths that are not in
+        it; in the order of paths. Of the first files alone, where there are too many."""
+        first = first or {}
         found = list[Change]()
         there = set[str]()
+        before, now = self._known(), dict[str, _Digests]()
         for one in self.files():
             path = os.fsencode(one.path).decode(errors="replace")  # no row holds the bytes of a name that is no text
             there.add(path)
+            seen = before.get(one.path)
+            if seen and seen.mark == one.mark:
+                now[one.path] = seen
+                if seen.digest == known.get(path) or (path not in known and seen.blob == first.get(path)):
+                    continue
             try:
                 data = self.data(one.path)
             except FileProblem:
                 continue  # it has gone meanwhile, or is too large to be looked at
-            if (digest := digest_of(data)) != known.get(path):
-                found.append(Change(path, "M" if path in known else "A", digest, len(data), text_of(data)))
-        left = [path for path in known if path not in there]  # also what is not looked at: it need not have gone
+            seen = _Digests(one.mark, digest_of(data), blob_name(data))
+            if one.mark[-1] < time.time_ns() - SETTLED:
+                now[one.path] = seen
+            if seen.digest != known.get(path) and (path in known or seen.blob != first.get(path)):
+                change = "M" if path in known or path in first else "A"
+                found.append(Change(path, change, seen.digest, len(data), text_of(data)))
+        _known[self._root] = now
+        left = [path for path in (*known, *first) if path not in there]  # what is not looked at need not have gone
         gone = [Change(path, "D", "", 0, "") for path in left if not self._is_file(path)]
-        return sorted([*found, *gone], key=lambda one: one.path)
+        return sorted([*found, *gone], key=lambda one: one.path)[:MOST_CHANGES]
+
+    def _known(self) -> Mapping[str, _Digests]:
+        found = _known.pop(self._root, {})
+        while len(_known) >= KNOWN_PLACES:
+            _known.popitem(last=False)
+        return found
 
     def _is_file(self, path: str) -> bool:
         try:

@@ -13,13 +13,14 @@ from engine.models import TITLE_LENGTH
 from engine.tools import tools
 from runs.forms import Spend, Text, first_errors, known_model
 
-from . import leaving, origins, workshop
+from . import leaving, origins, publishing, workshop
 from .crews import agents, crew_named, made
 from .files import LONGEST, FileProblem, inside
 from .models import CrewVersion, Mission
 from .models.files import newest
 from .models.reading import first_step
-from .origins import Origin
+from .repositories import cloning
+from .repositories.cloning import Cloned, Unusable
 from .rules import MOST, Limits, name_complaint
 from .tools import NAMES
 from .unpacking import FILES, TOGETHER
@@ -69,17 +70,16 @@ def asked(
     limits: dict[str, int] | None = None,
     follows: str = "",
     note: str = "",
+    repository: Cloned | None = None,
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What `Mission.objects.submit` takes, and what is wrong with it, by fields. `crew`: agents instead of a ready-made
     one; `follows`: the id of a mission that is over and may be seen, whose files it goes on with, and with its crew
-    where no other is named; `note`: what the crew should know of where the files are from."""
+    where no other is named; `note`: what the crew should know of where the files are from; `repository`: one that was
+    uploaded, which they come on top of."""
     form = MissionForm({name: value for name, value in given.items() if value is not None})
     problems = first_errors(form) if not form.is_valid() else []
     if lacking := workshop.missing():
         problems.append(("goal", f"No command can be held here, so nothing was begun: {lacking}"))
-    origin, wrong = _of_git(given.get("git") or "")
-    files = [*origin.files, *files]
-    problems += wrong
     bounds = {**(limits or {}), **{name: form.cleaned_data[name] for name in LIMITS if form.cleaned_data.get(name)}}
     problems += list(_of_limits(bounds)) + list(_of_files(files))
     before, wrong = _followed(follows) if follows else (None, [])
@@ -99,26 +99,40 @@ def asked(
     held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(version, model)
     if problems := list(_too_long(values["goal"], values["check"], held, own is not None)):
         return {}, problems
-    if before is not None:
+    if before is not None and before.begun_with is None:
         kept = [(one.path, one.text) for one in newest(before.files.all()).values()]
         files = [*kept, *files]
+    try:
+        repository = _repository(given.get("git") or "", repository, before)
+    except Unusable as unusable:
+        return {}, [("git", str(unusable))]
     return {
         **values,
         "agents": held,
         "crew": None if crew else version,
         "files": files,
+        "repository": repository,
         "limits": bounds,
         "policy": policy,
         "follows": before,
-        "note": f"{origin.note}\n{note}".strip(),
+        "note": "\n".join(filter(None, (repository.note if repository else "", note))),
     }, []
 
 
-def _of_git(address: str) -> tuple[Origin, list[tuple[str, str]]]:
+def _repository(address: str, uploaded: Cloned | None, before: Mission | None) -> Cloned | None:
+    """The one that it begins with, cloned last of all: that takes longest. Unusable."""
+    row = before.begun_with if before else None
+    if len([one for one in (address, uploaded, row) if one]) > 1:
+        raise Unusable("A mission begins with one repository: an address, an upload, or that of an earlier mission.")
+    if address:
+        return origins.of_git(address).repository
+    if row is None:
+        return uploaded
     try:
-        return (origins.of_git(address) if address else Origin(())), []
-    except origins.Unusable as unusable:
-        return Origin(()), [("git", str(unusable))]
+        end = publishing.keep_end(row.mission_id, "What was not committed")
+    except publishing.NotPublished as error:
+        raise Unusable(f"That mission's repository cannot be had: {error}") from error
+    return cloning.from_mission(publishing.repository(row.mission_id), row.address, row.base, row.branch, end)
 
 
 def _as_before(before: Mission, model: str) -> Iterator[dict[str, Any]]:
@@ -182,7 +196,7 @@ def _too_long(goal: str, check: str, crew: Sequence[dict[str, Any]], own: bool) 
 
 def _followed(pk: str) -> tuple[Mission | None, list[tuple[str, str]]]:
     try:
-        found = Mission.objects.filter(pk=UUID(pk)).select_related("run").first()
+        found = Mission.objects.filter(pk=UUID(pk)).select_related("run", "repository").first()
     except ValueError:
         found = None
     if found is None:

@@ -80,6 +80,17 @@ _tables = (
         rules=(_kept("mission_id", "step_id", "number", "change", "size", "made", erased=("path", "digest", "text")),),
     ),
     Guard(
+        "missions_repository",
+        unique=((("mission_id",), ""),),
+        run="OLD.mission_id",
+        rules=(
+            _kept(
+                *("mission_id", "base", "start", "files", "size", "shallow", "staged", "made"),
+                erased=("address", "branch", "left_out"),
+            ),
+        ),
+    ),
+    Guard(
         "missions_terminal",
         unique=((("mission_id", "number"), ""),),
         run="OLD.mission_id",

@@ -1,14 +1,11 @@
-"""Where a workspace comes from, beside files that are sent one by one: an archive, or a repository of git that whoever
-runs the installation has allowed.
+"""Where a workspace comes from, beside files that are sent one by one: an archive, or a repository of git that was
+uploaded, or that whoever runs the installation has allowed.
 
 Why so: docs/decisions.md, Missions.
 """
 
 import json
-import os
-import subprocess
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +15,15 @@ from django.conf import settings
 from toolbox import child
 
 from . import unpacking
-from .publishing import GIT, LONGEST, NOTHING_OF_OURS, SAFE
+from .repositories import cloning
+from .repositories.cloning import LARGEST_UPLOAD, Cloned, Unusable
 
-ENDS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-LARGEST = 20_000_000  # bytes, packed
-BOUNDS = child.Bounds(seconds=20.0, memory=512 * 2**20, output=4 * unpacking.TOGETHER)
+__all__ = ["LARGEST_UPLOAD", "Origin", "Unusable", "allowed", "is_archive", "of_archive", "of_folder", "of_git"]
+BUNDLE_ENDS = ".bundle"
+ENDS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", BUNDLE_ENDS)
+LARGEST = 20_000_000  # bytes, packed, of one without a repository
+BOUNDS = child.Bounds(seconds=20.0, memory=768 * 2**20, output=4 * unpacking.TOGETHER)
 NAMED = 20
-FROM_COMMIT = "The workspace is commit {commit} of {address}."
-
-
-class Unusable(Exception):
-    """Why nothing of it is taken, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -37,36 +32,46 @@ class Origin:
 
     files: Sequence[tuple[str, str]]
     note: str = ""
+    repository: Cloned | None = None
 
 
 def is_archive(name: str) -> bool:
     return name.lower().endswith(ENDS)
 
 
-def of_archive(data: bytes) -> Origin:
-    """Its texts; what is none is named. Unusable."""
-    if len(data) > LARGEST:
-        raise Unusable(f"It has more than {LARGEST // 1_000_000} MB.")
+def of_archive(data: bytes, name: str = "an archive") -> Origin:
+    """The repository that is in it, else its texts; what is neither is named. Unusable."""
+    if len(data) > LARGEST_UPLOAD:
+        raise Unusable(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
+    if data.startswith(b"# v"):
+        return Origin((), repository=cloning.from_upload(data, name))
     try:
         found = json.loads(child.run(Path(unpacking.__file__), data, BOUNDS))
     except child.NoPlace as error:
         raise Unusable("Others are being unpacked. Try it again in a moment.") from error
     except (child.Stopped, ValueError) as error:
         raise Unusable("It takes more time or memory than an archive may, or is broken.") from error
+    if found.get("git"):
+        return Origin((), repository=cloning.from_upload(data, name))
+    return _of_texts(found, len(data))
+
+
+def _of_texts(found: Mapping[str, Any], size: int) -> Origin:
+    if size > LARGEST:
+        raise Unusable(f"It has more than {LARGEST // 1_000_000} MB.")
     if "wrong" in found:
         raise Unusable(found["wrong"])
     if not found["files"]:
         raise Unusable("There is no text in it.")
-    return Origin([(path, text) for path, text in found["files"]], _note(found["left_out"]))
+    note = " ".join(_notes(found["left_out"], found["no_files"]))
+    return Origin([(path, text) for path, text in found["files"]], note)
 
 
-def _note(left_out: Sequence[str]) -> str:
-    if not left_out:
-        return ""
-    more = f" and {len(left_out) - NAMED} more" if len(left_out) > NAMED else ""
-    return (
-        f"Left out of the workspace, for they are no texts in UTF-8, or too long: {', '.join(left_out[:NAMED])}{more}."
-    )
+def _notes(no_texts: Sequence[str], no_files: Sequence[str]) -> Iterator[str]:
+    for left_out, why in ((no_texts, "no texts in UTF-8, or too long"), (no_files, "links or devices")):
+        if left_out:
+            more = f" and {len(left_out) - NAMED} more" if len(left_out) > NAMED else ""
+            yield f"Left out of the workspace, for they are {why}: {', '.join(left_out[:NAMED])}{more}."
 
 
 def allowed() -> Sequence[str]:
@@ -74,34 +79,17 @@ def allowed() -> Sequence[str]:
 
 
 def of_git(address: str) -> Origin:
-    """What its newest commit holds. It is fetched into a repository of our own first, so no hook, filter or setting of
-    the other one takes part. Unusable."""
+    """A clone of it. Unusable."""
     if address not in allowed():
         known = ", ".join(allowed()) or "none"
         raise Unusable(f"Nobody has allowed {address[:200]}. Allowed: {known}.")
-    with tempfile.TemporaryDirectory(prefix="magi-git-") as folder:
-        own = f"{folder}/own.git"
-        _git("clone", "--quiet", "--bare", "--depth=1", "--no-tags", "--template=", *_source(address), own)
-        commit = _git(f"--git-dir={own}", "rev-parse", "--verify", "HEAD").decode().strip()
-        packed = _git(f"--git-dir={own}", "archive", "--format=tar", commit)
-    origin = of_archive(packed)
-    said = FROM_COMMIT.format(commit=commit, address=address)
-    return Origin(origin.files, f"{said} {origin.note}".strip())
+    return Origin((), repository=cloning.from_address(address))
 
 
-def _source(address: str) -> tuple[str, ...]:
-    """A bundle is one file; of a repository nothing is shared but what is sent."""
-    return (address,) if Path(address).is_file() else ("--no-local", address)
-
-
-def _git(*words: str) -> bytes:
-    options = [part for one in (*SAFE, "protocol.file.allow=always") for part in ("-c", one)]
-    about: dict[str, Any] = {"env": {"PATH": "/usr/bin:/bin", **NOTHING_OF_OURS}, "cwd": "/"}
-    try:
-        done = subprocess.run([GIT, *options, *words], capture_output=True, timeout=LONGEST, check=False, **about)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unusable(f"git: {error}") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
-        raise Unusable(f"git: {os.linesep.join(said.splitlines()[-3:])[-500:] or done.returncode}")
-    return done.stdout
+def of_folder(folder: Path) -> Origin | None:
+    """A clone of the repository whose files lie in it, as whoever types a command has it; None where it has none. What
+    is not committed is not taken: to find that out, git would run in it. Unusable."""
+    if not (folder / ".git").exists():
+        return None
+    note = "What was not committed there is not in it."
+    return Origin((), note, cloning.from_address(str(folder.resolve())))

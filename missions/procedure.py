@@ -5,9 +5,10 @@ Why so: docs/decisions.md, Missions.
 
 import asyncio
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from engine.context import RunContext
@@ -23,10 +24,14 @@ from runs import submissions
 
 from . import leaving, probing, publishing, rules, workshop
 from .ends import ends_of, wait_for_ends
+from .files import Change as FileChange
 from .leaving import ALLOW_OR_REFUSE
-from .models import Agent, FileVersion, Mission, Step, keeping, reading, recalling
+from .models import Agent, Mission, Step, keeping, reading, recalling
 from .prompts import memory, steps
 from .publishing import NotPublished
+from .repositories import checkout, cloning
+from .repositories.cloning import Unusable
+from .repositories.git import GitFailed
 from .rules import MEMORY_LENGTH
 from .terminals.launcher import Refused
 from .tools import asking, in_place_of
@@ -114,10 +119,26 @@ async def _prepare(run: RunContext) -> None:
         return
     await run.write(partial(keeping.bind, run.pk), "host")
     files = await run.read(partial(reading.newest_files, run.pk))
+    begun = await run.read(partial(reading.begun_with, run.pk))
     try:
-        await asyncio.to_thread(workshop.prepare, run.pk, files.items())
-    except (Refused, OSError) as error:
+        fill = await asyncio.to_thread(_taken, run.pk, begun) if begun else None
+        await asyncio.to_thread(workshop.prepare, run.pk, files.items(), fill)
+    except (Refused, Unusable, GitFailed, OSError) as error:
         raise RunFailed(NO_PLACE, f"There is no place for its workspace: {error}") from error
+    if begun and begun.gone:
+        await asyncio.to_thread(workshop.remove_files, run.pk, begun.gone)
+
+
+def _taken(mission: Any, begun: reading.BegunWith) -> Callable[[Path], None]:
+    """What makes the workspace of a repository, which is fetched once more where it does not lie here. Unusable,
+    GitFailed."""
+    place = publishing.repository(mission)
+    if not checkout.take(place, begun.staged):
+        again = cloning.from_address(begun.address)
+        checkout.take(place, again.staged)
+    start = begun.start or begun.commit
+    checkout.begin(place, begun.commit, start, begun.own_branch, begun.brought, begun.moment)
+    return partial(checkout.fill, mission, place, begun.crew)
 
 
 async def _stuck(run: RunContext, mission: Mission, told: bool) -> None:
@@ -287,8 +308,7 @@ class Crew:
 
     async def _keep(self, step: Step, call: ToolCall) -> None:
         run = self._run
-        known = await run.read(partial(FileVersion.objects.digests, run.pk))
-        changes = await asyncio.to_thread(workshop.changes, run.pk, known)
+        changes = await _changes(run)
         mission = await run.read(partial(reading.looked_at, run.pk))
         ends = await asyncio.to_thread(ends_of, mission)
         await run.write(partial(keeping.keep_result, run.pk, step.pk, call, changes, ends), "result")
@@ -334,6 +354,10 @@ async def _conclude(run: RunContext, mission: Mission) -> Change:
         ends = await asyncio.to_thread(wait_for_ends, mission)
         await run.write(partial(keeping.keep_ends, run.pk, ends), "ends")
     await _keep_last_changes(run)
+    if mission.begun_with:
+        with suppress(NotPublished):  # then its page has no patch for git, and all else is kept
+            message = f"{mission.run.title}\n\n{mission.finish.arguments['result'] if mission.finish else ''}".strip()
+            await asyncio.to_thread(publishing.keep_end, run.pk, message)
     finish = mission.finish
     command = mission.check_command or (finish.arguments.get("check", "") if finish else "")
     if command and not await run.read(partial(checked, run.pk)):
@@ -347,9 +371,13 @@ async def _conclude(run: RunContext, mission: Mission) -> Change:
 
 async def _keep_last_changes(run: RunContext) -> None:
     """Of commands that went on beside the last step."""
-    known = await run.read(partial(FileVersion.objects.digests, run.pk))
-    if changes := await asyncio.to_thread(workshop.changes, run.pk, known):
+    if changes := await _changes(run):
         await run.write(partial(keeping.keep_last_changes, run.pk, changes), "files")
+
+
+async def _changes(run: RunContext) -> list[FileChange]:
+    known, paths = await run.read(partial(reading.known_files, run.pk))
+    return await asyncio.to_thread(publishing.changes, run.pk, known, paths)
 
 
 def checked(pk: Any) -> bool:

@@ -1,24 +1,23 @@
-"""What leaves a mission as a branch: one commit on what the workspace held at first, in a bare repository of our own.
+"""What leaves a mission as a branch, in a bare repository of our own: the commits of its crew, where it began with a
+repository, else one commit on what the workspace held at first.
 
-No git runs in a workspace from outside, and nothing of its `.git` is read: the files are read by descriptors, and the
-commits are made of their bytes. So no hook, filter, attribute or configuration of a workspace takes part.
+No git runs in a workspace from outside. Of a repository the sandbox gives objects (`repositories/commits.py`), else
+the files are read by descriptors, and the commits are made of their bytes. So no hook, filter, attribute or
+configuration of a workspace takes part.
 
 Why so: docs/decisions.md, What leaves a mission.
 """
 
 import fcntl
 import json
-import os
 import re
 import shutil
-import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -28,25 +27,19 @@ from engine.llm.providers import storable
 from engine.plurals import counted
 
 from . import workshop
-from .files import FileProblem
+from .files import FIRST, Change, FileProblem, digest_of, text_of
+from .repositories import commits, git
+from .repositories.checkout import beginning, first_blobs
+from .repositories.commits import DIFF, Branching, NotTaken
+from .repositories.contents import EMPTY, blobs
+from .repositories.git import NAME, GitFailed
 
-GIT = "/usr/bin/git"
-LONGEST = 120.0  # seconds for one call of git
 READABLE = 1_000_000  # characters that somebody can be asked to read: what is longer is not published
 BEGINNING = 10_000  # bytes of what the mission began with that are shown, too; of more the names are
 FILES, TOGETHER = 5_000, 100_000_000
 BRANCH = re.compile(r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}")
-NOTHING_OF_OURS = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
-NOTHING_OF_OURS |= {"GIT_NO_REPLACE_OBJECTS": "1"}  # what is read under a name is what is pushed under it
-SAFE = (
-    *("core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.quotePath=false"),
-    *("gc.auto=0", "protocol.allow=never"),
-)
-OUTWARD = tuple(f"protocol.{name}.allow=always" for name in ("https", "ssh", "file"))
-COMMIT = re.compile(r"[0-9a-f]{40}")
-NO_BRANCH = "_none"  # that HEAD names, of which git may read attributes: no branch of a mission is called so
-EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the tree without files
-DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index")
+COMMIT = NAME
+END = "end"  # the key of what all of it is at the end
 BUNDLE = "application/x-git-bundle"
 BY = "MAGI <magi@localhost>"
 
@@ -58,13 +51,16 @@ class NotPublished(Exception):
 @dataclass(frozen=True)
 class Prepared:
     """`difference`: a line for each file of the branch, then all lines that are shown of them. `digest`: SHA-256 of the
-    lines of files. `files`: how many are otherwise than at the beginning; `left_out`: of how many not all is shown."""
+    lines of files. `files`: how many are otherwise than at the beginning; `left_out`: of how many not all is shown.
+    `base` and `commits`: of a mission that began with a repository, its commit and those of the crew."""
 
     commit: str
     files: int
     difference: str
     digest: str
     left_out: int
+    base: str = ""
+    commits: Sequence[str] = ()
 
 
 def repository(mission: UUID | str) -> Path:
@@ -97,11 +93,15 @@ def branch_complaint(branch: str) -> str:
 
 
 def prepare(mission: UUID, key: str, message: str, by: str, first: Mapping[str, bytes], moment: int) -> Prepared:
-    """The commit of this step: made once, and found again whatever the files have become since. NotPublished."""
+    """The commit of this step: made once, and found again whatever the files have become since. Where the mission began
+    with a repository it is the newest of its crew, and the last one where something was not committed. NotPublished."""
     with _alone(mission):
         name = f"refs/magi/{key}"
         commit = _git(mission, "rev-parse", "--verify", "--quiet", name, fails=True).strip()
-        if not commit:
+        if not commit and beginning(repository(mission)):
+            commit = _saved(mission, key, message)
+            _git(mission, "update-ref", name, commit)
+        elif not commit:
             _import(mission, key, message, by, first, moment)
             commit = _git(mission, "rev-parse", "--verify", name).strip()
             _git(mission, "fsck", "--strict", "--no-dangling")
@@ -114,18 +114,26 @@ def prepare(mission: UUID, key: str, message: str, by: str, first: Mapping[str, 
     return made
 
 
+def _saved(mission: UUID, key: str, message: str) -> str:
+    try:
+        return commits.save(mission, repository(mission), key, message)
+    except NotTaken as error:
+        raise NotPublished(str(error)) from error
+
+
 def publish(mission: UUID, branch: str, commit: str, shown: str) -> str:
     """Push it where branches go, if that is said; besides it is in the bundle. Where it is now. `shown`: the difference
     that was decided about. NotPublished, also where the commit is another."""
     with _alone(mission):
-        _git(mission, "fsck", "--strict", "--no-dangling")
+        if not beginning(repository(mission)):  # else each object was looked at when it came
+            _git(mission, "fsck", "--strict", "--no-dangling")
         if _described(mission, commit).difference != shown:
             raise NotPublished(f"changed: the files of commit {commit} are not those that were shown. Publish again.")
         if settings.PUBLISH_TO:
             refs = f"{commit}:refs/heads/{branch}"
             _git(mission, "push", "--quiet", "--no-verify", settings.PUBLISH_TO, refs, outward=True)
         _git(mission, "update-ref", f"refs/heads/{branch}", commit)
-        _git(mission, "bundle", "create", "--quiet", str(bundle(mission)), f"refs/heads/{branch}")
+        _git(mission, "bundle", "create", "--quiet", str(bundle(mission)), f"refs/heads/{branch}", *_without(mission))
     return to() or "the bundle of this mission"
 
 
@@ -136,7 +144,81 @@ def bundled_commit(mission: UUID, commit: str) -> bytes | None:
     with _alone(mission):
         made = f"--points-at={commit}"
         names = _git(mission, "for-each-ref", "--format=%(refname)", made, "refs/magi/", fails=True).split()
-        return _git_bytes(mission, "bundle", "create", "--quiet", "-", names[0]) if names else None
+        bundling = ("bundle", "create", "--quiet", "-")
+        return _git_bytes(mission, *bundling, names[0], *_without(mission)) if names else None
+
+
+def _without(mission: UUID) -> tuple[str, ...]:
+    """What a bundle leaves out: what the repository has, with which the mission began."""
+    return ("--not", commits.ORIGIN) if beginning(repository(mission)) else ()
+
+
+def changes(mission: UUID, known: Mapping[str, str], paths: Collection[str]) -> list[Change]:
+    """What is otherwise in the workspace than `known`, digests by paths. Before the first change of a file of the
+    repository stands what it was; `paths`: of which anything is kept."""
+    place = repository(mission)
+    first = {path: name for path, name in first_blobs(place).items() if path not in paths}
+    found = workshop.changes(mission, known, first)
+    before = [one.path for one in found if one.path in first]
+    data = dict(zip(before, blobs(place, [first[path] for path in before]), strict=True))
+    held = {path: Change(path, FIRST, digest_of(one), len(one), text_of(one)) for path, one in data.items()}
+    return [part for one in found for part in (held.get(one.path), one) if part]
+
+
+def first_text(mission: UUID, path: str) -> str | None:
+    """Of a file of the repository at first; None where it has none there, empty where it is no text."""
+    place = repository(mission)
+    name = first_blobs(place).get(path)
+    return text_of(b"".join(blobs(place, [name]))) if name else None
+
+
+def branching(mission: UUID, commit: str) -> Branching | None:
+    """What a commit of the crew has beside the repository that it began with; None where it is not here."""
+    if not (COMMIT.fullmatch(commit) and beginning(repository(mission))):
+        return None
+    try:
+        return commits.read(repository(mission), commit)
+    except NotTaken:
+        return None
+
+
+def ended_with(mission: UUID) -> str:
+    """The commit that all of it was at the end; empty where it did not begin with a repository, or is not here."""
+    if not beginning(repository(mission)):
+        return ""
+    return _git(mission, "rev-parse", "--verify", "--quiet", f"refs/magi/{END}", fails=True).strip()
+
+
+def keep_end(mission: UUID, message: str) -> str:
+    """All of it as it is now, once, as a commit. NotPublished."""
+    if not beginning(repository(mission)):
+        raise NotPublished("not_here: the repository of this mission is on another machine.")
+    with _alone(mission):
+        name = f"refs/magi/{END}"
+        commit = _git(mission, "rev-parse", "--verify", "--quiet", name, fails=True).strip()
+        if not commit:
+            commit = _saved(mission, END, message)
+            _git(mission, "update-ref", name, commit)
+        return commit
+
+
+def newest_made(mission: UUID) -> str:
+    """The commit that was last made to be published; empty where there is none."""
+    if not beginning(repository(mission)):
+        return ""
+    listed = _git(mission, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)", "refs/magi/")
+    made = [line.split() for line in listed.splitlines()]
+    return next((name for name, reference in made if reference != "refs/magi/start"), "")
+
+
+def mailed(mission: UUID, commit: str) -> bytes | None:
+    """The commits of the crew up to this one, as git am takes them; None where they are not here."""
+    if not (COMMIT.fullmatch(commit) and beginning(repository(mission))):
+        return None
+    try:
+        return commits.mailed(repository(mission), commit)
+    except (NotTaken, GitFailed):
+        return None
 
 
 def is_published(mission: UUID, branch: str, commit: str) -> bool:
@@ -221,6 +303,8 @@ class _Entry:
 
 def _described(mission: UUID, commit: str) -> Prepared:
     """By what is in the repository alone. NotPublished where the commit is not there."""
+    if beginning(repository(mission)):
+        return _described_commits(mission, commit)
     before, now = f"{commit}~1", commit
     first, last = _entries(mission, before), _entries(mission, now)
     same = [path for path in last if first.get(path) == last[path]]
@@ -240,6 +324,22 @@ def _described(mission: UUID, commit: str) -> Prepared:
     ]
     digest = sha256("\n".join(lines).encode()).hexdigest()
     return Prepared(commit, len(other), storable("\n".join(parts)), digest, len(no_text | as_before))
+
+
+def _described_commits(mission: UUID, commit: str) -> Prepared:
+    try:
+        found = commits.read(repository(mission), commit)
+        text = commits.described(repository(mission), found)
+    except (NotTaken, GitFailed) as error:
+        raise NotPublished(str(error)) from error
+    changed = [*found.files, *(one for each in found.commits for one in each.files)]
+    no_text = {one.path for one in changed if not one.is_text}
+    counts, _, rest = text.partition("\n")
+    told = "\n".join([counts, *_left_out(mission, commit, len(no_text), 0), rest])
+    digest = sha256("\n".join([one.line for one in found.files] + [one.name for one in found.commits]).encode())
+    names = [f"{one.name} {one.subject}" for one in found.commits]
+    about = (commit, len(found.files), storable(told), digest.hexdigest(), len(no_text))
+    return Prepared(*about, base=found.base, commits=names)
 
 
 def _left_out(mission: UUID, commit: str, no_text: int, began: int) -> Iterator[str]:
@@ -305,7 +405,7 @@ def _alone(mission: UUID) -> Iterator[None]:
     with open(place.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / "HEAD").exists():
-            _run(["init", "--quiet", "--bare", "--template=", f"--initial-branch={NO_BRANCH}", str(place)], {})
+            git.make(place)
         yield
 
 
@@ -316,21 +416,7 @@ def _git(mission: UUID, *words: str, given: bytes | None = None, fails: bool = F
 def _git_bytes(
     mission: UUID, *words: str, given: bytes | None = None, fails: bool = False, outward: bool = False
 ) -> bytes:
-    said = [*SAFE, *(OUTWARD if outward else ())]
-    options = [f"--git-dir={repository(mission)}", *(part for one in said for part in ("-c", one))]
-    # its keys and its way to them are the installation's; they never enter a sandbox
-    own = {name: os.environ[name] for name in ("HOME", "SSH_AUTH_SOCK") if outward and name in os.environ}
-    more = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes"} if outward else {}
-    return _run([*options, *words], own | more, given, fails)
-
-
-def _run(words: Iterable[str], env: Mapping[str, str], given: bytes | None = None, fails: bool = False) -> bytes:
-    about: dict[str, Any] = {"env": {"PATH": "/usr/bin:/bin", **NOTHING_OF_OURS, **env}, "cwd": "/"}
     try:
-        done = subprocess.run([GIT, *words], input=given, capture_output=True, timeout=LONGEST, check=False, **about)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotPublished(f"git: {error}") from error
-    if done.returncode and not fails:
-        said = done.stderr.decode(errors="replace").strip()[-500:]
-        raise NotPublished(f"git: {re.sub(r'//[^/@]*@', '//', said) or done.returncode}")
-    return done.stdout
+        return git.git(repository(mission), *words, given=given, fails=fails, outward=outward)
+    except GitFailed as failed:
+        raise NotPublished(f"git: {failed}") from failed

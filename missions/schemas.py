@@ -34,7 +34,7 @@ class NewMission(Strict):
     model: Annotated[str, text(200)] | None = Field(None, description="Of who has none; null: the usual one.")
     files: list[NewFile] = Field([], description="What the workspace holds at first; without any it is empty.")
     git: Annotated[str, text(1_000)] | None = Field(
-        None, description="A repository of `MAGI_WORKSPACES_FROM`, with whose newest commit it begins."
+        None, description="A repository of `MAGI_WORKSPACES_FROM`, with a clone of which it begins."
     )
     mission: str | None = Field(None, description="The id of one that is over, whose files this one goes on with.")
     check: Annotated[str, text(16_000)] | None = Field(None, description="A command that has to end with 0.")

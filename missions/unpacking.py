@@ -31,13 +31,17 @@ class Wrong(Exception):
 @dataclass(frozen=True)
 class Member:
     name: str
-    read: Callable[[int], bytes]  # so many bytes at most
+    read: Callable[[int], bytes] | None  # so many bytes at most; none of what is no file
 
 
 def unpacked(data: bytes) -> dict[str, Any]:
-    """`files`: paths and texts; `left_out`: the paths of what is no text, or too long. Wrong."""
-    files, left_out, together, seen = dict[str, str](), list[str](), 0, 0
+    """`files`: paths and texts; `left_out`: the paths of what is no text, or too long; `no_files`: of links, devices
+    and names that are no text. Wrong."""
+    files, left_out, no_files, together, seen = dict[str, str](), list[str](), list[str](), 0, 0
     for member in _members(data):
+        if member.read is None:
+            no_files.append(member.name.encode(errors="backslashreplace").decode()[:200])
+            continue
         path = _path(member.name)
         if OF_GIT in path.split("/"):
             continue
@@ -52,7 +56,23 @@ def unpacked(data: bytes) -> dict[str, Any]:
         if len(files) > FILES or together > TOGETHER or seen > UNPACKED:
             raise Wrong(f"It has more than {FILES:,} texts, or more than {TOGETHER // 1_000_000} MB of them.")
     _refuse_both(files)
-    return {"files": list(files.items()), "left_out": left_out}
+    return {"files": list(files.items()), "left_out": left_out, "no_files": no_files}
+
+
+def has_repository(data: bytes) -> bool:
+    """Whether a folder of git's is in it. It is opened elsewhere then, however large it is."""
+    try:
+        if data[:2] == b"PK":
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                return any(_is_head(one) for one in archive.namelist())
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r|*") as packed:
+            return any(_is_head(one.name) for one in packed)
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, ValueError, zlib.error, lzma.LZMAError):
+        return False
+
+
+def _is_head(name: str) -> bool:
+    return f"/{name}".endswith(f"/{OF_GIT}/HEAD")
 
 
 def _text(data: bytes) -> str | None:
@@ -95,7 +115,8 @@ def _of_zip(data: bytes) -> Iterator[Member]:
             for info in infos:
                 kind = stat.S_IFMT(info.external_attr >> 16)
                 if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-                    raise Wrong(f"{info.filename[:200]!a} is a link or a device.")
+                    yield Member(info.filename, None)
+                    continue
                 if info.flag_bits & 1:
                     raise Wrong("It is locked by a password.")
                 if not info.is_dir():
@@ -111,8 +132,9 @@ def _of_tar(data: bytes) -> Iterator[Member]:
                 _refuse_too_many(number)
                 if info.isdir():
                     continue
-                if not info.isreg():
-                    raise Wrong(f"{info.name[:200]!a} is a link or a device.")
+                if not info.isreg() or any(0xD800 <= ord(one) <= 0xDFFF for one in info.name):
+                    yield Member(info.name, None)
+                    continue
                 yield Member(info.name, lambda most, info=info: _read(archive.extractfile(info), most))  # type: ignore[misc]
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise Wrong("It is neither zip nor tar, or it is broken.") from error
@@ -149,7 +171,8 @@ def _decompressed(data: bytes) -> bytes:
 
 def _main() -> None:
     try:
-        said = unpacked(sys.stdin.buffer.read())
+        data = sys.stdin.buffer.read()
+        said = {"git": True} if has_repository(data) else unpacked(data)
     except Wrong as wrong:
         said = {"wrong": str(wrong)}
     json.dump(said, sys.stdout)

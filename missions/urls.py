@@ -30,6 +30,7 @@ urlpatterns = [
     path("missions/<uuid:pk>/files/", files.changed, name="mission-files"),
     path("missions/<uuid:pk>/patch/", files.patch, name="mission-patch"),
     path("missions/<uuid:pk>/archive/", files.archive, name="mission-archive"),
+    path("missions/<uuid:pk>/pull-request/", files.pull_request, name="mission-pull-request"),
     path("missions/<uuid:pk>/bundle/", files.bundle, name="mission-bundle"),
     path("missions/<uuid:pk>/beginning/", files.beginning, name="mission-beginning"),
     path("missions/<uuid:pk>/commits/<str:commit>/", files.commit, name="mission-commit"),

@@ -4,16 +4,20 @@ it would do it itself.
 Why so: docs/decisions.md, Terminals.
 """
 
+import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
-from .files import Change, Workspace
+from .files import Change, FileProblem, Workspace
 from .sandbox import held
 from .sandbox.box import Limits, available, shell
 from .terminals import launcher
@@ -29,6 +33,8 @@ NOBODY_IS_THERE = (
     *("DEBIAN_FRONTEND=noninteractive", "PIP_NO_INPUT=1", "NPM_CONFIG_YES=true"),
 )
 SOCKET = "launcher"
+KILLED_WITHIN, LOOK = 12.0, 0.05  # seconds
+CUT_FOR = 40  # looks: one that begins this moment seems to be cut
 LEAST_FREE = 2_000_000_000  # bytes, for a new workspace
 
 
@@ -87,8 +93,11 @@ def spool(mission: UUID | str, name: str) -> Spool:
     return Spool(place(mission) / "spool" / name)
 
 
-def prepare(mission: UUID | str, files: Iterable[tuple[str, bytes]]) -> None:
-    """Make the workspace and what stands in it at first, once. Refused where that cannot be."""
+def prepare(
+    mission: UUID | str, files: Iterable[tuple[str, bytes]], fill: Callable[[Path], None] | None = None
+) -> None:
+    """Make the workspace and what stands in it at first, once. `fill`: puts into the empty folder what comes before
+    these files. Refused where that cannot be."""
     done = place(mission) / PREPARED
     if done.exists():
         return
@@ -96,6 +105,8 @@ def prepare(mission: UUID | str, files: Iterable[tuple[str, bytes]]) -> None:
     if (free := shutil.disk_usage(home()).free) < LEAST_FREE:
         raise Refused(f"There are {free / 1e9:.1f} GB free at {home()}, and {LEAST_FREE / 1e9:.0f} GB are needed.")
     made = workspace(mission)
+    if fill:
+        fill(place(mission) / "workspace")
     for path, data in files:
         made.write(path, data)
     done.touch()
@@ -118,6 +129,43 @@ def begin(
         launcher.ask(home() / SOCKET, str(mission), name, program, **about)
     except OSError:  # nobody launches here
         Launcher(home()).begin(str(mission), name, program, **about)
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int | None
+    said: str
+
+
+def run_to_end(mission: UUID | str, name: str, program: tuple[str, ...], seconds: float) -> Ended:
+    """A command of our own, which is no terminal of the mission. Found again by its name, with what it came to.
+    Refused, also where it takes too long."""
+    begin(mission, name, program)
+    found, until, looks = spool(mission, name), time.monotonic() + seconds, 0
+    while not (end := found.end) and time.monotonic() < until and looks < CUT_FOR:
+        looks = looks + 1 if found.state == State.CUT else 0
+        time.sleep(LOOK)
+    if not end:
+        found.stop("timeout")
+        raise Refused(f"It did not come to an end within {seconds:.0f} s, or was cut.")
+    return Ended(end["code"], found.said().data.decode(errors="replace").strip()[-500:])
+
+
+def hand_over(folder: Path) -> None:
+    """All that lies in it, to whoever commands run as; while nothing of theirs has been there."""
+    if launcher.is_root():
+        for one in (folder, *folder.rglob("*")):
+            os.chown(one, launcher.NOBODY, launcher.NOBODY, follow_symlinks=False)
+
+
+def forget_command(mission: UUID | str, name: str) -> None:
+    """So that it is begun anew where it was begun before."""
+    found = spool(mission, name)
+    until = time.monotonic() + KILLED_WITHIN
+    while found.state == State.LIVES and time.monotonic() < until:
+        found.stop("finished")
+        time.sleep(LOOK)
+    shutil.rmtree(found.folder, ignore_errors=True)
 
 
 def begin_check(mission: UUID, command: str) -> None:
@@ -156,5 +204,12 @@ def remove(mission: UUID | str) -> None:
         shutil.rmtree(one, ignore_errors=True)
 
 
-def changes(mission: UUID, known: Mapping[str, str]) -> list[Change]:
-    return workspace(mission).changes(known)
+def remove_files(mission: UUID, paths: Iterable[str]) -> None:
+    for path in paths:
+        with suppress(FileProblem):
+            workspace(mission).remove(path)
+
+
+def changes(mission: UUID, known: Mapping[str, str], first: Mapping[str, str] | None = None) -> list[Change]:
+    """`first`: the names of objects of git, by the paths of files that were there at first and are in no row."""
+    return workspace(mission).changes(known, first or {})

@@ -214,6 +214,7 @@ ROUTES = {
     "mission-judge": (SEE, SEE),
     "mission-answer": (SIGNED_IN_NO_METHOD, STEER),
     "mission-files": (SEE, SIGNED_IN_NO_METHOD),
+    "mission-pull-request": (NO_TERMINAL, SIGNED_IN_NO_METHOD),
     "mission-bundle": (NO_TERMINAL, SIGNED_IN_NO_METHOD),
     "api:mission_bundle": (NO_TERMINAL, NO_METHOD),
     "mission-beginning": (SEE, SIGNED_IN_NO_METHOD),

@@ -5,18 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from engine.models import Gate, ModelCall
+from engine.models import Gate, ModelCall, ToolCall
 from runs.face import Snapshot
 
 from .. import publishing
 from ..models import Mission
+from ..pull_requests import opens_at
 from ..rules import why_check_failed
-from ..tools.publish import PUBLISH
+from ..tools.publish import PUBLISH, PublishCommit
 from ..tools.said import facts_of
 from .files import Difference, differences, files_changed
 from .terminals import Lines, lines_of
 
 LONGEST_OUTPUT, SHOWN_LINES = 24_000, 400
+COMMIT_LENGTH = 40
 STATES = {
     Gate.State.APPROVED: ("approve", "Allowed"),
     Gate.State.REJECTED: ("reject", "Refused"),
@@ -49,17 +51,25 @@ class GateShown:
 
 @dataclass(frozen=True)
 class Branch:
-    """That was published; `bundled`: a file with it can be had here."""
+    """That was published; `bundled`: a file with it can be had here. `base`: the commit of the repository that its
+    `commits` stand on, names and first lines, oldest first, where the mission began with one, and `files` what is
+    otherwise there; `opens_at`: where a forge opens a pull request."""
 
     name: str
     commit: str
     to: str
     bundled: bool
+    base: str = ""
+    commits: tuple[tuple[str, str], ...] = ()
+    files: tuple[str, ...] = ()
+    message: str = ""
+    opens_at: str = ""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """`figures`: what to hold the result against; `by`: who finished it, and in which step."""
+    """`figures`: what to hold the result against; `by`: who finished it, and in which step; `without`: what
+    its workspace was made without, and why."""
 
     result: str
     unproven: str
@@ -68,6 +78,7 @@ class Ending:
     check: CheckShown | None
     differences: tuple[Difference, ...]
     branches: tuple[Branch, ...]
+    without: tuple[tuple[str, str], ...]
     gates: tuple[GateShown, ...]
     remarkable: tuple[str, ...]
 
@@ -86,6 +97,7 @@ def ending(seen: Snapshot[Mission]) -> Ending | None:
         _check(mission),
         tuple(differences(mission, SHOWN_LINES)),
         tuple(branches(mission)),
+        tuple(mission.begun_with.without) if mission.begun_with else (),
         tuple(map(_gate, seen.gates)),
         tuple(_remarkable(seen)),
     )
@@ -110,14 +122,24 @@ def _counted(number: int, noun: str, done: str) -> str:
 def branches(mission: Mission) -> Iterator[Branch]:
     """Of each its newest commit."""
     bundled = publishing.bundle(mission.pk).exists()
-    for name, said in _published(mission).items():
-        yield Branch(name, said["commit"], said["to"], bundled)
+    for name, (said, call) in _published(mission).items():
+        asked = PublishCommit.model_validate_json(call.arguments) if call and call.arguments else None
+        about = _of_asked(asked) if asked else {}
+        yield Branch(name, said["commit"], said["to"], bundled, opens_at=opens_at(mission, name), **about)
 
 
-def _published(mission: Mission) -> dict[str, dict[str, Any]]:
-    """What was said of the newest commit of each branch, by its name."""
+def _of_asked(asked: PublishCommit) -> dict[str, Any]:
+    commits = tuple((one[:COMMIT_LENGTH], one[COMMIT_LENGTH + 1 :]) for one in asked.commits)
+    head, _, _ = asked.difference.partition("\n\n")
+    lines = tuple(line for line in head.splitlines()[1:] if line.startswith(("added: ", "changed: ", "removed: ")))
+    files = lines if asked.base else ()
+    return {"base": asked.base, "commits": commits, "files": files, "message": asked.message}
+
+
+def _published(mission: Mission) -> dict[str, tuple[dict[str, Any], ToolCall | None]]:
+    """What was said of the newest commit of each branch, and the call that did it, by its name."""
     steps = [one for one in mission.steps.all() if one.tool == PUBLISH and one.settled and one.ok]
-    return {said["branch"]: said for one in steps if (said := facts_of(one.result))}
+    return {said["branch"]: (said, one.tool_call) for one in steps if (said := facts_of(one.result))}
 
 
 def _check(mission: Mission) -> CheckShown | None:

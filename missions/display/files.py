@@ -8,7 +8,7 @@ from functools import lru_cache
 from runs.texts.amendments import Kind, Piece, compared
 
 from ..models import FileVersion, Mission
-from ..models.files import difference, newest
+from ..models.files import difference, first_versions, newest
 
 WORDS = {"A": ("approve", "added"), "M": ("pending", "changed"), "D": ("reject", "removed")}
 AROUND = 3  # lines that stay beside what changed
@@ -67,7 +67,7 @@ def differences(mission: Mission, most: int = SHOWN_LINES) -> list[Difference]:
 
 def _changed(mission: Mission) -> Iterator[tuple[str, FileVersion | None, FileVersion | None]]:
     versions = list(mission.files.all())
-    first, last = newest(one for one in versions if one.step_id is None), newest(versions)
+    first, last = first_versions(versions), newest(versions)
     for path in sorted(first.keys() | last.keys()):
         before, after = first.get(path), last.get(path)
         if (before and before.digest) != (after and after.digest):

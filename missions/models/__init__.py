@@ -3,6 +3,7 @@ from .files import FileVersion
 from .memories import Activation, Memory, MemoryUse, MemoryVersion
 from .memory import ShortMemory, Summary
 from .missions import Agent, Check, Halt, Message, Mission, Pause, Step, title_of
+from .repositories import Repository
 from .terminals import Connection, Terminal, TerminalInput
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Message",
     "Mission",
     "Pause",
+    "Repository",
     "ShortMemory",
     "Step",
     "Summary",

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Max
 from django.utils import timezone
 
-from ..files import Change, digest_of
+from ..files import FIRST, Change, digest_of
 
 if TYPE_CHECKING:
     from .missions import Mission, Step
@@ -30,10 +30,14 @@ class FileVersionQuerySet(models.QuerySet["FileVersion"]):
             [FileVersion(mission=mission, step=step, number=n, **vars(one)) for n, one in enumerate(changes, last + 1)]
         )
 
-    def text_of(self, mission: UUID, path: str) -> str:
-        """As it was last kept; empty where it is not there, or is no text."""
+    def text_of(self, mission: UUID, path: str, first: str = "") -> str:
+        """As it was last kept; empty where it is not there, or is no text. `first`: where nothing is kept of it."""
         last = self.filter(mission=mission, path=path).order_by("-number").first()
-        return last.text if last else ""
+        return last.text if last else first
+
+    def paths(self, mission: UUID) -> set[str]:
+        """Of which anything is kept, also where nothing is there now."""
+        return set(self.filter(mission=mission).values_list("path", flat=True))
 
     def digests(self, mission: UUID) -> dict[str, str]:
         """Of what is there now, by paths."""
@@ -49,8 +53,8 @@ class FileVersionQuerySet(models.QuerySet["FileVersion"]):
 
 
 class FileVersion(models.Model):
-    """A file as it was after a step, or at the beginning where there is none. `change`: A, M or D. `text` is empty of
-    what is no text, or too long to be kept."""
+    """A file as it was after a step, or at the beginning where there is none. `change`: A, M or D; F before the first
+    change of what a repository held at first. `text` is empty of what is no text, or too long to be kept."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="files")
     step = models.ForeignKey("missions.Step", on_delete=models.PROTECT, null=True, related_name="files")
@@ -84,6 +88,11 @@ def newest(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
     return found
 
 
+def first_versions(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
+    """What was there at first, as far as it is kept, by paths."""
+    return newest(one for one in versions if one.step_id is None or one.change == FIRST)
+
+
 def difference(path: str, before: str, after: str) -> list[str]:
     """Lines of a patch, without line ends."""
     old, new = (f"a/{path}" if before else "/dev/null"), (f"b/{path}" if after else "/dev/null")
@@ -98,7 +107,7 @@ def difference(path: str, before: str, after: str) -> list[str]:
 def patch_of(versions: Iterable[FileVersion]) -> str:
     """From the beginning to what is there now, of what is kept as text."""
     versions = list(versions)
-    first = newest(one for one in versions if one.step_id is None)
+    first = first_versions(versions)
     last = newest(versions)
     lines: list[str] = []
     for path in sorted(first.keys() | last.keys()):

@@ -34,6 +34,7 @@ from .missions import Agent, Check, Halt, Message, Mission, Pause, Step
 from .reading import looked_at, memory_of
 from .recalling import note_uses
 from .remarks import remarks
+from .repositories import Repository
 from .terminals import HOST_LENGTH, OUTPUT_LENGTH, Connection, Terminal, TerminalInput
 
 NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you need."
@@ -315,6 +316,7 @@ def erase(pk: UUID) -> None:
     Message.objects.filter(mission=pk).update(text="")
     Check.objects.filter(mission=pk).update(command="", output="")
     FileVersion.objects.filter(mission=pk).update(path="", digest="", text="")
+    Repository.objects.filter(mission=pk).update(address="", branch="", left_out="")
     Terminal.objects.filter(mission=pk).update(command="", digest="", output="")
     TerminalInput.objects.filter(terminal__mission=pk).update(text="")
     Connection.objects.filter(mission=pk).update(host="")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models, transaction
 from django.db.models import Prefetch
@@ -21,11 +21,15 @@ from runs.models import SearchText, first_labels
 from runs.rows import with_run
 
 from .. import prompts
+from ..repositories.cloning import Cloned
 from ..rules import COORDINATOR, Limits, folded
 from . import memory
 from .crews import CrewVersion
 from .memories import MemoryUse
 from .remarks import Remark
+
+if TYPE_CHECKING:
+    from .repositories import Repository
 
 
 class MissionQuerySet(models.QuerySet["Mission"]):
@@ -34,7 +38,9 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         steps = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         lists = ("agents", "halts", "messages", "pauses", "terminals", "short_memories", "summaries")
         kept = ("activations", Prefetch("memory_uses", MemoryUse.objects.select_related("version").order_by("pk")))
-        return self.select_related("run").prefetch_related(Prefetch("steps", steps.order_by("pk")), *lists, *kept)
+        return self.select_related("run", "repository").prefetch_related(
+            Prefetch("steps", steps.order_by("pk")), *lists, *kept
+        )
 
     def whole(self) -> "MissionQuerySet":
         """With everything that a page shows."""
@@ -42,7 +48,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         rows = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         steps = Prefetch("steps", rows.order_by("pk"))
         lists = ("agents", "halts", "messages", "pauses", "terminals__inputs", "short_memories", "summaries", "files")
-        return with_run(self).select_related("final_check").prefetch_related(*lists, steps, calls)
+        return with_run(self).select_related("final_check", "repository").prefetch_related(*lists, steps, calls)
 
     @after_deadlock
     @transaction.atomic
@@ -58,6 +64,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         limits: Mapping[str, int] | None = None,
         policy: Mapping[str, Any] | None = None,
         files: Iterable[tuple[str, str]] = (),
+        repository: Cloned | None = None,
         follows: "Mission | None" = None,
         spend: int | None = None,
         library: str = "",
@@ -67,8 +74,8 @@ class MissionQuerySet(models.QuerySet["Mission"]):
     ) -> "Mission":
         """Queue a mission: run, crew, files of its workspace, and the seal on them stand together or not at all.
 
-        `agents`: columns of each, the first of whom coordinates; `files`: paths and texts; `note`: what the first is
-        told of them. BudgetUsedUp.
+        `agents`: columns of each, the first of whom coordinates; `files`: paths and texts, which come on top of a
+        `repository`; `note`: what the first is told of them. BudgetUsedUp.
         """
         held = [one["model"] for one in agents]
         unknown = any(prices.cost(model, 1, 1) is None for model in held)
@@ -102,6 +109,10 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         from .files import FileVersion
 
         FileVersion.objects.begin(mission, files)
+        if repository:
+            from .repositories import Repository
+
+            Repository.objects.begin(mission, repository)
         if note:
             Message.objects.create(mission=mission, number=1, sender=0, recipient=COORDINATOR, text=note)
         words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
@@ -169,6 +180,11 @@ class Mission(models.Model):
     @property
     def talk(self) -> "list[Message]":
         return sorted(self.messages.all(), key=lambda one: one.number)
+
+    @property
+    def begun_with(self) -> "Repository | None":
+        """The repository; None where it began with files alone."""
+        return getattr(self, "repository", None)
 
     @property
     def finish(self) -> "Step | None":

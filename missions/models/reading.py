@@ -1,7 +1,7 @@
 """The rows of a mission as its rules and its prompts look at them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -216,7 +216,41 @@ def first_files(pk: UUID) -> dict[str, bytes]:
 
 def newest_files(pk: UUID) -> dict[str, bytes]:
     """What it holds by now, as far as it is kept: for a workspace that is made, here for the first time or anew."""
-    return {path: one.text.encode() for path, one in newest(FileVersion.objects.filter(mission=pk)).items()}
+    found = newest(FileVersion.objects.filter(mission=pk))
+    return {path: one.text.encode() for path, one in found.items() if one.text or not one.size}
+
+
+def known_files(pk: UUID) -> tuple[dict[str, str], set[str]]:
+    """Digests of what is there now by paths, and all paths of which anything is kept."""
+    return FileVersion.objects.digests(pk), FileVersion.objects.paths(pk)
+
+
+@dataclass(frozen=True)
+class BegunWith:
+    """A repository, and what its workspace is made of besides. `brought`: files that came with the goal; `gone`: paths
+    that the crew has removed since."""
+
+    staged: str
+    address: str
+    commit: str
+    start: str
+    own_branch: str
+    crew: str
+    brought: Mapping[str, bytes]
+    gone: Sequence[str]
+    moment: int
+
+
+def begun_with(pk: UUID) -> BegunWith | None:
+    mission = Mission.objects.select_related("run", "repository").get(pk=pk)
+    row = mission.begun_with
+    if row is None:
+        return None
+    paths, there = FileVersion.objects.paths(pk), FileVersion.objects.digests(pk)
+    branch, moment = f"magi/{str(pk)[:8]}", int(mission.run.created.timestamp())
+    crew, gone = mission.crew or mission.agent(COORDINATOR).name, sorted(paths - there.keys())
+    asked = (row.staged, row.address, row.base, row.start, branch)
+    return BegunWith(*asked, crew, first_files(pk), gone, moment)
 
 
 def refused_before(mission: Mission, step: Step) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from pydantic import Field
 
@@ -14,7 +15,7 @@ from engine import reader
 from engine.models import Effect, ToolCall
 from engine.tools import Refused, Tool, Use
 
-from .. import workshop
+from .. import publishing, workshop
 from ..files import LONGEST, FileProblem, Workspace, digest_of, inside, text_of
 from ..models import FileVersion
 from .places import placed
@@ -127,7 +128,7 @@ async def settle_edit(call: ToolCall, use: Use) -> str | None:
     """By the file as it was last kept: it still is that, so nothing was done; or it is that with the edit in it."""
     asked = EditFile.model_validate_json(call.arguments)
     place = workshop.workspace(use.run.pk)
-    kept = await reader.read_at_work(partial(FileVersion.objects.text_of, use.run.pk, inside(asked.path)))
+    kept = await reader.read_at_work(partial(_kept, use.run.pk, inside(asked.path)))
     try:
         now = await asyncio.to_thread(_text, place, asked.path)
         after, at = replaced(kept or now, asked)
@@ -136,6 +137,10 @@ async def settle_edit(call: ToolCall, use: Use) -> str | None:
     except FileProblem:
         return None
     return _edited(asked, after, at) if now == after else None
+
+
+def _kept(mission: UUID, path: str) -> str:
+    return FileVersion.objects.text_of(mission, path, publishing.first_text(mission, path) or "")
 
 
 def replaced(text: str, asked: EditFile) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from engine import reader
 from engine.models import Effect, ToolCall
 from engine.tools import Refused, Tool, Use
 
-from .. import patches, workshop
+from .. import patches, publishing, workshop
 from ..files import LONGEST, FileProblem, Workspace, digest_of, inside, text_of
 from ..models import FileVersion
 from ..patches import FilePatch
@@ -97,8 +97,10 @@ async def settle(call: ToolCall, use: Use) -> str | None:
 
 
 def _kept(use: Use, path: str) -> str | None:
-    there = inside(path) in FileVersion.objects.digests(use.run.pk)
-    return FileVersion.objects.text_of(use.run.pk, inside(path)) if there else None
+    pk, path = use.run.pk, inside(path)
+    if path in FileVersion.objects.digests(pk):
+        return FileVersion.objects.text_of(pk, path)
+    return None if path in FileVersion.objects.paths(pk) else publishing.first_text(pk, path)
 
 
 def _finished(place: Workspace, read: Sequence[FilePatch], before: Texts, after: Texts) -> str | None:

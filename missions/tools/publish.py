@@ -1,4 +1,4 @@
-"""A branch leaves the mission: one commit, which is made before anybody is asked, and exactly which is published.
+"""A branch leaves the mission: its newest commit is made before anybody is asked, and exactly that is published.
 
 Why so: docs/decisions.md, What leaves a mission.
 """
@@ -20,14 +20,17 @@ PUBLISH, PUBLISH_COMMIT = "publish", "publish_commit"
 
 class Publish(Arguments):
     branch: str = Field(min_length=1, max_length=100)
-    message: str = Field(min_length=1, max_length=2_000, description="of the one commit")
+    message: str = Field(min_length=1, max_length=2_000, description="of the commit of what is not committed yet")
 
 
 class PublishCommit(Publish):
     """As it was prepared: `difference` names all files and shows their lines, `digest` is of their names; of the files
-    that are counted in `left_out` not all is shown."""
+    that are counted in `left_out` not all is shown. `commits`: those of the crew, oldest first, where it began with a
+    repository; `base`: the commit of that which they stand on."""
 
     commit: str
+    base: str = ""
+    commits: list[str] = []
     goal: str = ""
     to: str
     files: int
@@ -64,7 +67,8 @@ async def settle(call: ToolCall, use: Use) -> str | None:
 TOOLS = (
     Tool(
         PUBLISH,
-        "Publishes what was changed as a branch of one commit. Somebody is asked first, about exactly that.",
+        "Publishes what was changed as a branch: in a clone your commits, and what is not committed as a last one. "
+        "Somebody is asked first, about exactly that.",
         Publish,
         Effect.REACHES_OUT,
         perform=never,
@@ -73,7 +77,7 @@ TOOLS = (
     ),
     Tool(
         PUBLISH_COMMIT,
-        "Publishes one commit as a branch. No agent has it: publish makes the commit.",
+        "Publishes a commit as a branch. No agent has it: publish makes the commit.",
         PublishCommit,
         Effect.REACHES_OUT,
         perform=publish,

@@ -31,6 +31,7 @@ from ..files import LONGEST
 from ..forms import LIMITS, MissionForm, asked
 from ..leaving import WHO
 from ..models import Crew, Mission
+from ..origins import Origin
 from ..rules import A_STEP, Limits
 from ..sandbox import held
 from ..sandbox.box import Limits as Box
@@ -81,7 +82,7 @@ def _first(request: HttpRequest) -> Begun:
 
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
     rows, unreadable = _files(request, posted)
-    packed, notes, wrong = _unpacked(request)
+    packed, wrong = _unpacked(request)
     unreadable += wrong
     follows = posted.get(FOLLOWS, "") if _followed(request, posted.get(FOLLOWS, "")) else ""
     form = MissionForm(posted, auto_id="%s")
@@ -89,12 +90,13 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
     if posted.get("do") == MORE:
         begun.form = _started(**_own(posted))
         return _page(request, begun)
-    files = [*packed, *((one.path.strip(), one.text) for one in rows)]
-    values, problems = asked(_own(posted), files, follows=follows, note="\n".join(notes))
+    files = [*packed.files, *((one.path.strip(), one.text) for one in rows)]
+    come: dict[str, Any] = {"note": packed.note, "repository": packed.repository}
+    values, problems = asked(_own(posted), files, follows=follows, **come)
     form.is_valid()
     if problems or unreadable:
         labels = {name: str(one.label) for name, one in form.fields.items()} | {"files": "Files", "limits": "Limits"}
-        if packed:  # a page cannot choose a file again for somebody
+        if packed.files or packed.repository:  # a page cannot choose a file again for somebody
             unreadable.append(("files", "Choose the archive once more: what is in it is not kept until it starts."))
         begun.problems = [
             FieldProblem(name, name, labels.get(name, name), said) for name, said in [*problems, *unreadable]
@@ -136,20 +138,21 @@ def _is_packed(file: Any) -> bool:
     return origins.is_archive(file.name or "")
 
 
-def _unpacked(request: HttpRequest) -> tuple[list[tuple[str, str]], list[str], list[tuple[str, str]]]:
-    """What is in archives that were uploaded, what the crew should know of that, and what is wrong."""
-    files, notes, wrong = list[tuple[str, str]](), list[str](), list[tuple[str, str]]()
+def _unpacked(request: HttpRequest) -> tuple[Origin, list[tuple[str, str]]]:
+    """What is in archives that were uploaded, and what is wrong with them."""
+    found, wrong = list[Origin](), list[tuple[str, str]]()
     for file in filter(_is_packed, request.FILES.getlist(UPLOADS)):
         try:
-            if (file.size or 0) > origins.LARGEST:
-                raise origins.Unusable(f"It has more than {origins.LARGEST // 1_000_000} MB.")
-            found = origins.of_archive(file.read())
+            if (file.size or 0) > origins.LARGEST_UPLOAD:
+                raise origins.Unusable(f"It has more than {origins.LARGEST_UPLOAD // 1_000_000} MB.")
+            if any(one.repository for one in found):
+                raise origins.Unusable("A mission begins with one repository, and files come on top of it.")
+            found.append(origins.of_archive(file.read(), file.name or "an archive"))
         except origins.Unusable as unusable:
             wrong.append(("files", f"{file.name}: {unusable}"))
-        else:
-            files += found.files
-            notes += filter(None, [found.note])
-    return files, notes, wrong
+    repository = next((one.repository for one in found if one.repository), None)
+    note = "\n".join(one.note for one in found if one.note)
+    return Origin([file for one in found for file in one.files], note, repository), wrong
 
 
 def _followed(request: HttpRequest, pk: str) -> Mission | None:

@@ -10,7 +10,18 @@ from django.db import DatabaseError, IntegrityError
 from missions import remembering, talking, workshop
 from missions.guards import GUARDS
 from missions.memory_files import MemoryFile
-from missions.models import Activation, Agent, Connection, Crew, MemoryUse, MemoryVersion, Mission, Summary, keeping
+from missions.models import (
+    Activation,
+    Agent,
+    Connection,
+    Crew,
+    MemoryUse,
+    MemoryVersion,
+    Mission,
+    Repository,
+    Summary,
+    keeping,
+)
 from tests.conftest import ScriptedModels, need, perform
 from tests.databases import copied
 from tests.engine.guarded import changed, deleted, not_only_erased, redact, taking, texts_held
@@ -43,6 +54,8 @@ def made(mira: User) -> Mission:
     remembering.decide(refused.pk, "mira", False)
     Activation.objects.create(mission=row, agent=agent, memory=proposed.memory, on=True)
     MemoryUse.objects.create(mission=row, agent=agent, version=proposed, on=True)
+    about = {"base": "0" * 40, "files": 1, "size": 1, "shallow": False, "left_out": "[]", "staged": "0" * 32}
+    Repository.objects.create(mission=row, address="/srv/house.git", branch="main", **about)
     Summary.objects.create(mission=row, agent=agent, covers=1, text="Short.", dump="Long.", digest="0" * 64)
     return Mission.objects.select_related("run").get(pk=row.pk)
 

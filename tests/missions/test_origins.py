@@ -3,10 +3,12 @@
 import asyncio
 import gzip
 import io
+import shutil
 import stat
 import subprocess
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -18,6 +20,7 @@ from missions import origins, unpacking, workshop
 from missions.forms import asked
 from missions.models import Message, Mission
 from missions.origins import Unusable
+from missions.repositories import cloning
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission
 
@@ -64,13 +67,7 @@ UNTAKEN = {
     "up": (lambda: zipped({"../a": b"x"}), "'../a' is no path within a folder."),
     "absolute": (lambda: tarred({"/etc/cron.d/a": b"x"}), "'/etc/cron.d/a' is no path within a folder."),
     "backwards": (lambda: zipped({"a\\..\\b": b"x"}), "is no path within a folder."),
-    "link in tar": (lambda: tarred({"a": b""}, **LINK), "'a' is a link or a device."),
-    "hard link": (lambda: tarred({"a": b""}, type=tarfile.LNKTYPE, linkname="b"), "'a' is a link or a device."),
-    "device": (lambda: tarred({"a": b""}, type=tarfile.CHRTYPE), "'a' is a link or a device."),
-    "link in zip": (
-        lambda: zipped({"a": b"/etc"}, external_attr=(stat.S_IFLNK | 0o777) << 16),
-        "'a' is a link or a device.",
-    ),
+    "link alone": (lambda: tarred({"a": b""}, **LINK), "There is no text in it."),
     "twice": (lambda: tarred({"a": b"x", "./a": b"y"}), "a is in it twice."),
     "file as folder": (lambda: tarred({"a": b"x", "a/b": b"y"}), "a/b lies in what is a file."),
     "many": (lambda: zipped({str(number): b"x" for number in range(2_001)}), "more than 2,000 texts"),
@@ -93,6 +90,21 @@ def test_what_leads_out_or_swells_is_refused_as_a_whole(name):
         origins.of_archive(made())
 
 
+ODD = (
+    lambda: tarred({"a": b""}, **LINK),
+    lambda: tarred({"a": b""}, type=tarfile.LNKTYPE, linkname="b"),
+    lambda: tarred({"a": b""}, type=tarfile.CHRTYPE),
+    lambda: tarred({"b\udcff": b"x"}),
+    lambda: zipped({"a": b"/etc"}, external_attr=(stat.S_IFLNK | 0o777) << 16),
+)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_entry_of_an_archive_is_left_out_by_its_name(odd):
+    found = unpacking.unpacked(odd())
+    assert (found["files"], found["no_files"][0] in ("a", "b\\udcff")) == ([], True)
+
+
 def test_a_locked_archive_and_a_large_one_are_refused():
     locked = zipped().replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00")
     with pytest.raises(unpacking.Wrong, match="password"):
@@ -106,7 +118,11 @@ def test_a_locked_archive_and_a_large_one_are_refused():
 
 def git(folder, *words):
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def head(folder):
+    return git(folder, "rev-parse", "HEAD").strip()
 
 
 @pytest.fixture
@@ -126,9 +142,9 @@ def repository(tmp_path):
 def test_a_repository_that_is_allowed_gives_its_newest_commit(repository, settings, name):
     address = str(repository.parent / name)
     settings.WORKSPACES_FROM = [address]
-    found = origins.of_git(address)
-    assert list(found.files) == [("a", "one\n")]
-    assert found.note.startswith("The workspace is commit ")
+    found = origins.of_git(address).repository
+    assert (found.files, found.commit) == (1, head(repository))
+    assert found.note.startswith(f"The workspace is a clone of {address} at commit {found.commit} of ")
 
 
 @pytest.mark.parametrize("address", ["/etc", "https://example.org/a.git", "--upload-pack=touch /tmp/never"])
@@ -152,12 +168,32 @@ def test_a_mission_begins_with_a_repository_and_its_crew_knows_which(mira: User,
     settings.WORKSPACES_FROM = [str(repository)]
     values, problems = asked({"goal": "Look.", "git": str(repository)})
     assert problems == []
-    own = {name: values[name] for name in ("files", "note")}
-    row = mission(mira, finishes(), models=models, check="grep -x one a", **own)
+    own = {name: values[name] for name in ("files", "note", "repository")}
+    row = mission(mira, finishes(), models=models, check="grep -x one a && git log --format=%s | grep -x One", **own)
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
-    assert "The workspace is commit " in Message.objects.get(mission=row).text
+    assert "The workspace is a clone of " in Message.objects.get(mission=row).text
     assert "MESSAGE from the mission itself" in str(models.asked[0][1])
     assert verify_all().faults == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["zip", "tar", "bundle"])
+def test_an_uploaded_repository_is_opened_in_a_sandbox_whatever_its_settings_run(kind, models, repository, tmp_path):
+    mark = tmp_path / "touched"
+    (repository / ".git" / "config").write_text(f"[core]\nfsmonitor = touch {mark}\n[include]\npath = {mark}\n")
+    (repository / ".git" / "hooks" / "post-checkout").write_text(f"#!/bin/sh\ntouch {mark}\n")
+    if kind == "bundle":
+        data = (tmp_path / "house.bundle").read_bytes()
+    else:
+        data = Path(shutil.make_archive(str(tmp_path / "packed"), kind, tmp_path, "house")).read_bytes()
+    found = origins.of_archive(data, "house").repository
+    assert (found.files, found.address, mark.exists()) == (1, "house", False)
+    assert stored(found.staged) == "One"
+
+
+def stored(name):
+    place = cloning.staged(name)
+    return git(place, "log", "-1", "--format=%s", "refs/origin/HEAD").strip()
 
 
 @pytest.mark.django_db

@@ -18,9 +18,9 @@ from missions.files import FileProblem, Workspace, text_of
 from missions.forms import asked
 from missions.leaving import WHO
 from missions.models import Mission
-from missions.models.files import patch_of
-from missions.origins import Origin, Unusable, of_archive
+from missions.origins import Origin, Unusable, of_archive, of_folder
 from missions.procedure import submit
+from missions.pull_requests import patch_for
 from missions.spoken import Talk
 from runs.command import NOTHING, News, RunCommand, bad_input
 from runs.management.commands.gates import named
@@ -39,7 +39,7 @@ class Command(RunCommand[Mission]):
 
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("goal", nargs="?", default="-", help="what is to be reached; - reads it")
-        parser.add_argument("--workspace", metavar="PLACE", help="a folder, or a zip or tar, whose texts are copied")
+        parser.add_argument("--workspace", metavar="PLACE", help="a folder, an archive or a bundle of git")
         parser.add_argument("--git", metavar="PATH", default="", help="a repository or bundle that is allowed")
         parser.add_argument("--crew", default="", help="the name of a crew (default: the coordinator alone)")
         parser.add_argument("--check", metavar="COMMAND", default="", help="that has to end with 0")
@@ -98,7 +98,8 @@ class Command(RunCommand[Mission]):
         goal = self.text_of(options["goal"], "goal")
         own = {name: options[name] for name in ("title", "crew", "model", "check", "steps", "spend", "git", *WHO)}
         origin = self._origin(Path(options["workspace"])) if options["workspace"] else Origin(())
-        values, problems = asked({"goal": goal, **own}, origin.files, follows=options["follows"], note=origin.note)
+        come: dict[str, Any] = {"note": origin.note, "repository": origin.repository}
+        values, problems = asked({"goal": goal, **own}, origin.files, follows=options["follows"], **come)
         if problems:
             raise bad_input(self.in_options(problems, CALLED))
         try:
@@ -110,10 +111,10 @@ class Command(RunCommand[Mission]):
         return made
 
     def _origin(self, place: Path) -> Origin:
-        if not place.is_file():
-            return Origin(list(self._read(place)))
         try:
-            return of_archive(place.read_bytes())
+            if not place.is_file():
+                return of_folder(place) or Origin(list(self._read(place)))
+            return of_archive(place.read_bytes(), place.name)
         except (OSError, Unusable) as error:
             raise bad_input(f"--workspace: {place}: {error}") from error
 
@@ -159,7 +160,7 @@ class Command(RunCommand[Mission]):
     def word(self, row: Any) -> str:
         """The result, and what was changed."""
         if path := self._options["patch"]:
-            Path(path).write_text(patch_of(row.files.all()))
+            Path(path).write_bytes(patch_for(row))
         if not row.run.outcome:
             return super().word(row)
         changed = [f"{one.word}: {one.path}" for one in files_changed(row)]

@@ -1,0 +1,163 @@
+"""The workspace of a mission that begins with a repository: a clone whose files the sandbox writes.
+
+Its folder .git is laid down as plain files, before anything else is there; git itself runs in it in the sandbox alone.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from uuid import UUID
+
+from .. import workshop
+from ..files import UNWATCHED
+from ..sandbox.box import shell
+from ..terminals.launcher import Refused
+from .cloning import HEADS, TAGS, staged
+from .contents import LINK, OF_GIT, SUBMODULE, UNMADE, Entry, entries, keep_blob, keep_commit, left_out, with_entries
+from .git import git, text
+
+ABOUT = "mission.json"  # in a repository: where its mission began
+OWN = ".git/magi"  # in a workspace: what its git is told, and what it gives
+WRITES = "write-workspace"  # the name of that command
+WRITES_WITHIN = 300.0
+BY = "MAGI <magi@localhost>"
+BROUGHT = "Files that came with the goal"
+CONFIG = """[core]
+	repositoryformatversion = 0
+	bare = false
+	filemode = true
+	symlinks = true
+	autocrlf = false
+	quotePath = false
+	pager = cat
+[user]
+	name = {name}
+	email = crew@localhost
+[gc]
+	auto = 0
+"""
+# what stands in a file is what git keeps of it: no line end, keyword or filter of the repository makes it another
+ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
+WRITE = f"""cd /workspace || exit 1
+git update-index -z --index-info < {OWN}/index || exit 2
+git update-index -z --skip-worktree --stdin < {OWN}/left-out || exit 3
+git checkout-index -a -u -q -f
+git ls-files -z --deleted > {OWN}/unmade && git update-index -z --skip-worktree --stdin < {OWN}/unmade
+"""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Where the crew begins: `commit` of the repository, `start` with what came along, on a `branch` of its own."""
+
+    commit: str
+    start: str
+    branch: str
+
+
+def beginning(repository: Path) -> Beginning | None:
+    """None where there is none, or its mission began with files alone."""
+    try:
+        return Beginning(**json.loads((repository / ABOUT).read_text()))
+    except FileNotFoundError:
+        return None
+
+
+def take(repository: Path, name: str) -> bool:
+    """Have what was staged under this name as the repository of a mission. False where it is not here."""
+    if not repository.exists():
+        if not staged(name).exists():
+            return False
+        repository.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        staged(name).rename(repository)
+    return True
+
+
+def begin(repository: Path, commit: str, start: str, branch: str, files: Mapping[str, bytes], moment: int) -> Beginning:
+    """Files that came with the goal are a commit on top. Made again it is the same."""
+    held, without = entries(repository, start), {path.encode(): data for path, data in files.items()}
+    odd = {path: held[path].mode for path in without.keys() & held.keys()}
+    brought = {path: Entry(odd.get(path, b"100644"), keep_blob(repository, data)) for path, data in without.items()}
+    if brought:
+        tree = with_entries(repository, start, brought)
+        who = f"{BY} {moment} +0000"
+        said = f"tree {tree}\nparent {start}\nauthor {who}\ncommitter {who}\n\n{BROUGHT}\n"
+        start = keep_commit(repository, said.encode())
+    git(repository, "update-ref", "refs/magi/start", start)
+    found = Beginning(commit, start, branch)
+    temporary = repository / f"{ABOUT}.new"
+    temporary.write_text(json.dumps(asdict(found)))
+    temporary.rename(repository / ABOUT)
+    return found
+
+
+def first_blobs(repository: Path) -> Mapping[str, str]:
+    """Names of what stands in the files of the workspace at first, by paths; links and what is left out are not in."""
+    found = beginning(repository)
+    return _first(repository, found.start) if found else {}
+
+
+@lru_cache(maxsize=4)
+def _first(repository: Path, start: str) -> Mapping[str, str]:
+    held = entries(repository, start)
+    without = left_out(repository, held)
+    plain = {path: one for path, one in held.items() if one.mode not in (LINK, SUBMODULE) and path not in without}
+    return {path.decode(): one.name for path, one in plain.items()}
+
+
+# ---- the workspace ----------------------------------------------------------------------------------------------
+
+
+def fill(mission: UUID | str, repository: Path, crew: str, folder: Path) -> None:
+    """An empty workspace. Refused."""
+    found = beginning(repository)
+    if found is None:
+        raise Refused("Its repository is not here.")
+    workshop.forget_command(mission, WRITES)
+    for one in folder.iterdir():  # of a time before, which came to no end
+        shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
+    _lay_down(repository, found, crew, folder / ".git")
+    workshop.hand_over(folder)
+    done = workshop.run_to_end(mission, WRITES, shell(WRITE), WRITES_WITHIN)
+    if done.code:
+        raise Refused(f"git could not write the workspace: {done.said}")
+    (repository / UNMADE).write_bytes(workshop.workspace(mission).read(f"{OWN}/unmade"))
+    _first.cache_clear()
+
+
+def _lay_down(repository: Path, found: Beginning, crew: str, place: Path) -> None:
+    for name in ("refs/heads", "refs/tags", "info", "magi"):
+        (place / name).mkdir(parents=True)
+    shutil.copytree(repository / "objects", place / "objects")
+    if (repository / "shallow").exists():
+        shutil.copy(repository / "shallow", place / "shallow")
+    (place / "HEAD").write_text(f"ref: refs/heads/{found.branch}\n")
+    (place / "config").write_text(CONFIG.format(name=plain_name(crew)))
+    (place / "packed-refs").write_text("".join(sorted(_references(repository, found), key=_name)))
+    (place / "info" / "attributes").write_text(ATTRIBUTES)
+    (place / "info" / "exclude").write_text("".join(f"{one}/\n" for one in sorted(UNWATCHED - {".git"})))
+    held = entries(repository, found.start)
+    without = left_out(repository, held)
+    known = {path: one for path, one in held.items() if without.get(path) != OF_GIT}  # git itself takes no such name
+    lines = (b"%s %s\t%s\0" % (one.mode, one.name.encode(), path) for path, one in known.items())
+    (place / "magi" / "index").write_bytes(b"".join(lines))
+    (place / "magi" / "left-out").write_bytes(b"".join(b"%s\0" % path for path in without if path in known))
+
+
+def plain_name(crew: str) -> str:
+    return "".join(sign for sign in crew if sign.isalnum() or sign in " .-_").strip() or "crew"
+
+
+def _references(repository: Path, found: Beginning) -> Iterable[str]:
+    """Branches of the other repository as those of origin, its tags, and the branch that is the crew's own."""
+    yield f"{found.start} refs/heads/{found.branch}\n"
+    listed = text(repository, "for-each-ref", "--format=%(objectname) %(refname)", HEADS, TAGS).splitlines()
+    for name, _, reference in (line.partition(" ") for line in listed):
+        yield f"{name} {reference.replace(HEADS, 'refs/remotes/origin/').replace(TAGS, 'refs/tags/')}\n"
+
+
+def _name(line: str) -> str:
+    return line.partition(" ")[2]

@@ -1,0 +1,234 @@
+"""A repository of our own, made of another one: with its history, its branches and its tags, and with nothing else.
+
+Git runs in ours alone. What was uploaded is opened in a sandbox, where its settings do no harm, and gives its objects.
+
+    Unusable
+
+Why so: docs/decisions.md, Missions.
+"""
+
+import json
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from .. import workshop
+from ..files import FileProblem, Workspace
+from ..sandbox.box import PYTHON
+from ..terminals.launcher import Launcher, Refused
+from . import opening
+from .contents import LEFT_OUT_SHOWN, entries, left_out, shown
+from .git import NAME, GitFailed, git, make, text
+
+STAGED = "origins"  # where they are until their mission begins
+OPENED = "origin-"  # how the place of what is opened in a sandbox is called
+DAY = 24 * 3600.0
+MOST_ENTRIES, MOST_BYTES = 80_000, 800_000_000  # of a workspace, which has room for itself and what a crew makes
+LARGEST_UPLOAD = 200_000_000
+OPENS_WITHIN = 120.0
+USUAL = ("main", "master", "trunk", "develop")
+HEADS, TAGS, HEAD = "refs/origin/heads/", "refs/origin/tags/", "refs/origin/HEAD"
+
+
+class Unusable(Exception):
+    """Why nothing of it is taken, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Cloned:
+    """As it waits for its mission. `start`: what the workspace holds at first, where that is not `commit`; `left_out`:
+    paths, and why."""
+
+    staged: str
+    address: str
+    commit: str
+    branch: str
+    files: int
+    size: int
+    shallow: bool
+    left_out: Sequence[tuple[str, str]]
+    start: str = ""
+
+    @property
+    def note(self) -> str:
+        """What the crew is told of it."""
+        said = f"The workspace is a clone of {self.address} at commit {self.commit}{self._branch}."
+        said += " Its history ends early, for it is shallow." if self.shallow else ""
+        said += " git is there, on a branch of your own: commit what belongs together; publish publishes your commits."
+        if not self.left_out:
+            return said
+        names = ", ".join(f"{path} ({why})" for path, why in self.left_out[:LEFT_OUT_SHOWN])
+        more = len(self.left_out) - LEFT_OUT_SHOWN
+        return f"{said} Left out of the workspace: {names}{f' and {more} more' if more > 0 else ''}. They stay in git."
+
+    @property
+    def _branch(self) -> str:
+        return f" of {self.branch}" if self.branch else ""
+
+
+def staged(name: str) -> Path:
+    return workshop.home() / STAGED / f"{name}.git"
+
+
+def _new() -> tuple[str, Path]:
+    name = secrets.token_hex(16)
+    place = staged(name)
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make(place)
+    return name, place
+
+
+def sweep() -> bool:
+    """A chore: those that no mission has begun with go after a day."""
+    folder = workshop.home() / STAGED
+    for one in folder.iterdir() if folder.is_dir() else ():
+        if time.time() - one.stat().st_mtime > DAY:
+            shutil.rmtree(one, ignore_errors=True)
+    return False
+
+
+# ---- from an address --------------------------------------------------------------------------------------------
+
+
+def from_address(address: str, called: str = "") -> Cloned:
+    """All its branches and tags; of a shallow one what it has. Whoever calls says that it may be read. Unusable."""
+    name, place = _new()
+    try:
+        listed = _listed(place, address)
+        branch, commit = _newest(listed)
+        wanted = [f"+refs/heads/*:{HEADS}*", f"+refs/tags/*:{TAGS}*", *([] if branch else [f"+HEAD:{HEAD}"])]
+        fetch = ("fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc")
+        git(place, *fetch, "--no-recurse-submodules", address, *wanted, outward=True)
+        commit = text(place, "rev-parse", "--verify", f"{HEADS}{branch}^{{commit}}" if branch else HEAD)
+        return _described(name, place, called or _plain(address), commit, branch)
+    except BaseException as error:
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, GitFailed):
+            raise Unusable(f"git: {error}") from error
+        raise
+
+
+def _plain(address: str) -> str:
+    """Without what stands there of passwords."""
+    return re.sub(r"//[^/@]*@", "//", address)
+
+
+def _listed(place: Path, address: str) -> dict[str, str]:
+    """Names of objects, or of what HEAD is, by references."""
+    lines = text(place, "ls-remote", "--symref", address, outward=True).splitlines()
+    pairs = [line.partition("\t") for line in lines]
+    return {("HEAD is" if left.startswith("ref: ") else name): left.removeprefix("ref: ") for left, _, name in pairs}
+
+
+def _newest(listed: dict[str, str]) -> tuple[str, str]:
+    """The branch that somebody who clones it is on, and its commit; no branch where HEAD is on none. Unusable."""
+    heads = {one.removeprefix("refs/heads/"): name for one, name in listed.items() if one.startswith("refs/heads/")}
+    first, head = listed.get("HEAD is", "").removeprefix("refs/heads/"), listed.get("HEAD", "")
+    same = [one for one in heads if heads[one] == head]
+    found = [one for one in (first, *USUAL, *sorted(heads)) if one in (same if head else heads)]
+    if found:
+        return found[0], heads[found[0]]
+    if not NAME.fullmatch(head):
+        raise Unusable("There is no commit in it.")
+    return "", head
+
+
+def _described(name: str, place: Path, address: str, commit: str, branch: str) -> Cloned:
+    if not NAME.fullmatch(commit):
+        raise Unusable("Its objects have names of SHA-256, which are not taken.")
+    held = entries(place, commit)
+    without = left_out(place, held)
+    kept = [one for path, one in held.items() if path not in without]
+    size = sum(one.size for one in kept) + sum(one.stat().st_size for one in place.rglob("*") if one.is_file())
+    if len(kept) > MOST_ENTRIES or size > MOST_BYTES:
+        most = f"{MOST_ENTRIES:,} files and {MOST_BYTES // 1_000_000:,} MB"
+        raise Unusable(
+            f"It has {len(kept):,} files and {size // 1_000_000:,} MB with its history, and {most} are taken."
+        )
+    told = [(shown(path), why) for path, why in sorted(without.items())]
+    shallow = (place / "shallow").exists()
+    return Cloned(name, address, commit, branch, len(kept), sum(one.size for one in kept), shallow, told)
+
+
+# ---- from another mission ---------------------------------------------------------------------------------------
+
+
+def from_mission(repository: Path, address: str, commit: str, branch: str, start: str) -> Cloned:
+    """The repository that another one began with, and what its crew made of it, for one that goes on. Unusable."""
+    name = secrets.token_hex(16)
+    place = staged(name)
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copytree(repository, place)
+        for reference in text(place, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/magi").split():
+            git(place, "update-ref", "-d", reference)
+        git(place, "update-ref", "refs/magi/start", start)
+        return replace(_described(name, place, address, start, branch), commit=commit, start=start)
+    except (OSError, GitFailed) as error:
+        shutil.rmtree(place, ignore_errors=True)
+        raise Unusable(f"Its repository cannot be had: {error}") from error
+
+
+# ---- from what was uploaded -------------------------------------------------------------------------------------
+
+
+def from_upload(data: bytes, called: str) -> Cloned:
+    """Of an archive with a folder .git, or a bundle of git. Unusable."""
+    if len(data) > LARGEST_UPLOAD:
+        raise Unusable(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
+    name, place = _new()
+    opened = f"{OPENED}{name}"
+    try:
+        there = _opened(opened, data)
+        _take(place, there)
+        commit = text(place, "rev-parse", "--verify", f"{HEAD}^{{commit}}")
+        found = json.loads(there.read("out/about.json"))
+        branch = str(found["branch"])
+        known = text(place, "rev-parse", "--verify", "--quiet", f"{HEADS}{branch}", fails=True)
+        return _described(name, place, called, commit, branch if known == commit else "")
+    except BaseException as error:
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, GitFailed | FileProblem | Refused | ValueError | KeyError):
+            raise Unusable(f"It gives no whole history: {error}") from error
+        raise
+    finally:
+        shutil.rmtree(workshop.place(opened), ignore_errors=True)
+
+
+def _opened(name: str, data: bytes) -> Workspace:
+    """The place in which a sandbox has opened it. Unusable, Refused."""
+    made = Launcher(workshop.home()).prepare(name)
+    there = Workspace(made / "workspace")
+    there.write("upload", data)
+    program = (PYTHON, "-I", "-S", "-c", Path(opening.__file__).read_text())
+    end = workshop.run_to_end(name, "open", program, OPENS_WITHIN)
+    if end.code != 0:
+        raise Unusable(end.said or "It cannot be opened.")
+    return there
+
+
+def _take(place: Path, there: Workspace) -> None:
+    """Objects and references, each of them looked at: whoever made it may have written anything."""
+    with there.opened("out/pack", MOST_BYTES) as pack:
+        git(place, "index-pack", "--stdin", file=pack)
+    shallow = [one for one in there.read("out/shallow").decode().split() if NAME.fullmatch(one)]
+    if shallow:
+        (place / "shallow").write_text("".join(f"{one}\n" for one in shallow))
+    lines = [line.split(" ") for line in there.read("out/refs").decode(errors="replace").splitlines()]
+    named = [(one[1], one[0]) for one in lines if len(one) == 2 and NAME.fullmatch(one[0])]
+    found = {_ours(one): name for one, name in named if _ours(one)}
+    git(place, "update-ref", "--stdin", given="".join(f"create {one} {name}\n" for one, name in found.items()).encode())
+    git(place, "rev-list", "--objects", "--quiet", "--all")
+
+
+def _ours(reference: str) -> str:
+    if reference == "HEAD":
+        return HEAD
+    for theirs, ours in (("refs/heads/", HEADS), ("refs/tags/", TAGS)):
+        if reference.startswith(theirs):
+            return ours + reference.removeprefix(theirs)
+    return ""

@@ -1,0 +1,331 @@
+"""The commits of a crew: taken out of its workspace as objects of strangers, and told to whoever decides about them.
+
+The sandbox commits and packs; here git looks at what it is given, in a repository of our own. What the workspace was
+made without is in each commit as it was: where one takes it away, it is written anew with it.
+
+    NotTaken
+
+Why so: docs/decisions.md, What leaves a mission.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from uuid import UUID
+
+from .. import workshop
+from ..files import FileProblem
+from ..sandbox.box import SHELL
+from ..terminals.launcher import Refused
+from .checkout import OWN, Beginning, beginning
+from .contents import EMPTY, LARGEST, Entry, blobs, entries, keep_commit, leads_out, left_out, shown, with_entries
+from .git import NAME, GitFailed, git, text
+
+DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index")
+ORIGIN = "--glob=refs/origin/*"
+COMMITS, PACK, FILES = 200, 200_000_000, 5_000
+SAVES_WITHIN = 120.0
+UNMERGED = 9
+# as nobody of the crew has set it up: with no hook, and nothing that is signed or watched
+SAVE = f"""cd /workspace || exit 1
+git() {{ command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=false "$@"; }}
+[ -z "$(git ls-files --unmerged | head -n 1)" ] || exit {UNMERGED}
+git add --all || exit 2
+git diff --cached --quiet --no-ext-diff ||
+  printf '%s\\n' "$1" | git commit --quiet --no-verify --cleanup=whitespace --file - || exit 3
+mkdir -p {OWN}/out && git rev-parse --verify HEAD > "{OWN}/out/$2.tip" || exit 4
+set -o pipefail
+git rev-list --objects HEAD --not "$3" --remotes=origin | git pack-objects --quiet --stdout > "{OWN}/out/$2.pack"
+"""
+
+
+class NotTaken(Exception):
+    """In a sentence, which begins with a word for programs."""
+
+
+@dataclass(frozen=True)
+class ChangedFile:
+    """`before` and `after`: None where it was added, or removed."""
+
+    path: bytes
+    before: Entry | None
+    after: Entry | None
+    digest: str
+    is_text: bool
+
+    @property
+    def word(self) -> str:
+        return "added" if self.before is None else "removed" if self.after is None else "changed"
+
+    @cached_property
+    def about(self) -> str:
+        """Sizes, digest and modes, as somebody reads them."""
+        one = self.after or self.before
+        if one is None:
+            return ""
+        sizes = [f"{one.size:,} bytes", f"sha256 {self.digest}", self._modes(one)]
+        if self.before and self.after and self.before.size != self.after.size:
+            sizes.append(f"{self.before.size:,} bytes before")
+        return ", ".join([*sizes, *([] if self.is_text else ["no text"])])
+
+    def _modes(self, one: Entry) -> str:
+        if self.before and self.after and self.before.mode != self.after.mode:
+            return f"mode {self.before.mode.decode()} to {self.after.mode.decode()}"
+        return f"mode {one.mode.decode()}"
+
+    @property
+    def shown(self) -> str:
+        return shown(self.path)
+
+    @property
+    def line(self) -> str:
+        return f"{self.word}: {json.dumps(shown(self.path), ensure_ascii=False)}, {self.about}"
+
+
+@dataclass(frozen=True)
+class CommitRead:
+    name: str
+    parent: str
+    author: str
+    committer: str
+    moment: datetime
+    message: str
+    files: Sequence[ChangedFile]
+
+    @property
+    def subject(self) -> str:
+        return self.message.partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Branching:
+    """What a branch has beside the repository: its commits, oldest first, and the files that are otherwise than at
+    `base`, the last commit of the repository that it holds."""
+
+    base: str
+    tip: str
+    commits: Sequence[CommitRead]
+    files: Sequence[ChangedFile]
+
+
+# ---- out of the workspace ---------------------------------------------------------------------------------------
+
+
+def save(mission: UUID, repository: Path, key: str, message: str) -> str:
+    """The newest commit of the crew, with all that it has not committed as the last one. NotTaken."""
+    began = _began(repository)
+    name = re.sub(r"[^0-9a-z]", "-", key)
+    try:
+        done = workshop.run_to_end(
+            mission, f"save-{name}", (*SHELL, SAVE, "save", message, name, began.start), SAVES_WITHIN
+        )
+    except Refused as refused:
+        raise NotTaken(f"not_begun: {refused}") from refused
+    if done.code == UNMERGED:
+        raise NotTaken("unmerged: there are conflicts in the workspace. Resolve them and commit first.")
+    if done.code:
+        raise NotTaken(f"git: {done.said or done.code}")
+    place = workshop.workspace(mission)
+    try:
+        tip = place.read(f"{OWN}/out/{name}.tip", 100).decode(errors="replace").strip()
+        with place.opened(f"{OWN}/out/{name}.pack", PACK) as pack:
+            git(repository, "index-pack", "--strict", "--stdin", "--fix-thin", file=pack)
+    except FileProblem as problem:
+        raise NotTaken(f"git: {problem}") from problem
+    except GitFailed as failed:
+        raise NotTaken(f"git: what it gave is no commit of this repository: {failed}") from failed
+    return _whole(repository, tip, began)
+
+
+def _began(repository: Path) -> Beginning:
+    found = beginning(repository)
+    if found is None:
+        raise NotTaken("not_here: the repository of this mission is on another machine.")
+    return found
+
+
+def _whole(repository: Path, tip: str, began: Beginning) -> str:
+    """A commit all of which is here, and which takes nothing away that the workspace was made without. NotTaken."""
+    try:
+        if not NAME.fullmatch(tip) or text(repository, "cat-file", "-t", tip) != "commit":
+            raise NotTaken("git: it names no commit.")
+        git(repository, "rev-list", "--objects", "--quiet", tip, "--not", ORIGIN)
+        return _with_left_out(repository, tip, began)
+    except GitFailed as failed:
+        raise NotTaken(f"git: {failed}") from failed
+
+
+def _with_left_out(repository: Path, tip: str, began: Beginning) -> str:
+    held = entries(repository, began.start)
+    without = left_out(repository, held).keys()
+    if not without:
+        return tip
+    anew = dict[str, str]()
+    for name in _own(repository, tip):
+        anew[name] = _written_anew(repository, name, without, anew)
+    return anew.get(tip, tip)
+
+
+def _written_anew(repository: Path, name: str, without: Iterable[bytes], anew: Mapping[str, str]) -> str:
+    head, _, message = git(repository, "cat-file", "commit", name).partition(b"\n\n")
+    lines = head.split(b"\n")
+    parents = [line.split()[1].decode() for line in lines if line.startswith(b"parent ")]
+    now = [anew.get(parent, parent) for parent in parents]
+    before = entries(repository, now[0]) if now else {}
+    gone = {path: before[path] for path in without if path in before} if now else {}
+    tree = text(repository, "rev-parse", f"{name}^{{tree}}")
+    if gone:
+        held = entries(repository, name)
+        gone = {path: one for path, one in gone.items() if path not in held}
+    if not gone and now == parents:
+        return name
+    try:
+        tree = with_entries(repository, tree, gone)
+    except FileExistsError as error:
+        raise NotTaken(
+            f"left_out: {error} is a folder of the repository, of which something was left out here."
+        ) from error
+    kept = [line for line in _unsigned(lines) if not line.startswith((b"tree ", b"parent "))]
+    first = [f"tree {tree}".encode(), *(f"parent {one}".encode() for one in now)]
+    return keep_commit(repository, b"\n".join([*first, *kept]) + b"\n\n" + message)
+
+
+def _unsigned(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """A signature is of another tree, and goes on in lines that begin with a blank."""
+    signs = False
+    for line in lines:
+        signs = line.startswith(b"gpgsig") or (signs and line.startswith(b" "))
+        if not signs:
+            yield line
+
+
+def _own(repository: Path, tip: str) -> list[str]:
+    """Commits that the repository did not have, parents before children. NotTaken."""
+    most = f"--max-count={COMMITS + 1}"
+    found = text(repository, "rev-list", "--topo-order", most, tip, "--not", ORIGIN).split()
+    if len(found) > COMMITS:
+        raise NotTaken(f"too_much: more than {COMMITS} commits. Publish fewer, or put some of them together.")
+    return found[::-1]
+
+
+# ---- what is in it ----------------------------------------------------------------------------------------------
+
+
+def read(repository: Path, tip: str) -> Branching:
+    """NotTaken."""
+    began = _began(repository)
+    try:
+        bases = text(repository, "merge-base", tip, began.commit, fails=True).split()
+        if not bases:
+            raise NotTaken("git: this branch has no commit of the repository in its history.")
+        base = bases[0]
+        commits = [_commit(repository, name) for name in _own(repository, tip)]
+        return Branching(base, tip, commits, _files(repository, base, tip))
+    except GitFailed as failed:
+        raise NotTaken(f"git: {failed}") from failed
+
+
+def _commit(repository: Path, name: str) -> CommitRead:
+    head, _, message = git(repository, "cat-file", "commit", name).decode(errors="backslashreplace").partition("\n\n")
+    lines = head.split("\n")
+    about = {word: rest for word, _, rest in (line.partition(" ") for line in reversed(lines))}
+    parents = [line.split()[1] for line in lines if line.startswith("parent ")]
+    parent = parents[0] if parents else EMPTY
+    author, moment = _who(about["author"])
+    committer, _ = _who(about["committer"])
+    return CommitRead(name, parent, author, committer, moment, message, _files(repository, parent, name))
+
+
+def _who(said: str) -> tuple[str, datetime]:
+    who, seconds, _ = said.rsplit(" ", 2)
+    try:
+        return who, datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        return who, datetime.fromtimestamp(0, UTC)
+
+
+def _files(repository: Path, before: str, now: str) -> list[ChangedFile]:
+    """NotTaken where one of them is no file, or leads out."""
+    parts = git(repository, "diff-tree", "-r", "-z", "--raw", "--no-renames", before, now).split(b"\0")[:-1]
+    pairs = [(*parts[at][1:].split()[:4], parts[at + 1]) for at in range(0, len(parts), 2)]
+    if len(pairs) > FILES:
+        raise NotTaken(f"too_much: more than {FILES:,} files are changed.")
+    names = {name.decode() for _, _, *both, _ in pairs for name in both}
+    data = _read(repository, names)
+    return [_changed(path, _entry(old, a, data), _entry(new, b, data), data) for old, new, a, b, path in pairs]
+
+
+def _read(repository: Path, names: set[str]) -> dict[str, bytes]:
+    """What stands in blobs, by their names. NotTaken where it is too much."""
+    checked = git(repository, "cat-file", "--batch-check", given="".join(f"{one}\n" for one in sorted(names)).encode())
+    there = [line.split() for line in checked.decode().splitlines()]
+    sizes = {line[0]: int(line[2]) for line in there if line[1] == "blob"}
+    if sum(sizes.values()) > LARGEST:
+        raise NotTaken(f"too_much: the files that are changed have more than {LARGEST:,} bytes.")
+    return dict(zip(sizes, blobs(repository, list(sizes)), strict=True))
+
+
+def _entry(mode: bytes, name: bytes, data: Mapping[str, bytes]) -> Entry | None:
+    return Entry(mode, name.decode(), len(data.get(name.decode(), b""))) if mode.strip(b"0") else None
+
+
+def _changed(path: bytes, before: Entry | None, after: Entry | None, data: Mapping[str, bytes]) -> ChangedFile:
+    if after and after.is_submodule:
+        said = "is a repository of its own, which no branch takes along: remove its folder .git, or leave it out"
+        raise NotTaken(f"submodule: {shown(path)} {said}.")
+    if after and after.is_link and leads_out(path, data.get(after.name, b"")):
+        raise NotTaken(f"link: {shown(path)} is a link that leads out of the repository.")
+    one = after or before
+    held = data.get(one.name, b"") if one else b""
+    both = [data.get(each.name, b"") for each in (before, after) if each]
+    return ChangedFile(path, before, after, sha256(held).hexdigest(), all(map(_is_text, both)))
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def described(repository: Path, found: Branching) -> str:
+    """A line for each file that is otherwise, then each commit with all of its lines."""
+    changed = [one.line for one in found.files]
+    counts = f"{_counted(len(found.commits), 'commit')} on {found.base}: {_counted(len(changed), 'file')} otherwise."
+    told = [_told(repository, one, number, len(found.commits)) for number, one in enumerate(found.commits, 1)]
+    return "\n".join([counts, *changed, "", *told])
+
+
+def _told(repository: Path, one: CommitRead, number: int, count: int) -> str:
+    lines = [
+        f"Commit {number} of {count}: {one.name}",
+        f"author: {json.dumps(one.author, ensure_ascii=False)}, {one.moment.isoformat()}",
+        *([f"committer: {json.dumps(one.committer, ensure_ascii=False)}"] if one.committer != one.author else []),
+        f"message: {json.dumps(one.message.rstrip(), ensure_ascii=False)}",
+        *([each.line for each in one.files] if count > 1 else []),
+        git(repository, *DIFF, one.parent, one.name).decode(errors="backslashreplace"),
+    ]
+    return "\n".join(lines)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def mailed(repository: Path, tip: str) -> bytes:
+    """As git am takes it. What merges cannot be mailed: then all is one commit."""
+    found = read(repository, tip)
+    merges = text(repository, "rev-list", "--merges", tip, "--not", ORIGIN).split()
+    if merges:
+        last = found.commits[-1]
+        who = f"{last.author} {int(last.moment.timestamp())} +0000"
+        tree = text(repository, "rev-parse", f"{tip}^{{tree}}")
+        said = f"tree {tree}\nparent {found.base}\nauthor {who}\ncommitter {who}\n\n{last.message}"
+        tip = keep_commit(repository, said.encode())
+    options = ("--stdout", "--binary", "--full-index", "--no-renames", "--no-signature", "--no-ext-diff")
+    return git(repository, "format-patch", *options, "--no-textconv", tip, "--not", ORIGIN)

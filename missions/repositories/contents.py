@@ -1,0 +1,141 @@
+"""What a commit holds, and what of it a workspace does without: one odd entry refuses no repository."""
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .git import git
+
+EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the tree without files
+LINK, SUBMODULE, FOLDER = b"120000", b"160000", b"040000"
+LARGEST = 100_000_000  # bytes of a file that a workspace is given
+LONGEST_NAME, LONGEST_PATH = 255, 3_000  # bytes
+LEFT_OUT_SHOWN = 20
+UNMADE = "unmade"  # of a repository: paths that could not be written where its workspace was made
+OUT, MODULE, LARGE = "a link that leads out", "a submodule", f"more than {LARGEST:,} bytes"
+NO_TEXT, LONG, OF_GIT = "its name is no UTF-8", "its name is too long", "a name that git keeps for itself"
+NOT_MADE = "it could not be written"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Of a tree, under its path. A submodule has no size."""
+
+    mode: bytes
+    name: str  # of the object
+    size: int = 0
+
+    @property
+    def is_link(self) -> bool:
+        return self.mode == LINK
+
+    @property
+    def is_submodule(self) -> bool:
+        return self.mode == SUBMODULE
+
+
+def entries(repository: Path, commit: str) -> dict[bytes, Entry]:
+    found = {}
+    for line in git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit).split(b"\0")[:-1]:
+        head, _, path = line.partition(b"\t")
+        mode, _, name, size = head.split()
+        found[path] = Entry(mode, name.decode(), int(size) if size != b"-" else 0)
+    return found
+
+
+def left_out(repository: Path, held: Mapping[bytes, Entry]) -> dict[bytes, str]:
+    """Why, by paths. A workspace has nothing at these, and no branch of its crew takes them away."""
+    links = [path for path, one in held.items() if one.is_link]
+    targets = dict(zip(links, blobs(repository, [held[path].name for path in links]), strict=True))
+    try:
+        unmade = set((repository / UNMADE).read_bytes().split(b"\0"))
+    except FileNotFoundError:
+        unmade = set()
+    found = {path: _why_not(path, one, targets.get(path)) for path, one in held.items()}
+    found |= {path: found[path] or NOT_MADE for path in unmade & held.keys()}
+    return {path: why for path, why in found.items() if why}
+
+
+def _why_not(path: bytes, one: Entry, target: bytes | None) -> str:
+    if one.is_submodule:
+        return MODULE
+    if target is not None and leads_out(path, target):
+        return OUT
+    if one.size > LARGEST:
+        return LARGE
+    parts = path.split(b"/")
+    if any(is_of_git(os.fsdecode(part)) for part in parts):
+        return OF_GIT
+    if len(path) > LONGEST_PATH or any(len(part) > LONGEST_NAME for part in parts):
+        return LONG
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return NO_TEXT
+    return ""
+
+
+def leads_out(path: bytes, target: bytes) -> bool:
+    """As it is written. Whatever it leads over, commands follow it in the sandbox alone, and we follow none."""
+    if target.startswith(b"/") or not target:
+        return True
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    return place == b".." or place.startswith(b"../")
+
+
+def is_of_git(part: str) -> bool:
+    """In whatever way a file system of others may read it."""
+    plain = re.sub(r"[^a-z0-9.~]", "", part.casefold())
+    return plain.rstrip(".") in (".git", "git~1")
+
+
+def shown(path: bytes) -> str:
+    return path.decode(errors="backslashreplace")
+
+
+def blobs(repository: Path, names: list[str]) -> Iterator[bytes]:
+    """What stands in these, in their order."""
+    if not names:
+        return
+    data, at = git(repository, "cat-file", "--batch", given="".join(f"{one}\n" for one in names).encode()), 0
+    while at < len(data):
+        end = data.index(b"\n", at)
+        size = int(data[at:end].split()[2])
+        yield data[end + 1 : end + 1 + size]
+        at = end + 1 + size + 1
+
+
+# ---- trees that are made ----------------------------------------------------------------------------------------
+
+
+def with_entries(repository: Path, tree: str, wanted: Mapping[bytes, Entry]) -> str:
+    """This tree with these entries beside what it holds. FileExistsError where one lies in what is a file there."""
+    lines = {}
+    for line in git(repository, "ls-tree", "-z", tree).split(b"\0")[:-1]:
+        head, _, name = line.partition(b"\t")
+        lines[name] = head
+    below: dict[bytes, dict[bytes, Entry]] = {}
+    for path, one in wanted.items():
+        first, _, rest = path.partition(b"/")
+        if rest:
+            below.setdefault(first, {})[rest] = one
+        else:
+            lines[first] = b"%s %s %s" % (one.mode, b"commit" if one.is_submodule else b"blob", one.name.encode())
+    for first, inner in below.items():
+        mode, _, name = (lines[first] if first in lines else b"%s tree %s" % (FOLDER, EMPTY.encode())).split()
+        if mode != FOLDER:
+            raise FileExistsError(shown(first))
+        lines[first] = b"%s tree %s" % (FOLDER, with_entries(repository, name.decode(), inner).encode())
+    given = b"".join(b"%s\t%s\0" % (head, name) for name, head in lines.items())
+    return git(repository, "mktree", "-z", "--missing", given=given).decode().strip()
+
+
+def keep_blob(repository: Path, data: bytes) -> str:
+    return git(repository, "hash-object", "-w", "--stdin", given=data).decode().strip()
+
+
+def keep_commit(repository: Path, data: bytes) -> str:
+    return git(repository, "hash-object", "-w", "-t", "commit", "--stdin", given=data).decode().strip()

@@ -1,0 +1,98 @@
+"""A mission begins with a repository as people have it, and what it publishes is merged there: its commits alone change
+what its crew changed."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from engine.evidence.audit import verify_all
+from engine.evidence.verification import verify_one
+from engine.models import Gate
+from missions import publishing, workshop
+from missions.forms import asked
+from missions.models import Mission
+from missions.pull_requests import patch_for
+from missions.repositories.cloning import Cloned
+from tests.columns import turned
+from tests.conftest import need, perform
+from tests.databases import tampering
+from tests.missions.repositories import SAMPLES, elsewhere, git
+from tests.missions.scenes import finishes, mission, runs, step
+from tests.read_gates import steer_as_read
+
+PERSON = {"who": "person", "hours": 24, "expiry": "return"}
+PUBLISHES = step("publish", branch="fix/it", message="As it was wanted")
+BY_DAY = ("python package", "binaries and modes", "links that lead out")
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def held():
+    need("sandbox", not workshop.missing(), workshop.missing())
+
+
+def tree(place: Path, name: str) -> dict[str, tuple[str, str]]:
+    """Mode and object of each entry, by paths."""
+    lines = git(place, "ls-tree", "-r", "-z", "--full-tree", name).split("\0")
+    return {path: (head.split()[0], head.split()[2]) for head, _, path in (one.partition("\t") for one in lines if one)}
+
+
+def stored(place: Path, path: str) -> bytes:
+    return subprocess.run(["git", "-C", place, "cat-file", "blob", f"HEAD:{path}"], capture_output=True).stdout
+
+
+def mailed(place: Path, row: Mission) -> dict[str, tuple[str, str]]:
+    """What comes of the patch of the whole mission, where its branch was merged before."""
+    patch = place.with_name("house.patch")
+    patch.write_bytes(patch_for(row))
+    git(place, "checkout", "--quiet", "-b", "mailed", "HEAD^1")
+    git(place, "am", "--quiet", "--keep-cr", str(patch))
+    return tree(place, "HEAD")
+
+
+def begun(user, models, place, sample, settings):
+    settings.WORKSPACES_FROM = [str(place)]
+    values, problems = asked({"goal": "Correct it.", "git": str(place)})
+    assert problems == []
+    own = {name: values[name] for name in ("files", "note", "repository")}
+    acts = [runs(one, timeout=120) for one in sample.does]
+    policy = {"publish": PERSON}
+    return mission(user, *acts, PUBLISHES, finishes(), models=models, check=sample.check, policy=policy, **own)
+
+
+def test_a_change_of_any_column_of_a_repository_is_noticed(mira, models):
+    cloned = Cloned("0" * 32, "/srv/house.git", "1" * 40, "main", 3, 99, False, [("out", "a link that leads out")])
+    row = mission(mira, models=models, repository=cloned).repository
+    unseen = []
+    with tampering():
+        for column, change in turned(row):
+            if column not in ("made", "staged") and verify_one(row.mission_id)[2] == []:
+                unseen.append(f"{column}: {change}")
+    assert unseen == []
+
+
+@pytest.mark.parametrize(
+    "name", [one if one in BY_DAY else pytest.param(one, marks=pytest.mark.slow) for one in SAMPLES]
+)
+def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, models, settings, tmp_path):
+    sample, place = SAMPLES[name], tmp_path / "house"
+    sample.make(place)
+    row = begun(mira, models, place, sample, settings)
+    asyncio.run(perform(row.pk, models))
+    gate = Gate.objects.get(run=row.pk, state="pending")
+    steer_as_read(gate.pk, mira, "approve", choice="allow")
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    assert {path for path, _ in row.repository.without} == sample.left_out
+    there = elsewhere(place)
+    before = tree(there, "HEAD")
+    git(there, "fetch", "--quiet", str(publishing.bundle(row.pk)), "fix/it:fix/it")
+    git(there, "merge", "--quiet", "--no-edit", "fix/it")
+    assert subprocess.run(["git", "-C", there, "fsck", "--strict"], capture_output=True).stderr == b""
+    after = tree(there, "HEAD")
+    assert {path for path in before | after if before.get(path) != after.get(path)} == sample.changed
+    assert {path: stored(there, path) for path in sample.holds} == sample.holds
+    assert mailed(there, row) == after
+    assert all(path in Mission.objects.get(pk=row.pk).messages.first().text for path in sample.left_out)
+    assert verify_all().faults == []
