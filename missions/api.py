@@ -4,9 +4,15 @@ from typing import Any
 
 from django.utils import timezone
 
+from . import workshop
 from .display import files_changed
 from .display.ending import branches, figures
 from .models import Mission, Step, Terminal, reading
+from .models.terminals import OUTPUT_LENGTH
+from .secrets import without_secrets
+from .terminals.drawn import picture, text_of_command
+from .terminals.spool import State
+from .tools.commands import screen_facts
 
 
 def facts(row: Mission) -> dict[str, Any]:
@@ -61,6 +67,18 @@ def step_object(one: Step) -> dict[str, Any]:
 def terminal_object(one: Terminal) -> dict[str, Any]:
     names = ("number", "command", "exit_code", "reason", "seconds", "size")
     return {name: getattr(one, name) for name in names} | {"living": one.living}
+
+
+def said_object(one: Terminal) -> dict[str, Any]:
+    """What it has said, and its screen while it lives. It reads files."""
+    spool = workshop.spool(one.mission_id, one.spool)
+    if not one.living or spool.state not in (State.LIVES, State.ENDED, State.CUT):
+        return {"text": one.output, "screen": None}
+    text = without_secrets(text_of_command(spool))[-OUTPUT_LENGTH:]
+    if spool.state != State.LIVES:
+        return {"text": text, "screen": None}
+    shown = picture(spool)
+    return {"text": text, "screen": {"text": without_secrets(shown.text), **screen_facts(shown)}}
 
 
 def _message(row: Mission, one: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from runs.api.submitting import OnceKey, submitted
 from runs.rights import STEER
 
 from . import forms, memory_endpoints, procedure, publishing, schemas, talking
-from .api import terminal_object
+from .api import said_object, terminal_object
 from .leaving import WHO
 from .models import Mission
 from .models.files import patch_of
@@ -169,9 +169,10 @@ def mission_patch(request: HttpRequest, id: UUID) -> HttpResponse:
     summary="Get a command of a mission, with what it said",
 )
 def mission_terminal(request: HttpRequest, id: UUID, number: int) -> HttpResponse:
+    """What one that lives has said so far, and its screen as it is now."""
     take_only(request)
     row = found(request, id, "mission")
     one = next((one for one in row.terminals.all() if one.number == number), None)
     if one is None:
         raise Refusal(404, "There is no such terminal.")
-    return json_answer({**terminal_object(one), "text": one.output})
+    return json_answer(terminal_object(one) | said_object(one))

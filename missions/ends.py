@@ -7,8 +7,8 @@ from . import workshop
 from .models import Mission, Terminal
 from .models.keeping import End
 from .secrets import without_secrets
+from .terminals.drawn import text_of_command
 from .terminals.spool import State
-from .tools.commands import screen_of
 
 ENDS_WITHIN = 12.0  # it is killed before
 
@@ -23,13 +23,13 @@ def end_of(terminal: Terminal) -> End | None:
     state = spool.state
     if state == State.ENDED and (end := spool.end):
         code, reason = end["code"], str(end["reason"])[:40]
-        seconds, output = round(end["seconds"]), without_secrets(screen_of(spool).text)
+        seconds, output = round(end["seconds"]), without_secrets(text_of_command(spool))
         digest, reached = end["digest"], tuple(spool.connections)
         return End(terminal.pk, code, reason, seconds, end["total"], digest, output, reached)
     if state == State.CUT:
         reached = tuple(spool.connections)
         return End(
-            terminal.pk, None, "cut", 0, spool.said(0, 0).total, "", without_secrets(screen_of(spool).text), reached
+            terminal.pk, None, "cut", 0, spool.said(0, 0).total, "", without_secrets(text_of_command(spool)), reached
         )
     return None
 

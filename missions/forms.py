@@ -51,6 +51,7 @@ class MissionForm(forms.Form):
     check = Text(max_length=CHECK_LENGTH, label="Check", lines=True)
     network = _who("network", "Reaches a host by https")
     publish = _who("publish", "Publishes a branch")
+    typing = _who("typing", "Types into a terminal")
     steps = _limit("steps", "Steps")
     minutes = _limit("minutes", "Minutes of work")
     agents = _limit("agents", "Agents")

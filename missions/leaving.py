@@ -20,8 +20,10 @@ NEVER, BOTH = "never", "both"
 WHO = {
     "network": {BOTH: "A council and a person", "person": "A person", NEVER: "Never"},
     "publish": {BOTH: "A council and a person", "person": "A person", "council": "A council", NEVER: "Never"},
+    "typing": {"person": "People who may steer it", NEVER: "Nobody"},
 }
-"""Who may be asked about what leaves, as whoever begins a mission says it; what is usual first."""
+"""Who may be asked about what leaves, and who beside agents types into terminals, as whoever begins a mission says it;
+what is usual first."""
 REFUSED_BEFORE = "It was refused before, and is not asked again: {why}"
 NOT_HERE = "never: this mission has no {capability}."
 ALLOW_OR_REFUSE = (
@@ -33,7 +35,8 @@ ALLOW_OR_REFUSE = (
 def policy(said: Mapping[str, str]) -> dict[str, Any]:
     """Of a new mission. Usually a person and a council decide, neither of whom knows what the other says; a person
     alone where there is no council."""
-    return {name: _asked(said.get(name) or BOTH) for name in WHO}
+    typing = said.get("typing") or "person"
+    return {name: _asked(said.get(name) or BOTH) for name in CAPABILITIES.values()} | {"typing": typing}
 
 
 def _asked(who: str) -> Any:

@@ -24,9 +24,9 @@ from .sandbox.bounds import BOUNDS, SandboxBound
 from .sandbox.held import PROBES, Held
 from .sandbox.levels import told_of_landlock
 from .sandbox.probe import LONGEST, probe, stand_in
+from .terminals.drawn import text_of_command
 from .terminals.launcher import Refused
 from .terminals.spool import Spool
-from .tools.commands import screen_of
 
 BY_GROUP = "The memory of a command's processes together is bounded by the kernel, in a control group."
 BY_SUM = (
@@ -96,7 +96,7 @@ def _try() -> tuple[bool, str]:
     mission = f"{PROBES}{uuid4().hex[:8]}"
     try:
         with stand_in(_database(), CHECKOUT) as told:
-            found = probe(lambda program: screen_of(_run(mission, "probe", program)).text, told)
+            found = probe(lambda program: text_of_command(_run(mission, "probe", program)), told)
         if not found.holds:
             return False, str(found)
         ends = {bound: _end(mission, bound) for bound in BOUNDS}

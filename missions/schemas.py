@@ -77,6 +77,19 @@ class Mission(Run):
     gates: list[Gate]
 
 
+class Cursor(Strict):
+    row: int = Field(description="From 1, as the column; of a wide sign both columns count.")
+    column: int
+    shown: bool
+
+
+class TerminalScreen(Strict):
+    rows: int
+    columns: int
+    text: str = Field(description="One line for each row, without what is blank at its end.")
+    cursor: Cursor
+
+
 class Terminal(Strict):
     number: int
     command: str
@@ -85,7 +98,8 @@ class Terminal(Strict):
     seconds: int | None
     size: int | None
     living: bool
-    text: str
+    text: str = Field(description="What it has printed, while it lives so far; what an editor draws is on its screen.")
+    screen: TerminalScreen | None = Field(description="Of one that lives on this machine.")
 
 
 class Patch(Strict):

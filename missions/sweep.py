@@ -23,7 +23,7 @@ from .ends import end_of
 from .models import Terminal, keeping, reading
 from .terminals.spool import Silent
 from .terminals.waiting import Waiting
-from .tools.commands import screen_of, standing
+from .tools.commands import standing
 
 EVERY = 1.0
 ASKED_EVERY = 60.0  # seconds: a keeper that nobody asks for a quarter of an hour ends its command
@@ -71,8 +71,7 @@ def sweep() -> None:
 
 
 def _asks(one: Terminal) -> bool:
-    spool = workshop.spool(one.mission_id, one.spool)
-    return standing(spool, screen_of(spool)) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)
+    return standing(workshop.spool(one.mission_id, one.spool)) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)
 
 
 def _tell(one: Terminal) -> None:

@@ -14,16 +14,19 @@ from runs.forms import said
 from runs.steering import act
 
 from . import workshop
+from .leaving import NEVER
 from .models import Agent, Mission, Terminal, TerminalInput, keeping
 from .rules import COORDINATOR, STUCK_STEP, folded
-from .terminals.screen import Screen
+from .terminals import keys
+from .terminals.drawn import picture
 from .terminals.spool import Silent, Spool, State
-from .terminals.waiting import Waiting
-from .tools.commands import standing
+from .tools.commands import LEAVES_PROMPT, hides_input
 
 WORDS_LENGTH = 8_000
 NO_WORDS = "Write what you want to say."
 TYPED_LENGTH = 1_000
+ENTER = "enter"
+ENDED = "That command has ended: nothing listens there any more."
 TYPED_WITHIN = 4.0  # seconds: what an agent typed before is typed first
 
 
@@ -72,21 +75,28 @@ def pause(mission: UUID, user: Any, on: bool) -> None:
 # ---- where a command asks ---------------------------------------------------------------------------------------
 
 
-def answer(mission: UUID, user: Any, number: int, text: str) -> None:
-    """Type a line into a terminal, once, as written down before. Refused, Wrong, Over."""
-    terminal = Terminal.objects.filter(mission=mission, number=number).first()
+def answer(mission: UUID, user: Any, number: int, text: str, key: str = ENTER) -> None:
+    """Type into a terminal, once, as written down before: a text, a key behind it, or both. Refused, Wrong, Over."""
+    terminal = Terminal.objects.filter(mission=mission, number=number).select_related("mission").first()
     if terminal is None:
         raise Wrong("There is no such terminal.")
+    if terminal.mission.policy.get("typing") == NEVER:
+        raise Refused("Nobody but its agents types into the terminals of this mission: so it was begun.")
     if len(text) > TYPED_LENGTH or "\n" in text:
         raise Wrong(f"Write one line of at most {TYPED_LENGTH:,} characters.")
+    if key and key not in keys.NAMES:
+        raise Wrong(f"There is no key {key[:20]}. There are {', '.join(keys.NAMES)}.")
+    if not text and not key:
+        raise Wrong("Write what is to be typed, or choose a key.")
     spool = workshop.spool(mission, terminal.spool)
-    _listens(spool)
+    typed = _as_typed(spool, text, key)
     made: list[TerminalInput] = []
 
     def write() -> None:
+        _as_typed(spool, text, key)  # once more: what asks for a secret since then gets none, and no row has it
         before = terminal.inputs.aggregate(Max("number"))["number__max"] or 0
         by = record_name(user) or "the command line"
-        line = {"number": before + 1, "text": storable(f"{text}\n"), "by_name": by[:150]}
+        line = {"number": before + 1, "text": storable(typed), "by_name": by[:150]}
         made.append(TerminalInput.objects.create(terminal=terminal, step=None, **line))
         RunAuthor.objects.note(mission, user, Part.SAID)
 
@@ -94,11 +104,19 @@ def answer(mission: UUID, user: Any, number: int, text: str) -> None:
     _type(spool, made[-1])
 
 
-def _listens(spool: Spool) -> None:
+def _as_typed(spool: Spool, text: str, key: str) -> str:
+    """What the terminal is sent, as what runs there reads it now."""
     if spool.state != State.LIVES:
-        raise Refused("That command has ended: nothing listens there any more.")
-    if standing(spool, Screen()) == Waiting.PASSWORD:
-        raise Wrong("It asks for a password. Nobody types one here: secrets do not belong into a record.")
+        raise Refused(ENDED)
+    try:
+        by_lines, shown = spool.status()["lines"], picture(spool)
+        if hides_input(spool) and (text or key != LEAVES_PROMPT):
+            raise Wrong("It asks for a password. Nobody types one here: secrets do not belong into a record.")
+    except Silent as silent:
+        raise Refused(ENDED) from silent
+    if key == ENTER:
+        return keys.of_text(f"{text}\n", by_lines=by_lines)
+    return text + (keys.of_key(key, application=shown.has_application_keys) if key else "")
 
 
 def _type(spool: Spool, line: TerminalInput) -> None:
@@ -109,4 +127,4 @@ def _type(spool: Spool, line: TerminalInput) -> None:
                 raise Refused("It is written down, and typed as soon as what an agent types there has been.")
             time.sleep(0.1)
     except Silent as silent:
-        raise Refused("That command has ended: nothing listens there any more.") from silent
+        raise Refused(ENDED) from silent

@@ -1,6 +1,8 @@
-"""Terminals as text in eight colours: the newest three, and what of them is still to come."""
+"""Terminals as text in eight colours: the newest three, and what of them is still to come: lines of what only prints,
+else the screen with its cursor."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,13 +11,16 @@ from django.template.defaultfilters import filesizeformat
 from runs.face import Snapshot
 
 from .. import workshop
+from ..leaving import NEVER
 from ..models import Mission, Terminal
-from ..terminals.screen import Piece, Screen
+from ..terminals import drawn
+from ..terminals.screen import Line, Piece
 from ..terminals.spool import Spool, State
 from ..terminals.waiting import Waiting
-from ..tools.commands import screen_of, standing
+from ..tools.commands import standing
 
 SHOWN, SHOWN_LINES = 3, 200
+DRAWN, CURSOR = "drawn", "cursor"
 TAIL = 48_000  # bytes of a screen that are drawn again and again while it lives
 Lines = tuple[tuple[Piece, ...], ...]
 WORDS: dict[str, tuple[str, str]] = {
@@ -28,7 +33,8 @@ WORDS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class TerminalShown:
-    """`asks`: whether it waits for something to be typed that anybody may type."""
+    """`asks`: whether it waits for something to be typed that anybody may type; `may_type`: whether anybody may type
+    there at all; `is_drawn`: its lines are a screen."""
 
     number: int
     command: str
@@ -36,8 +42,10 @@ class TerminalShown:
     word: str
     lines: Lines
     foot: tuple[str, ...]
-    asks: bool
-    living: bool
+    asks: bool = False
+    living: bool = False
+    may_type: bool = False
+    is_drawn: bool = False
 
 
 def terminals(seen: Snapshot[Mission], most: int = SHOWN) -> Iterator[TerminalShown]:
@@ -54,12 +62,25 @@ def terminal(seen: Snapshot[Mission], one: Terminal) -> TerminalShown:
     foot += [filesizeformat(one.size)] if one.size is not None else []
     if not one.living:
         state, word = terminal_state(one, seen.run.over)
-        return TerminalShown(one.number, one.command, state, word, _of_past(one), tuple(foot), False, False)
-    standing, _, screen = seen.texts.get(key_of(one.number), f"{Waiting.RUNNING}\n").partition("\n")
-    state, word = WORDS.get(standing, WORDS[Waiting.RUNNING]) if not seen.run.over else ("stopped", "Ended with it")
-    lines = lines_of(screen.encode(errors="replace"))
-    asks = standing == Waiting.ASKS and not seen.run.over
-    return TerminalShown(one.number, one.command, state, word, lines, tuple(foot), asks, not seen.run.over)
+        return TerminalShown(one.number, one.command, state, word, _of_past(one), tuple(foot))
+    head, _, text = seen.texts.get(key_of(one.number), f"{Waiting.RUNNING}\n").partition("\n")
+    standing, _, kind = head.partition(" ")
+    over, is_drawn = seen.run.over, kind == DRAWN
+    state, word = WORDS.get(standing, WORDS[Waiting.RUNNING]) if not over else ("stopped", "Ended with it")
+    lines = _read(text) if is_drawn else lines_of(text.encode(errors="replace"))
+    is_secret = standing == Waiting.PASSWORD or seen.row.policy.get("typing") == NEVER
+    return TerminalShown(
+        one.number,
+        one.command,
+        state,
+        word,
+        lines,
+        tuple(foot),
+        asks=standing == Waiting.ASKS and not over and not is_drawn,
+        living=not over,
+        may_type=not over and not is_secret,
+        is_drawn=is_drawn,
+    )
 
 
 def terminal_state(one: Terminal, over: bool) -> tuple[str, str]:
@@ -87,18 +108,39 @@ def grown(mission: Mission) -> dict[str, str]:
 def _said(spool: Spool) -> str:
     if spool.state != State.LIVES:
         return f"{Waiting.RUNNING}\n"
+    shown = drawn.picture(spool, at_once=False)
+    if shown.is_drawn:
+        return f"{standing(spool)} {DRAWN}\n{_written(shown)}"
     part = spool.said(-TAIL)
     text = part.data.decode(errors="replace")
     if part.start:
         text = text.partition("\n")[2]
-    return f"{standing(spool, Screen())}\n{text}"
+    return f"{standing(spool)}\n{text}"
+
+
+def _written(shown: drawn.Picture) -> str:
+    """A screen as a text that grows, as all that comes beside the rows of a mission."""
+    last = max((number for number, row in enumerate(shown.rows) if row), default=0)
+    rows = [list(row) for row in shown.rows[: max(last, shown.row) + 1]]
+    if shown.has_cursor:
+        rows[shown.row] = _with_cursor(rows[shown.row], shown.place)
+    return json.dumps(rows)
+
+
+def _with_cursor(pieces: Sequence[Piece], place: int) -> list[Piece]:
+    signs = [(sign, look) for text, look in pieces for sign in text]
+    signs += [(" ", "")] * (place + 1 - len(signs))
+    signs[place] = signs[place][0], CURSOR
+    return Line(signs).all_pieces
+
+
+def _read(text: str) -> Lines:
+    return tuple(tuple((sign, look) for sign, look in row) for row in json.loads(text or "[]"))
 
 
 @lru_cache(maxsize=64)
 def lines_of(data: bytes) -> Lines:
-    screen = Screen()
-    screen.feed(data)
-    found = [tuple(line.pieces) for line in screen.lines]
+    found = [tuple(line.pieces) for line in drawn.lines_of(data)]
     while found and not found[-1]:
         found.pop()
     return tuple(found[-SHOWN_LINES:])
@@ -107,7 +149,8 @@ def lines_of(data: bytes) -> Lines:
 def whole_of(one: Terminal) -> Lines:
     """All that is kept of it: of one that lives, as far as it has come."""
     if one.living:
-        return tuple(tuple(line.pieces) for line in screen_of(workshop.spool(one.mission_id, one.spool)).lines)
+        spool = workshop.spool(one.mission_id, one.spool)
+        return tuple(tuple(line.pieces) for line in drawn.lines_of_command(spool))
     return tuple(((line, ""),) for line in one.output.split("\n")) if one.output else ()
 
 

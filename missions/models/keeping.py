@@ -152,7 +152,7 @@ def _plain(result: str) -> str:
         facts = json.loads(head)
     except ValueError:
         return result
-    return f"{facts.get('exit_code')}{facts.get('state')}{text.partition(SAME_BEGINS)[0].strip()}"
+    return f"{facts.get('exit_code')}{facts.get('state')}{facts.get('cursor')}{text.partition(SAME_BEGINS)[0].strip()}"
 
 
 def _never_began(step: Step) -> None:

@@ -32,6 +32,9 @@ COUNT = 8  # bytes at the beginning of `out`: how much there was in all
 CHUNK = 65_536
 FASTEST = 16 * 1024 * 1024  # bytes a second: a flood slows the program down, not the machine
 MOST_TIMES = 20_000
+ROWS, COLUMNS = 40, 120  # of a terminal at first
+LEAST_ROWS, LEAST_COLUMNS, MOST_ROWS, MOST_COLUMNS = 5, 20, 100, 250
+SIZES, MOST_SIZES = "sizes", 1_000  # in which file changes of it stand, and how many there may be
 LOOK, SOONEST = 0.25, 0.02  # how often limits are looked at, in seconds: the sooner, the faster something fills
 SHARE = 3  # a look is followed by a pause of so many times its own length
 NO_SPACE, MANY_FILES, MUCH_MEMORY = "no_space", "too_many_files", "too_much_memory"  # reasons of an end
@@ -94,7 +97,7 @@ def _pieces(data: bytes, place: int) -> list[bytes]:
 class Keeper:
     def __init__(self, asked: dict[str, Any], server: socket.socket) -> None:
         self._asked, self._server = asked, server
-        self._output, self._inputs = Output(), 0
+        self._output, self._inputs, self._resized = Output(), 0, 0
         self._reason, self._told, self._harder = "", 0.0, 0
         self._began = self._last_asked = self._looked = time.monotonic()
         self._read_in_second, self._second, self._pause = 0, 0, SOONEST
@@ -168,10 +171,7 @@ class Keeper:
             case "input":
                 return self._input(int(asked["number"]), base64.b64decode(asked["bytes"]))
             case "resize":
-                fcntl.ioctl(
-                    self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", asked["rows"], asked["columns"], 0, 0)
-                )
-                return {}
+                return {"resized": self._resize(int(asked["rows"]), int(asked["columns"]))}
             case "end":
                 self._end(str(asked.get("reason", "ended")), 0)
                 return {}
@@ -186,6 +186,18 @@ class Keeper:
         self._unwritten += data
         self._write()
         return {"taken": True, "inputs": number}
+
+    def _resize(self, rows: int, columns: int) -> bool:
+        """What was said before was meant for the size before: from which byte on another holds is kept with it."""
+        fits = LEAST_ROWS <= rows <= MOST_ROWS and LEAST_COLUMNS <= columns <= MOST_COLUMNS
+        if self._resized >= MOST_SIZES or not fits:
+            return False
+        self._take()
+        self._resized += 1
+        with open(os.open(SIZES, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640), "w") as file:
+            file.write(f"{self._output.total} {rows} {columns} .\n")  # the point: a line that is whole
+        set_size(self._terminal, rows, columns)
+        return True
 
     def _write(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -274,13 +286,17 @@ class Keeper:
 def begin(asked: dict[str, Any]) -> tuple[int, int]:
     """The process and its terminal, which is its own: the first of a new session."""
     master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    set_size(slave, ROWS, COLUMNS)
     pid = os.fork()
     if pid == 0:
         become(asked, slave)
     os.close(slave)
     os.set_blocking(master, False)
     return pid, master
+
+
+def set_size(terminal: int, rows: int, columns: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 def become(asked: dict[str, Any], slave: int) -> NoReturn:

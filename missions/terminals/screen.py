@@ -1,7 +1,8 @@
-"""What a terminal shows, as lines of text in eight colours: so a bar of progress is one line, and nothing that a
+"""What a command prints, as lines of text in eight colours: so a bar of progress is one line, and nothing that a
 program prints can speak to the terminal of whoever reads it.
 
-Known are: return, backspace, tab, erasing in the line, colours. All else that is meant for a terminal is dropped.
+Known are: return, backspace, tab, erasing in the line, colours. All else that is meant for a terminal is dropped; what
+a program draws by moving the cursor to other lines is in `emulator.py`.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -9,17 +10,18 @@ Why so: docs/decisions.md, Terminals.
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 TAB = 8
 WIDEST = 2_000  # characters of a line; what is longer goes on in the next one
 COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-PLAIN = ""
-# CSI, then OSC and the other strings with their ends, then what is left of escapes
+PLAIN, REVERSE = "", "reverse"  # the latter also stands for any background
+# CSI, then OSC and the other strings with their ends, then what is left of escapes. No part of it looks beyond the next
+# escape: of a flood of strings that never end each would else be sought in all that follows
 ESCAPE = re.compile(
-    r"\x1b(?:\[(?P<numbers>[0-9;:<=>?]*)[ -/]*(?P<verb>[@-~])"
-    r"|[\]PX^_].*?(?:\x07|\x1b\\)|[ -/]*[0-~])",
-    re.DOTALL,
+    r"\x1b(?:\[(?P<numbers>[0-9;:<=>?]*)(?P<between>[ -/]*)(?P<verb>[@-~])"
+    r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|(?P<plain>[ -/]*[0-~]))"
 )
 BEGUN = re.compile(r"\x1b(?:\[[0-9;:<=>? -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z", re.DOTALL)
 LONGEST_BEGUN = 4_096  # an escape that does not end is text
@@ -27,6 +29,41 @@ OTHER_SCREEN = ("?1049", "?1047", "?47")
 
 Piece = tuple[str, str]
 """Some text and its colour, empty where it has none."""
+
+
+@dataclass(frozen=True)
+class Pen:
+    """In what colour comes what is written next: one of eight, or reverse."""
+
+    colour: str = PLAIN
+    turned: bool = False
+    background: bool = False
+
+    @property
+    def look(self) -> str:
+        return REVERSE if self.turned or self.background else self.colour
+
+    def after(self, numbers: str) -> "Pen":
+        """Bright colours are the same as others; what is neither colour, reverse nor reset changes nothing."""
+        pen, codes = self, _codes(numbers)
+        for code in codes:
+            if code in (38, 48):  # one of 256, or of all: its numbers are no codes
+                skip = next(codes, None)
+                for _ in range({5: 1, 2: 3}.get(skip or 0, 0)):
+                    next(codes, None)
+            pen = pen._with(code)
+        return pen
+
+    def _with(self, code: int) -> "Pen":
+        if code == 0:
+            return Pen()
+        if code in (7, 27):
+            return replace(self, turned=code == 7)
+        if code == 39 or (code // 10 in (3, 9) and code % 10 < 8):
+            return replace(self, colour=COLOURS[code % 10] if code != 39 else PLAIN)
+        if code == 49 or (code // 10 in (4, 10) and code % 10 < 9):
+            return replace(self, background=code != 49)
+        return self
 
 
 @dataclass
@@ -42,8 +79,13 @@ class Line:
     @property
     def pieces(self) -> list[Piece]:
         """Neighbours of one colour together."""
+        return Line(self.signs[: len(self.text)]).all_pieces
+
+    @property
+    def all_pieces(self) -> list[Piece]:
+        """Also what is blank at its end."""
         found: list[Piece] = []
-        for sign, colour in self.signs[: len(self.text)]:
+        for sign, colour in self.signs:
             if found and found[-1][1] == colour:
                 found[-1] = found[-1][0] + sign, colour
             else:
@@ -57,7 +99,7 @@ class Screen:
     def __init__(self) -> None:
         self.lines = [Line()]
         self.other_screen = False  # an editor or a pager draws on one of its own, which is not kept
-        self._column, self._colour, self._begun = 0, PLAIN, ""
+        self._column, self._pen, self._look, self._begun = 0, Pen(), PLAIN, ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def feed(self, data: bytes) -> None:
@@ -106,10 +148,10 @@ class Screen:
             self._new_line()
         signs = self.lines[-1].signs
         if self._column < len(signs):
-            signs[self._column] = sign, self._colour
+            signs[self._column] = _piece(sign, self._look)
         else:
             signs.extend([(" ", PLAIN)] * (self._column - len(signs)))
-            signs.append((sign, self._colour))
+            signs.append(_piece(sign, self._look))
         self._column += 1
 
     # ---- what it obeys --------------------------------------------------------------------------------------
@@ -117,15 +159,16 @@ class Screen:
     def _obey(self, verb: str, numbers: str) -> None:
         match verb:
             case "m":
-                self._colour = _colour(numbers, self._colour)
+                self._pen = self._pen.after(numbers)
+                self._look = self._pen.look
             case "K":
                 self._erase(numbers)
             case "G":
-                self._column = min(max(_number(numbers, 1) - 1, 0), WIDEST)
+                self._column = min(max(number_of(numbers, 1) - 1, 0), WIDEST)
             case "C":
-                self._column = min(self._column + _number(numbers, 1), WIDEST)
+                self._column = min(self._column + number_of(numbers, 1), WIDEST)
             case "D":
-                self._column = max(0, self._column - _number(numbers, 1))
+                self._column = max(0, self._column - number_of(numbers, 1))
             case "h" | "l" if numbers in OTHER_SCREEN:
                 self.other_screen = verb == "h"
 
@@ -139,24 +182,15 @@ class Screen:
             signs.clear()
 
 
-def _number(numbers: str, otherwise: int) -> int:
+@lru_cache(maxsize=4_096)
+def _piece(sign: str, look: str) -> Piece:
+    """The same one for the same sign: of a long output each would else take ten times its room."""
+    return sign, look
+
+
+def number_of(numbers: str, otherwise: int) -> int:
     return int(numbers) if numbers.isdecimal() and len(numbers) < 6 else otherwise
 
 
-def _colour(numbers: str, before: str) -> str:
-    """Of eight; bright ones are the same, and what is neither colour nor reset changes nothing."""
-    colour, codes = before, _codes(numbers)
-    for code in codes:
-        if code in (38, 48):  # one of 256, or of all: its numbers are no codes
-            skip = next(codes, None)
-            for _ in range({5: 1, 2: 3}.get(skip or 0, 0)):
-                next(codes, None)
-        elif code in (0, 39):
-            colour = PLAIN
-        elif code // 10 in (3, 9) and code % 10 < 8:
-            colour = COLOURS[code % 10]
-    return colour
-
-
 def _codes(numbers: str) -> Iterator[int]:
-    return (_number(one, 0) for one in numbers.replace(":", ";").split(";"))
+    return (number_of(one, 0) for one in numbers.replace(":", ";").split(";"))

@@ -3,6 +3,7 @@
     started   who began it: there once and for ever, before there is a process
     out       how much was said in all, the beginning of it, and a ring of its end
     times     when how much had been said
+    sizes     which size its terminal has had from which byte on, where it was changed
     sock      where a living keeper is spoken to
     end       how it ended
     net       where a proxy listens, if it was given a network; connections: what it reached
@@ -22,7 +23,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from .keeper import CHUNK, COUNT, HEAD, RING, place_of, who
+from .keeper import CHUNK, COUNT, HEAD, RING, SIZES, place_of, who
 from .proxy import LINES, MOST_IN_ALL
 
 ANSWERED = 2.0  # a keeper answers at once; one that does not is looked for by its number
@@ -110,6 +111,16 @@ class Spool:
             os.close(file)
 
     @property
+    def sizes(self) -> list[tuple[int, int, int]]:
+        """From which byte on the terminal had which rows and columns; before that it had those that it begins with."""
+        try:
+            lines = (self.folder / SIZES).read_text().splitlines()
+        except OSError:
+            return []
+        said = [line.split() for line in lines]
+        return [(int(one[0]), int(one[1]), int(one[2])) for one in said if len(one) == 4]
+
+    @property
     def connections(self) -> list[dict[str, Any]]:
         """What a command with a network has reached, or tried to: see `terminals/proxy.py`."""
         try:
@@ -127,8 +138,9 @@ class Spool:
         """Whether these bytes have been typed, now or before; False where a number before is missing."""
         return bool(self._ask(verb="input", number=number, bytes=base64.b64encode(data).decode())["taken"])
 
-    def resize(self, rows: int, columns: int) -> None:
-        self._ask(verb="resize", rows=rows, columns=columns)
+    def resize(self, rows: int, columns: int) -> bool:
+        """False where it is no size that may be, or was changed too often."""
+        return bool(self._ask(verb="resize", rows=rows, columns=columns)["resized"])
 
     def stop(self, reason: str) -> None:
         """It is interrupted, then told harder, then killed."""

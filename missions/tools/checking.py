@@ -12,7 +12,7 @@ from .. import rules, workshop
 from ..terminals.launcher import Refused as NotBegun
 from ..terminals.spool import Spool, State
 from ..terminals.waiting import Waiting
-from .commands import screen_of, seen, standing, until_it_ends
+from .commands import seen, standing, until_it_ends
 from .said import SHOWN, Arguments
 
 LONGEST_CHECK = 900  # seconds
@@ -63,7 +63,7 @@ async def _until_it_ends_or_asks(spool: Spool) -> str:
 
 
 def _asks(spool: Spool) -> bool:
-    return standing(spool, screen_of(spool)) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)
+    return standing(spool) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)
 
 
 TOOLS = (

@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from engine import reader
 from engine.models import Effect, ToolCall
@@ -21,9 +21,10 @@ from .. import workshop
 from ..models import Terminal, TerminalInput
 from ..rules import Limits as Bounds
 from ..sandbox.box import MIB, Limits, shell
-from ..terminals.keeper import RING
+from ..terminals import keys
+from ..terminals.drawn import Picture, on_other_screen, picture, text_of_command
+from ..terminals.keeper import LEAST_COLUMNS, LEAST_ROWS, MOST_COLUMNS, MOST_ROWS
 from ..terminals.launcher import Refused as NotBegun
-from ..terminals.screen import Screen
 from ..terminals.spool import Silent, Spool, State
 from ..terminals.waiting import Waiting, waiting_for
 from .places import memory_of_agent
@@ -35,10 +36,14 @@ ASKS_FOR = 1.0  # seconds it has to ask before nobody waits for its end any more
 BEGINS_WITHIN = 10.0
 SEARCH = ("/usr/bin/grep", "-rnI")
 CUT = "cut"
-KEYS = {
-    **{"enter": b"\r", "ctrl-c": b"\x03", "ctrl-d": b"\x04", "esc": b"\x1b", "tab": b"\t"},
-    **{"up": b"\x1b[A", "down": b"\x1b[B", "right": b"\x1b[C", "left": b"\x1b[D"},
-}
+LEAVES_PROMPT = "ctrl-c"  # the one key that also a prompt for a password takes of anybody
+SMALLER = "give it fewer rows by send_command_input"
+
+
+def _known_key(name: str) -> str:
+    if name not in keys.NAMES:
+        raise ValueError(f"There is no such key. There are {', '.join(keys.NAMES)}.")
+    return name
 
 
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?:[1-9][0-9]{0,4}$")]
@@ -67,7 +72,12 @@ class CommandStatus(Arguments):
 class SendInput(Arguments):
     command_id: int = Field(ge=1)
     input: str = Field(default="", max_length=8_000)
-    key: Literal["enter", "ctrl-c", "ctrl-d", "esc", "tab", "up", "down", "left", "right"] | None = None
+    key: Annotated[str, Field(max_length=10), AfterValidator(_known_key)] | None = Field(
+        default=None, description="pressed after the input: enter, esc, tab, up, page-down, f1, ctrl-c and others"
+    )
+    paste: bool = Field(default=False, description="the input comes as if it was pasted")
+    rows: int | None = Field(default=None, ge=LEAST_ROWS, le=MOST_ROWS, description="another height of its window")
+    columns: int | None = Field(default=None, ge=LEAST_COLUMNS, le=MOST_COLUMNS)
     terminate: bool = False
     wait: float = Field(default=2, ge=0, le=60)
 
@@ -86,22 +96,12 @@ class Grep(Arguments):
 # ---- looking --------------------------------------------------------------------------------------------------
 
 
-def screen_of(spool: Spool) -> Screen:
-    screen = Screen()
-    part = spool.said()
-    screen.feed(part.data)
-    if part.start + len(part.data) < part.total:  # a gap: its end is kept besides
-        screen.feed(b"\r\n[output between was not kept]\r\n")
-        screen.feed(spool.said(-RING // 2).data)
-    return screen
-
-
-def standing(spool: Spool, screen: Screen) -> str:
+def standing(spool: Spool) -> str:
     state = spool.state
     if state != State.LIVES:
         return CUT if state == State.CUT else "ended"
     try:
-        return str(waiting_for(spool.status(), other_screen=screen.other_screen))
+        return str(waiting_for(spool.status(), other_screen=on_other_screen(spool)))
     except Silent:
         return str(Waiting.RUNNING)
 
@@ -114,7 +114,7 @@ async def until_it_ends(spool: Spool, seconds: float, asks: bool = True) -> None
         if spool.end is not None or now - begun > seconds + BEGINS_WITHIN:
             return
         if asks and look >= SLOWEST_LOOK:
-            state = await asyncio.to_thread(lambda: standing(spool, screen_of(spool)))
+            state = await asyncio.to_thread(standing, spool)
             if state in (CUT, "ended"):
                 return
             asked_since = (asked_since or now) if state != Waiting.RUNNING else 0.0
@@ -125,9 +125,12 @@ async def until_it_ends(spool: Spool, seconds: float, asks: bool = True) -> None
 
 
 def seen(number: int, spool: Spool, tool: str, lines: int | None = None, start: int | None = None) -> str:
-    screen = screen_of(spool)
-    text = screen.text.rstrip("\n")
-    facts: dict[str, Any] = {"command_id": number, "state": standing(spool, screen)}
+    """What is drawn on a screen that lives, with its cursor; what only prints, and what is over, in lines."""
+    facts: dict[str, Any] = {"command_id": number, "state": standing(spool)}
+    shown = picture(spool) if spool.state == State.LIVES and start is None else None
+    if shown and shown.is_drawn:
+        return said(tool, cut(shown.text, SMALLER), **facts, **screen_facts(shown))
+    text = text_of_command(spool).rstrip("\n")
     if end := spool.end:
         facts |= {"exit_code": end["code"], "seconds": end["seconds"]}
         facts |= {"reason": end["reason"]} if end["reason"] else {}
@@ -137,6 +140,12 @@ def seen(number: int, spool: Spool, tool: str, lines: int | None = None, start: 
         text = "\n".join(rows[first : first + lines])
         facts |= {"from_line": first + 1, "lines": len(rows)}
     return said(tool, cut(text, f"read them with command_status(command_id={number}, from_line=…)"), **facts)
+
+
+def screen_facts(shown: Picture) -> dict[str, Any]:
+    """Rows and columns count from 1, as programs count them."""
+    cursor = {"row": shown.row + 1, "column": shown.column + 1, "shown": shown.has_cursor}
+    return {"rows": len(shown.rows), "columns": shown.columns, "cursor": cursor}
 
 
 # ---- run_command ----------------------------------------------------------------------------------------------
@@ -259,15 +268,32 @@ async def _of_people(terminal: Terminal, number: int) -> list[tuple[int, str]]:
 
 
 def _type(spool: Spool, number: int, asked: SendInput, before: list[tuple[int, str]]) -> None:
-    if standing(spool, screen_of(spool)) == Waiting.PASSWORD:
-        raise Refused("wants_password: it asks for a secret. Nobody types one here.")
     try:
+        by_lines, shown = spool.status()["lines"], picture(spool)
+        if hides_input(spool) and (asked.input or asked.key != LEAVES_PROMPT):
+            raise Refused("wants_password: it asks for a secret. Nobody types one here.")
+        if asked.rows or asked.columns:
+            _resize(spool, asked.rows or len(shown.rows), asked.columns or shown.columns)
         for earlier, text in before:
             spool.type(earlier, text.encode())
-        if not spool.type(number, asked.input.encode() + KEYS.get(asked.key or "", b"")):
+        typed = keys.of_text(asked.input, by_lines=by_lines, pasted=asked.paste and shown.takes_paste)
+        typed += keys.of_key(asked.key, application=shown.has_application_keys) if asked.key else ""
+        if not spool.type(number, typed.encode()):
             raise Refused("not_typed: something that was to be typed before is missing.")
     except Silent as silent:
         raise Refused("ended: it does not listen any more.") from silent
+
+
+def hides_input(spool: Spool) -> bool:
+    """Whether it asks for a secret, or is about to: a line is collected, and what is typed is not shown. Raises
+    Silent."""
+    status = spool.status()
+    return bool(status["lines"] and not status["echo"])
+
+
+def _resize(spool: Spool, rows: int, columns: int) -> None:
+    if not spool.resize(rows, columns):
+        raise Refused("not_resized: its window was changed too often.")
 
 
 async def settle_input(call: ToolCall, use: Use) -> str | None:
@@ -308,7 +334,7 @@ async def grep(asked: Grep, use: Use) -> str:
     await _begin(use, name, program, ".", seconds=10)
     spool = workshop.spool(use.run.pk, name)
     await until_it_ends(spool, 11, asks=False)
-    lines = (await asyncio.to_thread(lambda: screen_of(spool).text)).rstrip("\n").split("\n")
+    lines = (await asyncio.to_thread(text_of_command, spool)).rstrip("\n").split("\n")
     found = [line for line in lines if line]
     body = cut("\n".join(found[:200]), "look for less at once")
     return said("grep", body, lines=min(len(found), 200), left_out=max(0, len(found) - 200))
@@ -345,7 +371,7 @@ TOOLS = (
     ),
     Tool(
         "command_status",
-        "Says how a command stands, and shows lines of its screen.",
+        "Says how a command stands, and shows its screen with the cursor where it draws one, else lines of it.",
         CommandStatus,
         Effect.READS,
         perform=command_status,
@@ -355,7 +381,7 @@ TOOLS = (
     ),
     Tool(
         "send_command_input",
-        "Types into the terminal of a command, presses a key, or ends it.",
+        "Types into the terminal of a command, presses a key, changes the size of its window, or ends it.",
         SendInput,
         Effect.WRITES,
         perform=send_input,

@@ -25,6 +25,7 @@ from ..display.terminals import terminals as all_terminals
 from ..display.terminals import whole_of
 from ..models import Mission
 from ..models.files import patch_of
+from .steering import KEYS
 
 LINES_OF_A_PAGE = 1_000
 ROOM_FOR_WAY = 300  # characters that say what of a difference is left out, and where it is
@@ -57,17 +58,19 @@ def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     if one is None:
         raise Http404
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "missions/_typing.html", {"pk": pk, "number": number, "here": True})
+        return render(request, "missions/_typing.html", {"pk": pk, "number": number, "here": True, "keys": KEYS})
     lines = whole_of(one)
     pages = max(1, -(-len(lines) // LINES_OF_A_PAGE))
     page = min(max(as_number(request.GET.get("page", "")) or pages, 1), pages)
     begin = (page - 1) * LINES_OF_A_PAGE
+    seen_one = shown(face.seen(row), one)
     context = {
-        "one": shown(face.seen(row), one),
+        "one": seen_one,
         "row": row,
         "pk": pk,
         "number": number,
-        "may_type": one.living and not row.run.over and STEER.covers(request.user, row.run),
+        "may_type": seen_one.may_type and STEER.covers(request.user, row.run),
+        "keys": KEYS,
         "title": row.run.shown_title,
         "lines": lines[begin : begin + LINES_OF_A_PAGE],
         "before": page - 1,

@@ -18,6 +18,13 @@ from .. import talking
 from ..models import Agent
 
 ENDED = "The mission is over: nobody hears it any more. “Continue” begins another one from here."
+KEYS = {
+    **{"enter": "Enter", "": "nothing more", "esc": "Esc", "tab": "Tab", "backspace": "Backspace", "delete": "Delete"},
+    **{"up": "Arrow up", "down": "Arrow down", "left": "Arrow left", "right": "Arrow right"},
+    **{"page-up": "Page up", "page-down": "Page down", "home": "Home", "end": "End"},
+    **{f"ctrl-{sign}": f"Ctrl {sign.upper()}" for sign in "acdeklnorsuvwxz"},
+    **{f"f{number}": f"F{number}" for number in range(1, 13)},
+}
 TOLD = "Told. It is read before the next step."
 
 
@@ -51,12 +58,14 @@ def pause(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 def answer(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    """What a command asks. The terminal then stands on its page, with what was typed and why it was not taken."""
+    """What a command asks, or a key. The terminal then stands on its page, with what was typed and why it was not
+    taken."""
     row_for(request, faces()["mission"], pk, STEER)
-    text = as_typed(request.POST).get("text", "")
+    typed = as_typed(request.POST)
+    text, key = typed.get("text", ""), typed.get("key", talking.ENTER)
     status, line = HTTPStatus.OK, "Typed. What comes of it stands in the terminal."
     try:
-        talking.answer(pk, request.user, number, text)
+        talking.answer(pk, request.user, number, text, key)
     except (talking.Wrong, talking.Refused, Over) as refused:
         status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(refused, talking.Wrong) else HTTPStatus.CONFLICT
         line = ENDED if isinstance(refused, Over) else str(refused)
@@ -64,6 +73,7 @@ def answer(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     if not wrong and not request.htmx:  # type: ignore[attr-defined]
         return redirect("mission-terminal", pk, number)
     context = {"pk": pk, "number": number, "typed": text if wrong else "", "line": line, "wrong": wrong}
+    context |= {"keys": KEYS, "key": key}
     page = "missions/_typing.html" if request.htmx else "missions/typed.html"  # type: ignore[attr-defined]
     return render(request, page, {**faces()["mission"].page(pk), **context}, status=status)
 

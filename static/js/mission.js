@@ -32,16 +32,35 @@ mission.addEventListener("click", (event) => {
 const kept = new Map();
 const isAtEnd = (screen) => screen.scrollHeight - screen.scrollTop - screen.clientHeight < 8;
 
-document.addEventListener("htmx:oobBeforeSwap", ({ target }) => {
-  for (const part of $$("[data-keep]", target)) {
-    kept.set(part.dataset.keep, part.matches("details") ? part.open : isAtEnd(part) ? undefined : part.scrollTop);
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  for (const part of $$("[data-keep]", event.target)) {
+    const place = { top: isAtEnd(part) ? undefined : part.scrollTop, left: part.scrollLeft };
+    kept.set(part.dataset.keep, part.matches("details") ? part.open : place);
   }
+  if (document.activeElement?.matches(".term__screen")) goOn(event.detail);
 });
+
+// who reads a screen by keyboard stays in it: it keeps its element, and what stands there is drawn anew
+function goOn(swap) {
+  const screen = document.activeElement;
+  const next = $(".term", swap.fragment);
+  const drawn = next && $(".term__screen", next);
+  if (!drawn || !swap.target.contains(screen) || next.dataset.number !== swap.target.dataset.number) return;
+  screen.className = drawn.className;
+  screen.replaceChildren(...drawn.childNodes);
+  for (const part of [".term__head", ".term__foot"]) $(part, swap.target).replaceWith($(part, next));
+  swap.target.dataset.state = next.dataset.state;
+  swap.shouldSwap = false;
+}
 
 function keep(part) {
   const was = kept.get(part.dataset.keep);
-  if (part.matches("details")) part.open = was ?? false;
-  else part.scrollTop = was ?? part.scrollHeight; // the newest line, as in any terminal
+  if (part.matches("details")) {
+    part.open = was ?? false;
+    return;
+  }
+  part.scrollTop = was?.top ?? part.scrollHeight; // the newest line, as in any terminal
+  part.scrollLeft = was?.left ?? 0;
 }
 
 document.addEventListener("htmx:oobAfterSwap", () => {

@@ -82,6 +82,8 @@ EVERY = [
     State("mission-replay", missions.mission("done", "mission-replay")),
     State("mission-live", missions.focused),
     State("mission-asks", missions.mission("asks")),
+    State("mission-drawn", missions.mission("drawn")),
+    State("mission-typing", missions.typing),
     State("mission-paused", missions.mission("paused")),
     State("mission-terminals-live", missions.mission("live", "mission-terminals")),
     State("mission-terminal-live", missions.mission("live", "mission-terminal", 1)),

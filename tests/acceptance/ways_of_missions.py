@@ -29,6 +29,14 @@ def mission(name: str, page: str = "mission-live", *more: int) -> Callable[[Scen
     return go
 
 
+def typing(scene: Scene) -> Page:
+    """Into an editor that lives, beside its screen."""
+    page = mission("drawn")(scene)
+    page.locator("[data-number='2']").get_by_role("link", name="Type into it").click()
+    expect(page.locator("#answer-text")).to_be_visible()
+    return page
+
+
 def focused(scene: Scene) -> Page:
     """On another agent than the coordinator, with what came of a step unfolded."""
     page = mission("live")(scene)

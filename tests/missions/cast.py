@@ -41,6 +41,11 @@ SERVES = runs(
     timeout=0,
 )
 ASKS = runs('read -p "Overwrite 44 lines? [y/N] " answer', reasoning="The tool asks before it overwrites.", timeout=20)
+EDITS_BY_HAND = runs("vi totals.py", reasoning="The editor shows me the lines around it.", timeout=20)
+SEEKS = step(
+    "send_command_input", "I go to where it rounds.", command_id=2, input=":set number\n/round", key="enter", wait=2
+)
+LOOKS_AT_MACHINE = runs("top -d 1", reasoning="Something else is slow: I see what runs.", timeout=20)
 ORDERS = step(
     "send_message",
     "Somebody else runs the tests meanwhile.",
@@ -122,6 +127,10 @@ def asks(owner: User) -> Any:
     return left(owner, "asks", {"Coordinator": (READS, ASKS)}, 2)
 
 
+def drawn(owner: User) -> Any:
+    return left(owner, "drawn", {"Coordinator": (LOOKS_AT_MACHINE, EDITS_BY_HAND, SEEKS)}, 3)
+
+
 def paused(owner: User) -> Any:
     pk = left(owner, "paused", {"Coordinator": (READS, TESTED)}, 2)
     talking.pause(pk, owner, True)
@@ -129,7 +138,7 @@ def paused(owner: User) -> Any:
     return pk
 
 
-LEFT: dict[str, Callable[[User], Any]] = {"live": live, "asks": asks, "paused": paused}
+LEFT: dict[str, Callable[[User], Any]] = {"live": live, "asks": asks, "drawn": drawn, "paused": paused}
 
 
 def left(owner: User, name: str, crew: dict[str, tuple[Any, ...]], steps: int, told: str = "", **asked: Any) -> Any:

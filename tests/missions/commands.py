@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from missions.sandbox import held
 from missions.sandbox.box import Limits, shell
+from missions.terminals.drawn import on_other_screen, text_of_command
 from missions.terminals.launcher import Launcher
-from missions.terminals.screen import Screen
 from missions.terminals.spool import Silent, Spool, State
 from missions.terminals.waiting import Waiting, waiting_for
 from tests.waiting import wait_until
@@ -37,7 +37,7 @@ class Workshop:
     def done(self, command: str, **more: int) -> tuple[int, str]:
         """The exit code, and what was on the screen."""
         spool = self.begin(command, **more)
-        return ended(spool)["code"], screen_of(spool).text
+        return ended(spool)["code"], text_of_command(spool)
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -49,15 +49,9 @@ def ended(spool: Spool) -> dict:
     return spool.end
 
 
-def screen_of(spool: Spool) -> Screen:
-    screen = Screen()
-    screen.feed(spool.said().data)
-    return screen
-
-
 def standing(spool: Spool) -> Waiting:
     try:
-        return waiting_for(spool.status(), other_screen=screen_of(spool).other_screen)
+        return waiting_for(spool.status(), other_screen=on_other_screen(spool))
     except Silent:
         return Waiting.RUNNING
 

@@ -1,4 +1,5 @@
-"""Missions that leave three commands living while they go on, by a script that says the same whoever dies."""
+"""Missions that leave three commands living while they go on, one of which draws a screen, by a script that says the
+same whoever dies."""
 
 import json
 from typing import Any
@@ -7,13 +8,14 @@ from missions.face import Working as Product
 from missions.rehearsal import _now
 
 LIVES = "echo {0} >> count; for i in $(seq 1 {1}); do echo {0}$i; sleep 0.1; done; echo {0} done"
-ASKS = "echo three >> count; read -p 'Name? ' name; echo $name >> said; sleep 1; echo three done"
+DRAWS = r"printf '\033[?1049h\033[3;5HName? '; read name; printf '\033[?1049l'"
+ASKS = f"echo three >> count; {DRAWS}; echo $name >> said; sleep 1; echo three done"
 SCRIPT: tuple[tuple[str, dict[str, Any]], ...] = (
     ("wait", {"seconds": 1}),  # it parks in any case, however slow the machine is
     ("run_command", {"command": LIVES.format("one", 30), "timeout": 0}),
     ("run_command", {"command": LIVES.format("two", 40), "timeout": 0}),
     ("run_command", {"command": ASKS, "timeout": 3}),
-    ("send_command_input", {"command_id": 3, "input": "Ada\n", "wait": 0}),
+    ("send_command_input", {"command_id": 3, "input": "Ada\n", "rows": 20, "columns": 80, "wait": 0}),
     ("write_to_file", {"path": "a.txt", "content": "one\n", "expect": "new"}),
     ("edit_file", {"path": "a.txt", "target_text": "one", "replacement_text": "two"}),
     ("remember", {"text": "Three commands live."}),

@@ -22,10 +22,11 @@ from pathlib import Path
 
 from missions.sandbox import bounds
 from missions.sandbox.box import MIB, available
+from missions.terminals.drawn import text_of_command
 from missions.terminals.spool import Spool
 from missions.terminals.waiting import Waiting
 from tests.acceptance.site import Site
-from tests.missions.commands import Workshop, becomes, ended, screen_of, until
+from tests.missions.commands import Workshop, becomes, ended, until
 
 GB, MB = 1_000_000_000, 1_000_000
 ANSWERS_WITHIN = 1.0  # seconds
@@ -204,7 +205,7 @@ def leaves_a_daemon(made: Workshop) -> bool:
 
 def is_deaf(made: Workshop) -> bool:
     spool = made.begin("trap '' INT TERM; echo begun; while :; do sleep 0.1; done")
-    until(lambda: "begun" in screen_of(spool).text)
+    until(lambda: "begun" in text_of_command(spool))
     spool.stop("ended")
     return bool(ended(spool)["code"] != 0)
 

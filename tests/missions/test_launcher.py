@@ -8,9 +8,10 @@ import textwrap
 import pytest
 
 from missions.sandbox.box import Limits, shell
+from missions.terminals.drawn import text_of_command
 from missions.terminals.launcher import Refused, ask
 from tests.acceptance.site import ROOT
-from tests.missions.commands import ended, screen_of, until
+from tests.missions.commands import ended, until
 
 SERVE = """
 import asyncio, sys
@@ -59,7 +60,7 @@ def test_a_command_begun_by_the_launcher_outlives_it_and_is_found_again(workshop
     until(lambda: (spool.folder / "sock").exists())
     launcher.kill()
     launcher.wait()
-    assert (ended(spool)["code"], screen_of(spool).text) == (0, "done\n")
+    assert (ended(spool)["code"], text_of_command(spool)) == (0, "done\n")
     started()
     assert asked(workshop, "c2", "echo again").folder.name == "c2"
 

@@ -21,6 +21,7 @@ from missions.tools.commands import settle_input
 from missions.tools.files import settle_edit
 from runs import redaction, steering
 from tests.conftest import ScriptedModels, need, perform
+from tests.missions.panes import missing
 from tests.missions.scenes import finishes, mission, runs, step, until_over
 from tests.waiting import wait_until
 
@@ -109,6 +110,34 @@ def test_a_password_is_typed_by_nobody(mira: User, models):
     typed = step("send_command_input", command_id=1, input="secret\n")
     row = played(mira, models, runs("read -s -p 'Word? ' word"), typed, finishes())
     assert results(row)["1.2"].startswith("wants_password")
+
+
+@pytest.mark.slow
+def test_an_agent_works_in_an_editor_a_pager_a_prompt_and_what_refreshes(mira: User, models):
+    need("screens", not missing("vi", "less", "top"), missing("vi", "less", "top"))
+
+    def types(number, text="", key=None, **more):
+        return step("send_command_input", command_id=number, input=text, key=key, **{"wait": 15, **more})
+
+    row = played(
+        mira,
+        models,
+        *(runs("vi -u NONE notes.txt"), types(1, "ihello", "esc"), types(1, ":wq", "enter")),
+        *(runs("seq 1 500 | less"), types(2, key="page-down"), types(2, "q")),
+        *(runs("top -d 0.5"), types(3, rows=20, columns=80), types(3, key="ctrl-c")),
+        *(runs("read -s -p 'Word? ' word"), types(4, "secret\n"), types(4, key="ctrl-c")),
+        *(runs("python3 -q -i"), types(5, "6 * 7\n"), types(5, key="ctrl-d")),
+        finishes(),
+        check="grep -x hello notes.txt",
+        limits={"steps": 40},
+    )
+    said = results(row)
+    assert row.run.outcome == "done"
+    assert ('"state": "full_screen"' in said["1.1"], "-- INSERT --" in said["1.2"]) == (True, False)
+    assert ("\n40\n" in said["1.5"], '"exit_code": 0' in said["1.6"]) == (True, True)
+    assert ('"rows": 20, "columns": 80' in said["1.8"], "load average" in said["1.8"]) == (True, True)
+    assert (said["1.11"].startswith("wants_password"), '"exit_code": 0' in said["1.12"]) == (True, False)
+    assert ("\n42\n>>>" in said["1.14"], '"exit_code": 0' in said["1.15"]) == (True, True)
 
 
 def test_an_agent_makes_another_which_reports_and_a_third_is_refused_below_it(mira: User, models):

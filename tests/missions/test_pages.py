@@ -14,14 +14,14 @@ from django.utils import timezone
 from engine.evidence.audit import verify_all
 from engine.models import Run
 from judgements.models import Council, CouncilVersion, Judgement
-from missions import remembering, workshop
-from missions.api import facts
+from missions import leaving, remembering, workshop
+from missions.api import facts, said_object
 from missions.crews import made
 from missions.display import display_of
 from missions.examples import EXAMPLES
 from missions.leaving import COUNCIL
 from missions.memory_files import MemoryFile
-from missions.models import Crew, FileVersion, Mission, TerminalInput
+from missions.models import Crew, FileVersion, Mission, Terminal, TerminalInput
 from missions.procedure import submit
 from runs.face import snapshot_of
 from runs.family import bound_to
@@ -187,6 +187,27 @@ def test_a_line_of_a_person_is_typed_once_and_stays_in_the_record(mira: User, mo
     until_over(row, models)
     assert "Ada" in Mission.objects.whole().get(pk=row.pk).files.get(path="said").text
     assert verify_all().faults == []
+
+
+def test_a_key_is_typed_into_an_editor_and_the_page_shows_its_screen(mira: User, models, mine):
+    draws = runs(r"printf '\033[?1049h\033[?1hmenu'; read -rsn3 key; printf '%q' \"$key\" > key", timeout=15)
+    row = mission(mira, draws, step("wait"), models=models)
+    asyncio.run(perform(row.pk, models))
+    shown = page(mine, "live", row.pk)
+    assert ('term__screen--drawn" tabindex="0"' in shown, 'menu<span class="c-cursor"' in shown) == (True, True)
+    said = said_object(Terminal.objects.get())
+    assert (said["text"], said["screen"]["text"]) == ("", "menu")
+    mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "", "key": "up"})
+    assert TerminalInput.objects.get().text == "\x1bOA"
+
+
+def test_nobody_but_agents_types_where_the_policy_says_so(mira: User, models, mine):
+    never = leaving.policy({"typing": "never"})
+    row = mission(mira, runs("read x", timeout=15), step("wait"), models=models, policy=never)
+    asyncio.run(perform(row.pk, models))
+    sent = mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "Ada"})
+    assert (sent.status_code, TerminalInput.objects.count()) == (409, 0)
+    assert "data-types" not in page(mine, "live", row.pk)
 
 
 def test_nobody_types_where_a_password_is_asked_for(mira: User, models, mine):

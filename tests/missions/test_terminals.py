@@ -6,17 +6,18 @@ import signal
 
 import pytest
 
+from missions.terminals.drawn import text_of_command
 from missions.terminals.keeper import HEAD, RING
 from missions.terminals.launcher import Refused
 from missions.terminals.spool import State
 from missions.terminals.waiting import Waiting
-from tests.missions.commands import becomes, ended, keeper_of, screen_of, standing, until
+from tests.missions.commands import becomes, ended, keeper_of, standing, until
 
 
 def test_a_command_runs_in_the_workspace_and_its_code_and_output_are_kept(workshop):
     spool = workshop.begin("pwd; echo made > file; exit 7")
     end = ended(spool)
-    assert (end["code"], end["reason"], screen_of(spool).text) == (7, "", "/workspace\n")
+    assert (end["code"], end["reason"], text_of_command(spool)) == (7, "", "/workspace\n")
     assert (workshop.workspace / "file").read_text() == "made\n"
     assert end["digest"] == hashlib.sha256(spool.said().data).hexdigest()
 
@@ -54,7 +55,7 @@ def test_each_input_is_typed_once_by_its_number(workshop):
     becomes(spool, Waiting.ASKS)
     assert not spool.type(2, b"too early\n")
     assert [spool.type(1, b"Ada\n"), spool.type(1, b"Ada\n"), spool.type(2, b"36\n")] == [True, True, True]
-    assert (ended(spool)["inputs"], screen_of(spool).text.count("Ada is 36\n")) == (2, 1)
+    assert (ended(spool)["inputs"], text_of_command(spool).count("Ada is 36\n")) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_it_is_interrupted_first_told_harder_then_and_killed_at_last(workshop):
     until(lambda: b"begun" in spool.said().data)
     spool.stop("cancelled")
     end = ended(spool)
-    assert [line for line in screen_of(spool).text.split() if line in ("int", "term")] == ["int", "term"]
+    assert [line for line in text_of_command(spool).split() if line in ("int", "term")] == ["int", "term"]
     assert (end["reason"], end["code"]) == ("cancelled", -9)
 
 

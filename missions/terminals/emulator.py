@@ -1,0 +1,500 @@
+"""What a program draws, as the screen that people would see: full-screen programs, and bars of progress in several
+lines.
+
+pyte holds the cells and the cursor. What it does otherwise than the terminals that programs know (xterm, tmux) stands
+here: the other screen, scrolling, what scrolls out, wide signs, strings that it would print. No sequence takes longer
+than a line of the screen does, nothing that is kept grows with what is said, and nothing is ever answered.
+
+Why so: docs/decisions.md, Terminals.
+"""
+
+import codecs
+import copy
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import pyte
+from pyte import charsets, modes
+from pyte.screens import Char, Margins, StaticDefaultDict
+from wcwidth import wcwidth
+
+from .keeper import COLUMNS, ROWS
+from .screen import BEGUN, ESCAPE, LONGEST_BEGUN, OTHER_SCREEN, PLAIN, REVERSE, Line, Pen, Piece, number_of
+
+LONGEST_SIGN = 8  # characters in one cell: what is combined without an end takes no more
+PARTS = re.compile(r"[\x00-\x1f\x7f]|[^\x00-\x1f\x7f]+")
+PASTED, HAS_APPLICATION_KEYS = 2004 << 5, 1 << 5  # modes, as pyte numbers them
+WRAPS, INSERTS = modes.DECAWM, modes.IRM
+UP_OR_DOWN = frozenset("ABEFHJLMSTdefrsu")  # last letters of what moves a cursor to another line, or lines themselves
+# modes, margins and sets of signs: all that holds on of a part that is not drawn
+STATE = re.compile(rb"\x1b(?:\[\?[0-9;]{1,40}[hl]|\[[0-9]{0,4};?[0-9]{0,4}r|[()][0AB])")
+MOST_STATE = 500
+
+
+@lru_cache(maxsize=8_192)
+def _cell(sign: str, look: str) -> Char:
+    return Char(sign, fg=look)
+
+
+class ScreenRow(StaticDefaultDict[int, Char]):
+    """`goes_on`: its end was reached in the middle of a line, which goes on in the next row."""
+
+    goes_on = False
+
+
+class Emulator(pyte.Screen):
+    """Fed with what a program says, in pieces cut anywhere. `kept`: how many of the rows that scroll out are kept."""
+
+    buffer: defaultdict[int, ScreenRow]  # type: ignore[assignment]
+
+    def __init__(self, rows: int = ROWS, columns: int = COLUMNS, kept: int = 0) -> None:
+        self.above: deque[tuple[tuple[Piece, ...], bool]] = deque(maxlen=kept)  # and whether it goes on
+        self.alternate = False
+        self.moved = False  # the cursor went up or down, and what was drawn so has not yet scrolled out
+        self._scrolled, self._last = 0, ""
+        self._begun, self._decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
+        super().__init__(columns, rows)
+        self._obeys, self._controls = self._what_it_obeys(), self._what_controls_do()
+
+    @property
+    def default_char(self) -> Char:
+        return _cell(" ", PLAIN)
+
+    def reset(self) -> None:
+        """As pyte does; rows that have scrolled out stay."""
+        super().reset()
+        self.buffer = _empty()
+        self.alternate = False
+        self._behind: tuple[defaultdict[int, ScreenRow], pyte.screens.Cursor | None] | None = None
+        self._saved: tuple[pyte.screens.Cursor, Pen, str, str, int] | None = None
+        self._take_pen(Pen())
+
+    def _take_pen(self, pen: Pen) -> None:
+        """What is erased takes the background, and is never turned."""
+        self._pen, self._look = pen, pen.look
+        self._blank = _cell(" ", REVERSE if pen.background else PLAIN)
+
+    # ---- what it is fed -------------------------------------------------------------------------------------
+
+    def feed(self, data: bytes) -> None:
+        text = self._begun + self._decoder.decode(data)
+        begun = BEGUN.search(text)
+        cut = begun.start() if begun and len(text) - begun.start() < LONGEST_BEGUN else len(text)
+        text, self._begun = text[:cut], text[cut:]
+        place = 0
+        for escape in ESCAPE.finditer(text):
+            self._write(text[place : escape.start()])
+            if escape["verb"]:
+                self._obey(escape["verb"], escape["numbers"], escape["between"])
+            elif escape["plain"]:
+                self._obey_plain(escape["plain"])
+            place = escape.end()
+        self._write(text[place:])
+
+    def pass_over(self, data: bytes) -> None:
+        """Draw nothing of this, but let hold on what holds on: on which screen it is, whether the cursor is shown."""
+        self._begun, self._decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
+        last: dict[bytes, bytes] = {}
+        for said in STATE.findall(data):
+            last.pop(kind := b"r" if said.endswith(b"r") else said[:-1], None)
+            last[kind] = said
+        self.feed(b"".join(list(last.values())[-MOST_STATE:]))
+
+    def _write(self, text: str) -> None:
+        for part in PARTS.findall(text):
+            if part >= " " and part != "\x7f":
+                self.draw(part)
+            elif do := self._controls.get(part):
+                do()
+
+    def _what_controls_do(self) -> dict[str, Callable[[], None]]:
+        down = self.index
+        return {
+            **{"\b": self.backspace, "\t": self.tab, "\n": down, "\v": down, "\f": down},
+            **{"\r": self.carriage_return, "\x0e": self.shift_out, "\x0f": self.shift_in},
+        }
+
+    # ---- what it obeys --------------------------------------------------------------------------------------
+
+    def _what_it_obeys(self) -> dict[str, Callable[[int], None]]:
+        """By the last letter, each with one number, of which 0 means what is usual."""
+        return {
+            **{"A": self.cursor_up, "B": self.cursor_down, "C": self.cursor_forward, "D": self.cursor_back},
+            **{"E": self.cursor_down1, "F": self.cursor_up1, "G": self.cursor_to_column, "`": self.cursor_to_column},
+            **{"a": self.cursor_forward, "d": self.cursor_to_line, "e": self.cursor_down},
+            **{"@": self.insert_characters, "P": self.delete_characters, "X": self.erase_characters},
+            **{"L": self.insert_lines, "M": self.delete_lines, "S": self.scroll_up, "T": self.scroll_down},
+            **{"J": self.erase_in_display, "K": self.erase_in_line, "g": self.clear_tab_stop},
+            **{"b": self.repeat, "I": self.tabs, "Z": self.tabs_back},
+            **{"s": lambda _: self.save_cursor(), "u": lambda _: self.restore_cursor()},
+        }
+
+    def _obey(self, verb: str, said: str, between: str) -> None:
+        if between or said[:1] in ("<", "=", ">"):
+            return  # of other kinds of terminals, or questions: a program is not answered
+        private = said.startswith("?")
+        numbers = [number_of(one, 0) for one in said.removeprefix("?").split(";")[:16]]
+        if verb in "hl":
+            self._set_modes(numbers, verb == "h", private)
+        elif private:
+            return
+        elif verb == "m":
+            self._take_pen(self._pen.after(said))
+        elif verb in "Hf":
+            self.cursor_position(*numbers[:2])
+        elif verb == "r":
+            self._set_region(*numbers[:2])
+        elif do := self._obeys.get(verb):
+            do(numbers[0])
+        self._note_move(verb)
+
+    def _obey_plain(self, said: str) -> None:
+        if said[0] in "()" and len(said) == 2:
+            self.define_charset(said[1], said[0])
+            return
+        does = {"7": self.save_cursor, "8": self.restore_cursor, "c": self.reset, "D": self.index}
+        does |= {"E": self._next_line, "M": self.reverse_index, "H": self.set_tab_stop}
+        if do := does.get(said):
+            do()
+            self._note_move("A" if said in "78Mc" else "")
+
+    def _note_move(self, verb: str) -> None:
+        if verb in UP_OR_DOWN and verb and not self.alternate:
+            self.moved, self._scrolled = True, 0
+
+    def _next_line(self) -> None:
+        self.carriage_return()
+        self.index()
+
+    # ---- modes ----------------------------------------------------------------------------------------------
+
+    def _set_modes(self, numbers: Sequence[int], on: bool, private: bool) -> None:
+        for number in numbers:
+            if private and f"?{number}" in OTHER_SCREEN:
+                self._change_screen(on, number == 1049)
+            elif private and number == 25:
+                self.cursor.hidden = not on
+            elif private and number == 6:
+                self._keep_mode(modes.DECOM, on)
+                self.cursor_position()
+            elif private and number in (1, 7, 2004):
+                self._keep_mode(number << 5, on)
+            elif not private and number == modes.IRM:
+                self._keep_mode(modes.IRM, on)
+
+    def _keep_mode(self, mode: int, on: bool) -> None:
+        (self.mode.add if on else self.mode.discard)(mode)
+
+    def _change_screen(self, on: bool, with_cursor: bool) -> None:
+        """The other one begins empty; the first one is as it was."""
+        if on == self.alternate:
+            return
+        if on:
+            cursor = copy.copy(self.cursor)
+            self._behind = self.buffer, cursor if with_cursor else None
+            self.buffer = _empty()
+        elif self._behind:
+            self.buffer, cursor_before = self._behind
+            if cursor_before:
+                self._put_cursor(cursor_before)
+            self.moved, self._behind = False, None
+        self.alternate, self.margins = on, None
+
+    def _put_cursor(self, cursor: pyte.screens.Cursor) -> None:
+        cursor.hidden = self.cursor.hidden
+        self.cursor = cursor
+        self.cursor.x, self.cursor.y = min(cursor.x, self.columns), min(cursor.y, self.lines - 1)
+
+    def save_cursor(self) -> None:
+        """One alone, as of any terminal: pyte keeps a heap of them."""
+        self._saved = copy.copy(self.cursor), self._pen, self.g0_charset, self.g1_charset, self.charset
+
+    def restore_cursor(self) -> None:
+        if self._saved is None:
+            self.cursor_position()
+            return
+        cursor, pen, self.g0_charset, self.g1_charset, self.charset = self._saved
+        self._put_cursor(copy.copy(cursor))
+        self._take_pen(pen)
+
+    # ---- signs ----------------------------------------------------------------------------------------------
+
+    def draw(self, data: str) -> None:
+        if self.charset or self.g0_charset is not charsets.LAT1_MAP:
+            data = data.translate(self.g1_charset if self.charset else self.g0_charset)
+        if data.isascii() and WRAPS in self.mode and INSERTS not in self.mode:
+            self._draw_plain(data)
+            return
+        for sign in data:
+            self._draw_sign(sign)
+
+    def _draw_plain(self, data: str) -> None:
+        """A line of what is one cell each, at once."""
+        look, place = self._look, 0
+        while place < len(data):
+            self._wrap_for(1)
+            x = self.cursor.x
+            part = data[place : place + self.columns - x]
+            end, row = x + len(part), self.buffer[self.cursor.y]
+            self._part_wide(row, x, end)
+            row.update(zip(range(x, end), [_cell(sign, look) for sign in part], strict=True))
+            self.cursor.x, place = end, place + len(part)
+        self._last = data[-1]
+
+    def _draw_sign(self, sign: str) -> None:
+        if not (sign.isprintable() or sign == "�"):
+            return  # nobody would see it, or it changes in what order others are seen
+        width = wcwidth(sign)
+        if width <= 0:
+            self._combine(sign)
+            return
+        self._wrap_for(width)
+        if INSERTS in self.mode:
+            self.insert_characters(width)
+        x, row = self.cursor.x, self.buffer[self.cursor.y]
+        self._part_wide(row, x, x + width)
+        row[x] = _cell(sign, self._look)
+        if width == 2:
+            row[x + 1] = _cell("", self._look)
+        self.cursor.x, self._last = x + width, sign
+
+    def _wrap_for(self, width: int) -> None:
+        """Room for a sign of this width, in the next row where this one has none."""
+        if self.cursor.x + width <= self.columns:
+            return
+        if WRAPS in self.mode:
+            self.buffer[self.cursor.y].goes_on = True
+            self.cursor.x = 0
+            self.index()
+        else:
+            self.cursor.x = max(0, self.columns - width)
+
+    def _part_wide(self, row: ScreenRow, start: int, end: int) -> None:
+        """Half of a wide sign is none."""
+        if start and row[start].data == "":
+            row[start - 1] = self.default_char
+        if end < self.columns and row[end].data == "":
+            row[end] = self.default_char
+
+    def _combine(self, sign: str) -> None:
+        """With the one before it."""
+        row, x = self.buffer[self.cursor.y], self.cursor.x - 1
+        x -= x > 0 and row[x].data == ""
+        if x >= 0 and len(row[x].data) < LONGEST_SIGN:
+            row[x] = row[x]._replace(data=row[x].data + sign)
+
+    def repeat(self, count: int) -> None:
+        if self._last:
+            self.draw(self._last * min(max(count, 1), max(self.columns - self.cursor.x, 1)))
+
+    def tabs(self, count: int) -> None:
+        for _ in range(min(max(count, 1), len(self.tabstops) + 1)):
+            self.tab()
+
+    def tabs_back(self, count: int) -> None:
+        stops = sorted(one for one in {0, *self.tabstops} if one < self.cursor.x)
+        self.cursor.x = stops[-min(max(count, 1), len(stops))] if stops else 0
+
+    # ---- rows -----------------------------------------------------------------------------------------------
+
+    @property
+    def _region(self) -> Margins:
+        return self.margins or Margins(0, self.lines - 1)
+
+    def _set_region(self, top: int = 0, bottom: int = 0) -> None:
+        first, last = max(top, 1) - 1, min(bottom or self.lines, self.lines) - 1
+        if first < last:
+            self.margins = Margins(first, last) if (first, last) != (0, self.lines - 1) else None
+            self.cursor_position()
+
+    def cursor_up(self, count: int | None = None) -> None:
+        """Out of the region only where it was out of it before; pyte pulls it in."""
+        top = self._region.top if self.cursor.y >= self._region.top else 0
+        self.cursor.y = max(self.cursor.y - (count or 1), top)
+        self._be_inside()
+
+    def cursor_down(self, count: int | None = None) -> None:
+        bottom = self._region.bottom if self.cursor.y <= self._region.bottom else self.lines - 1
+        self.cursor.y = min(self.cursor.y + (count or 1), bottom)
+        self._be_inside()
+
+    def _be_inside(self) -> None:
+        self.cursor.x = min(self.cursor.x, self.columns - 1)
+
+    def index(self) -> None:
+        if self.cursor.y == self._region.bottom:
+            self._scroll(*self._region, 1)
+        else:
+            self.cursor.y = min(self.cursor.y + 1, self.lines - 1)
+
+    def reverse_index(self) -> None:
+        if self.cursor.y == self._region.top:
+            self._scroll(*self._region, -1)
+        else:
+            self.cursor.y = max(self.cursor.y - 1, 0)
+
+    def scroll_up(self, count: int) -> None:
+        self._scroll(*self._region, max(count, 1))
+
+    def scroll_down(self, count: int) -> None:
+        self._scroll(*self._region, -max(count, 1))
+
+    def insert_lines(self, count: int | None = None) -> None:
+        self._shift_lines(-max(count or 1, 1))
+
+    def delete_lines(self, count: int | None = None) -> None:
+        self._shift_lines(max(count or 1, 1))
+
+    def _shift_lines(self, count: int) -> None:
+        top, bottom = self._region
+        if top <= self.cursor.y <= bottom:
+            self._scroll(self.cursor.y, bottom, count, is_kept=False)
+            self.carriage_return()
+
+    def _scroll(self, top: int, bottom: int, count: int, is_kept: bool = True) -> None:
+        """Rows go up by so many, or down. What goes out at the top of the first screen is kept."""
+        rows = [self.buffer.pop(y, None) for y in range(top, bottom + 1)]
+        count = max(-len(rows), min(count, len(rows)))
+        if count > 0 and is_kept and top == 0 and not self.alternate:
+            self._keep(rows[:count])
+        for y, row in enumerate(rows[max(count, 0) : len(rows) + min(count, 0)], top + max(-count, 0)):
+            if row is not None:
+                self.buffer[y] = row
+
+    def _keep(self, rows: Sequence[ScreenRow | None]) -> None:
+        if self.above.maxlen:
+            self.above.extend((_pieces(one, self.columns), bool(one and one.goes_on)) for one in rows)
+        self._scrolled += len(rows)
+        self.moved = self.moved and self._scrolled < self.lines
+
+    # ---- erasing --------------------------------------------------------------------------------------------
+
+    def erase_in_display(self, how: int = 0, *_: int, **__: bool) -> None:
+        """What is erased as a whole on the first screen is kept with what scrolled out, as tmux does it."""
+        x, y = self.cursor.x, self.cursor.y
+        if how == 3 or how > 3:
+            return
+        if not self.alternate and (how == 2 or (how == 0 and x == 0 and y == 0)):
+            drawn = max((one for one, row in self.buffer.items() if row), default=-1)
+            self._keep([self.buffer.get(one) for one in range(drawn + 1)])
+        for one in {0: range(y + 1, self.lines), 1: range(y)}.get(how, range(self.lines)):
+            self.buffer[one] = ScreenRow(self._blank)
+        if how in (0, 1):
+            self.erase_in_line(how)
+
+    def erase_in_line(self, how: int = 0, private: bool = False) -> None:
+        if how > 2:
+            return
+        row, x = self.buffer[self.cursor.y], min(self.cursor.x, self.columns - 1)
+        start, end = {0: (x, self.columns), 1: (0, x + 1)}.get(how, (0, self.columns))
+        self._part_wide(row, start, end)
+        if (start, end) == (0, self.columns):
+            self.buffer[self.cursor.y] = ScreenRow(self._blank)
+        else:
+            row.update(dict.fromkeys(range(start, end), self._blank))
+        if how != 1:
+            self.buffer[self.cursor.y].goes_on = False
+
+    def erase_characters(self, count: int | None = None) -> None:
+        row, x = self.buffer[self.cursor.y], min(self.cursor.x, self.columns - 1)
+        end = min(x + (count or 1), self.columns)
+        self._part_wide(row, x, end)
+        row.update(dict.fromkeys(range(x, end), self._blank))
+
+    def insert_characters(self, count: int | None = None) -> None:
+        self._shift_cells(count or 1)
+
+    def delete_characters(self, count: int | None = None) -> None:
+        self._shift_cells(-(count or 1))
+
+    def _shift_cells(self, count: int) -> None:
+        row, x = self.buffer[self.cursor.y], min(self.cursor.x, self.columns - 1)
+        cells = [row[one] for one in range(x, self.columns)]
+        count = max(-len(cells), min(count, len(cells)))
+        blank = [self._blank] * abs(count)
+        cells = [*blank, *cells[: len(cells) - count]] if count > 0 else [*cells[-count:], *blank]
+        row.update(zip(range(x, self.columns), cells, strict=True))
+        for one in (x, x + max(count, 0)):
+            if one < self.columns and row[one].data == "":
+                row[one] = self.default_char
+
+    # ---- its size -------------------------------------------------------------------------------------------
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """What has no room any more goes out at the top, as far as the cursor asks for it; programs draw anew."""
+        rows, width = lines or self.lines, columns or self.columns
+        if self._behind:
+            self._behind = self._fit(self._behind[0], rows, width, 0), self._behind[1]
+        out = max(0, self.cursor.y - rows + 1)
+        if out and not self.alternate:
+            self._keep([self.buffer.get(y) for y in range(out)])
+        self.buffer = self._fit(self.buffer, rows, width, out)
+        self.cursor.y -= out
+        self.lines, self.columns, self.margins = rows, width, None
+        self.tabstops = set(range(8, width, 8))
+        self.cursor.x = min(self.cursor.x, width - 1)
+
+    def _fit(self, buffer: defaultdict[int, ScreenRow], rows: int, width: int, out: int) -> defaultdict[int, ScreenRow]:
+        found = _empty()
+        for y, row in buffer.items():
+            if 0 <= y - out < rows:
+                found[y - out] = row
+                for x in [x for x in row if x >= width]:
+                    del row[x]
+        return found
+
+    # ---- what is seen ---------------------------------------------------------------------------------------
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Of the cursor: its row, and the cell in it, from 0."""
+        return self.cursor.y, min(self.cursor.x, self.columns - 1)
+
+    @property
+    def rows(self) -> list[tuple[Piece, ...]]:
+        return [_pieces(self.buffer.get(y), self.columns) for y in range(self.lines)]
+
+    def signs_before(self, row: int, cell: int) -> int:
+        """How many signs stand there: a wide one takes two cells."""
+        cells = self.buffer[row]
+        return sum(cells[x].data != "" for x in range(cell))
+
+    @property
+    def all_lines(self) -> list[Line]:
+        """Also those that have scrolled out, each that was wrapped as one."""
+        screen = self._behind[0] if self._behind else self.buffer
+        last = max((y for y in screen if _pieces(screen[y], self.columns)), default=-1)
+        if not self.alternate:
+            last = max(last, self.cursor.y)
+        found, line = [], Line()
+        drawn = ((_pieces(row, self.columns), bool(row and row.goes_on)) for row in map(screen.get, range(last + 1)))
+        for pieces, goes_on in [*self.above, *drawn]:
+            line.signs += [(sign, look) for text, look in pieces for sign in text]
+            if not goes_on:
+                found.append(line)
+                line = Line()
+        return found + ([line] if line.signs else [])
+
+
+def _empty() -> defaultdict[int, ScreenRow]:
+    return defaultdict(lambda: ScreenRow(_cell(" ", PLAIN)))
+
+
+def _pieces(row: ScreenRow | None, columns: int) -> tuple[Piece, ...]:
+    """Neighbours of one colour together; without what is blank at its end, where it is the end of a line."""
+    found: list[Piece] = []
+    if row is None:
+        return ()
+    for cell in (row[x] for x in range(columns)):
+        if found and found[-1][1] == cell.fg:
+            found[-1] = found[-1][0] + cell.data, cell.fg
+        elif cell.data:
+            found.append((cell.data, cell.fg))
+    while found and found[-1][1] != REVERSE and not row.goes_on:
+        text, look = found.pop()
+        if text := text.rstrip(" "):
+            found.append((text, look))
+            break
+    return tuple(found)
