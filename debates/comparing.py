@@ -21,7 +21,7 @@ def compared(a: Display, b: Display, erased: bool) -> Compared:
             *([] if turned or not both else ["verdicts"]),
             *_same(a, b),
         ],
-        pairs=[Pairs("Where they stood", pairs)],
+        pairs=[Pairs("Final positions", pairs)],
     )
 
 

@@ -74,9 +74,7 @@ class Debating(Face[Debate, Display]):
     flags = tuple(Remark)
     looks = (
         Look(Remark.NO_DECISION, "No decision", "its members' verdicts made none by the rule", "dash"),
-        Look(
-            Remark.CHAIR_NAMED_OPTION, "Chair named an option", "whoever steered spoke of one of the options", "person"
-        ),
+        Look(Remark.CHAIR_NAMED_OPTION, "Chair named an option", "the chair spoke of one of the options", "person"),
     )
     stays = "The members' verdicts stay."
     filters = ("panel", "rehearsal")

@@ -36,7 +36,7 @@ RULES = {
     Rule.UNANIMOUS: "All that do not abstain",
     Rule.PLURALITY: "Most verdicts, at least two",
     Rule.MEDIAN: "The middle one of ordered options",
-    Rule.NONE: "Nothing: the verdicts stand",
+    Rule.NONE: "Nothing: verdicts are not counted",
 }
 
 
@@ -81,7 +81,7 @@ class RulesForm(forms.Form):
     )
     first = forms.BooleanField(label="Ask each member alone first", required=False, initial=True)
     reply = forms.BooleanField(label="Who is asked answers next", required=False, initial=True)
-    call = forms.BooleanField(label="Call whoever is silent too long", required=False, initial=True)
+    call = forms.BooleanField(label="Call members that are silent too long", required=False, initial=True)
     challenge = forms.BooleanField(label="When all agree, hear the case against it", required=False, initial=True)
     free_floor = forms.BooleanField(label="The last speaker may be drawn again", required=False)
     advisory = forms.BooleanField(label="Its outcome advises: people decide", required=False)

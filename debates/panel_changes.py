@@ -14,7 +14,7 @@ SAID = {
     "timekeeper": "The timekeeper's model",
     "first": "Asking each alone first",
     "reply": "Who is asked answers next",
-    "call": "Calling whoever is silent",
+    "call": "Calling silent members",
     "challenge": "Hearing the case against what all believe",
     "free_floor": "Drawing the last speaker again",
     "advisory": "An outcome that advises",
@@ -54,7 +54,7 @@ def _members(before: Held, after: Held) -> Iterator[str]:
 
 def _changes_of(name: str, was: Held, now: Held) -> Iterator[str]:
     if was["who"] != now["who"]:
-        yield f"Who {name} is was written anew."
+        yield f"Who {name} is was rewritten."
     if was["person"] != now["person"]:
         yield f"{name} is a person now." if now["person"] else f"{name} is a model now."
     elif was["model"] != now["model"]:

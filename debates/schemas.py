@@ -114,8 +114,8 @@ class NewDebate(Strict):
         USUAL_REPLY, description=f"Hours that a person has for a turn, 1 to {LONGEST_REPLY:,}; null without end."
     )
     first: StrictBool = Field(True, description="Ask each member alone first.")
-    reply: StrictBool = Field(True, description="Whoever is asked answers next, at most twice in a row.")
-    call: StrictBool = Field(True, description="Call whoever is silent for too long.")
+    reply: StrictBool = Field(True, description="The member who is asked answers next, at most twice in a row.")
+    call: StrictBool = Field(True, description="Call members that are silent for too long.")
     challenge: StrictBool = Field(True, description="When all agree, hear the case against it before it ends.")
     free_floor: StrictBool = Field(False, description="The last speaker may be drawn again, and continues then.")
     advisory: StrictBool = Field(False, description="The outcome advises: people decide, and pages and record say so.")

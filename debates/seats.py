@@ -106,9 +106,10 @@ def _is_asked_alone(scene: Scene, member: Member) -> bool:
 
 
 def asked(scene: Scene) -> frozenset[int]:
-    """Whose answer the last message wants."""
+    """Whose answer the last message wants, of those that can still give one."""
     last = scene.course.said[-1] if scene.course.said else None
-    return frozenset(last.to if last and last.wants_answer and not scene.course.because else ())
+    wanted = last.to if last and last.wants_answer and not scene.course.because else ()
+    return frozenset(wanted) & frozenset(scene.course.active)
 
 
 def rows_of(scene: Scene) -> tuple[Row, ...]:

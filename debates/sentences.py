@@ -15,6 +15,7 @@ from .prompts.wording import in_words as in_words
 from .prompts.wording import listed as listed
 from .rules import course as rules
 from .rules.course import ABSTAIN, Act, Change, Note, Sort, Turn, Why
+from .rules.floor import Because
 from .rules.outcome import Outcome, Rule
 from .rules.outcome import needed as number_needed
 from .scene import Scene
@@ -79,7 +80,9 @@ def awaited(scene: Scene) -> Sequence[str]:
 
 def _finished(scene: Scene) -> tuple[str, str]:
     outcome = scene.debate.come_to(scene.course)
-    after = f"{sentence_of_because(scene).removesuffix('.')}, after {counted(scene.course.clock, 'message')}."
+    because = sentence_of_because(scene)
+    of_them = scene.course.because == Because.MOST  # the sentence counts them itself
+    after = because if of_them else f"{because.removesuffix('.')}, after {counted(scene.course.clock, 'message')}."
     absent = sentence_of_absence(scene)
     if outcome.option:
         how = RULES[Rule(scene.debate.rule)].lower()

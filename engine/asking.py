@@ -163,7 +163,7 @@ class Asking(Generic[T]):
             raise gone
         if overdrawn:
             used_up = failures.QuotaUsedUp(f"The model was not asked. {overdrawn.over}")
-            used_up.advice = "Whoever keeps the budgets can raise it in the admin."
+            used_up.advice = "Users who manage budgets can raise it in the admin."
             raise used_up
         self._refuse_what_is_too_long()
         try:

@@ -305,5 +305,5 @@ def _closed(gate: Gate, *, late: bool = False) -> NotDecided:
         )
     newer = Gate.objects.newest(gate.run_id, gate.step)
     if newer and newer.number > gate.number:
-        return Closed(f"Asked anew at {newer.made:%H:%M} UTC: see gate {newer.pk}.")
+        return Closed(f"Asked again at {newer.made:%H:%M} UTC: see gate {newer.pk}.")
     return Closed(NOT_ASKED_ANY_MORE)

@@ -265,7 +265,7 @@ def _small(run: Run, state: State, finalizer: Worded) -> str:
     if run.outcome == "answered":
         return "Every critic approved." if not finalizer.approved else "Critics approved another wording."
     if run.outcome:
-        return "What was found stands below."
+        return "What was found is below."
     return "" if run.over else _at_work(state)
 
 

@@ -110,7 +110,7 @@ def hint_inquiry(request: HttpRequest, id: UUID, asked: schemas.InquiryWords) ->
     "/inquiries/{uuid:id}/replan",
     response={202: schemas.Inquiry},
     openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
-    summary="Have an inquiry planned anew",
+    summary="Re-plan an inquiry",
 )
 @needs(Scope.STEER, "inquiry")
 def replan_inquiry(request: HttpRequest, id: UUID, asked: schemas.InquiryWords) -> HttpResponse:

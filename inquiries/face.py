@@ -65,7 +65,7 @@ class Asking(Face[Inquiry, Display]):
     held = HELD
     begun_at, begun_with = "inquiry-new", "question"
     begins_from = "inquiry__follows"
-    verb, good_for = "Inquire", "A question answered from sources. Every quote is looked for where it is said to stand."
+    verb, good_for = "Inquire", "A question answered from sources. Every quote is checked against its source."
     going_on = "asking"
     outcomes = tuple(display.OUTCOMES)
     guards = guards.GUARDS

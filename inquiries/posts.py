@@ -65,7 +65,7 @@ def _shown(name: str, value: str) -> str:
 def changes(before: RosterVersion, after: RosterVersion) -> list[str]:
     """What differs between two versions, in plain words."""
     found = [f"The roster was renamed from {before.name} to {after.name}."] if before.name != after.name else []
-    found += ["What it is good for was written anew."] if before.about != after.about else []
+    found += ["What it is good for was rewritten."] if before.about != after.about else []
     return [*found, *_posts(before.posts, after.posts)]
 
 

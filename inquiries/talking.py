@@ -23,7 +23,7 @@ JUST_NOW = timedelta(seconds=5)
 REFUSED = {
     OrderKind.HINT: "Its answer is being worded: nobody reads a hint any more.",
     OrderKind.STOP: "It can be stopped while it researches, or answers once more.",
-    OrderKind.REPLAN: f"Its answer is being worded, or it was planned anew {NEW_PLANS} times.",
+    OrderKind.REPLAN: f"Its answer is being worded, or it was re-planned {NEW_PLANS} times.",
 }
 NO_WORDS = "Write in a few words what you want."
 TOO_MANY_HINTS = f"It was given {HINTS} hints, and takes no more."

@@ -91,7 +91,7 @@ class SoughtJudgements(shared.Sought):
     """Which judgements. Whatever is left out or empty restricts nothing."""
 
     status: Annotated[str, WithJsonSchema({"type": "string", "enum": ["", *OUTCOMES]})] = Field(
-        "", description="How it stands."
+        "", description="Its status."
     )
     council: Annotated[str, text(NAME_LENGTH)] = Field("", description="The council's name.")
     q: Annotated[str, text(QUERY_LENGTH)] = Field("", description="Words to be found in title, content and reasons.")

@@ -6,7 +6,7 @@ from typing import Any
 from .models import CrewVersion
 
 SAID = {
-    "description": "What {name} does was written anew.",
+    "description": "What {name} does was rewritten.",
     "model": "{name} asks another model.",
     "tools": "{name} may use other tools.",
     "rights": "{name} has other rights.",
@@ -15,7 +15,7 @@ SAID = {
 
 def changes(before: CrewVersion, after: CrewVersion) -> list[str]:
     found = [f"The crew was renamed from {before.name} to {after.name}."] if before.name != after.name else []
-    found += ["What it is good for was written anew."] if before.good_for != after.good_for else []
+    found += ["What it is good for was rewritten."] if before.good_for != after.good_for else []
     return [*found, *_agents(before.agents, after.agents)]
 
 

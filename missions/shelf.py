@@ -31,7 +31,7 @@ class Crews(SavedShelf):
 
 class Memories(Shelf):
     name, noun, about, label = "memories", "memory", "what crews know from one mission to the next", "memory"
-    purpose = "What agents propose stands here too; it is used once somebody has accepted it."
+    purpose = "Proposals of agents are here too; they are used once somebody has accepted them."
     permission = "missions.add_memory"
 
     @property

@@ -54,7 +54,7 @@ EFFECTS = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "
 COUNTED = {  # by its sign, what one step does, and what several do
     SIGNS[Effect.READS]: ("only reads", "only read"),
     SIGNS[Effect.WRITES]: ("changes something here", "change something here"),
-    SIGNS[Effect.REACHES_OUT]: ("leaves the house", "leave the house"),
+    SIGNS[Effect.REACHES_OUT]: ("is external", "are external"),
     "person": ("is for a person", "are for a person"),
 }
 OUTCOMES = {

@@ -7,14 +7,14 @@ Held = Mapping[str, Any]
 """What a version of a team holds, as `TeamVersion.held` says it."""
 
 SAID = {
-    "description": "What it is for was written anew.",
+    "description": "What it is for was rewritten.",
     "planner": "Another model plans.",
     "policy": "Who is asked changed.",
     "examples": "The tasks to try are others.",
 }
 OF_AGENT = {
-    "description": "What {name} does was written anew.",
-    "system": "What {name} is told was written anew.",
+    "description": "What {name} does was rewritten.",
+    "system": "What {name} is told was rewritten.",
     "model": "{name} asks another model.",
     "fallback": "{name} has another fallback.",
 }

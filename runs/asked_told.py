@@ -35,7 +35,7 @@ class ShownGate:
 
 def shown(gate: Gate) -> ShownGate:
     title, state = gate.title or gate.step, STATES.get(gate.State(gate.state), gate.state)
-    again = f", asked anew, number {gate.number}" if gate.number > 1 else ""
+    again = f", asked again, number {gate.number}" if gate.number > 1 else ""
     digest = gate.digest if gate.text else ""
     said = tuple(_said(gate, one) for one in gate.decisions.all())
     return ShownGate(f"{title}{again}: {state}", " · ".join(_facts(gate)), gate.text, digest, gate.whole, said)
@@ -44,7 +44,7 @@ def shown(gate: Gate) -> ShownGate:
 def _facts(gate: Gate) -> Iterator[str]:
     yield f"gate {gate.pk}"
     if gate.asks_persons:
-        yield f"asked {shown_name(gate.asked)}" if gate.asked else "asked whoever started it"
+        yield f"asked {shown_name(gate.asked)}" if gate.asked else "asked the person who started it"
     if gate.policy.get("council"):
         yield f"asked the council {gate.policy['council']}"
     yield f"{gate.made:%d %b %Y, %H:%M:%S} UTC"

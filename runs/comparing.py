@@ -78,7 +78,7 @@ def _differs(both: Sequence[OfTwo], amended: Sequence[Amendment], told: Compared
 
 def _amended(one: Amendment) -> str:
     a, b = (sum(_words(piece.text) for piece in one.pieces if piece.kind == kind) for kind in ("removed", "added"))
-    return f"{one.name}: {a:,} word{'' if a == 1 else 's'} stand{'s' if a == 1 else ''} in A alone, {b:,} in B alone."
+    return f"{one.name}: {a:,} word{'' if a == 1 else 's'} in A alone, {b:,} in B alone."
 
 
 def _words(text: str) -> int:

@@ -246,10 +246,10 @@ class Group:
         return len(self.first) + len(self.items) + sum(len(batch.items) for batch in self.batches)
 
 
-OUT = ("Leaves the house", "Cannot be taken back. One by one.", "out", "Read and decide")
+OUT = ("External action", "Cannot be undone. One by one.", "out", "Read and decide")
 HERE = ("Changes something here", "Decides how a run goes on.", "writes", "Look it over")
 PASSES = ("Approves work", "Changes nothing: the run continues, or retries the work.", "right", "Read and decide")
-QUESTIONS = ("Questions", "Somebody needs a word from you.", "quest", "Look and answer")
+QUESTIONS = ("Questions", "Somebody needs your answer.", "quest", "Look and answer")
 
 
 def group_of(gate: Gate) -> tuple[str, str, str, str]:

@@ -114,7 +114,7 @@ def _made_before(row: Shown) -> str:
         to = f" for {in_one_line(row.for_whom)}" if row.for_whom else ""
         return f"{_name(row)} made{to}: it shows this record, read only, until {_day(row.until)}."
     if isinstance(row, Badge):
-        return f"{_name(row)} made: whoever knows its address sees how this came out."
+        return f"{_name(row)} made: anyone with its address sees the outcome."
     return f"Given to {in_one_line(row.to)}: to be seen until it is taken back."
 
 

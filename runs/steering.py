@@ -34,7 +34,7 @@ def why_not_retried(run: Run) -> str:
     if run.redacted:
         return "Its texts were erased: there is nothing left to ask about."
     if run.override is not None:
-        return f"A person has decided it: {run.override}. To ask again, submit it anew."
+        return f"A person has decided it: {run.override}. To decide it again, submit it again."
     return ""
 
 

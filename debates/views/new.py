@@ -209,10 +209,10 @@ def _overtaken(
     one held stays, as one's own."""
     panel = _panel(str(changed.saved.pk))
     if panel is None:
-        then = "What it held stands below as your own: start again to debate by that."
+        then = "Its settings are below as your own: start again to debate by that."
         submission = Submission(**typed_in(posted), attached=attached)
     else:
-        then = "What it holds now stands below. Start again to debate by that."
+        then = "Its current settings are below. Start again to debate by that."
         submission = Submission(**_still_seated(posted, panel), attached=attached)
     return _page(request, submission, _as_it_is(panel), Refused(409, f"{changed} {then}"))
 

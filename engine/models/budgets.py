@@ -106,7 +106,7 @@ class Budget(models.Model):
 
     @property
     def whose(self) -> str:
-        return "The budget of all together" if self.owner_id is None else "The budget of whoever asked"
+        return "The budget of all together" if self.owner_id is None else "The budget of the person who asked"
 
     @property
     def over(self) -> str:

@@ -22,7 +22,7 @@ from ..models.rosters import posts_of
 from ..posts import CRITICS, EVERY, MODELS, changes, described
 
 MAY_MAKE = "You may not make rosters. Ask who administers this site for the right to."
-MEANWHILE = "Version {} was saved meanwhile. What you wrote stands below; saving it now replaces that one."
+MEANWHILE = "Version {} was saved meanwhile. Your text is below; saving it now replaces that one."
 
 
 @require_GET

@@ -168,7 +168,7 @@ def _overtaken(
         content=posted.get("content", ""),
         agents=council.agents() if council else agents_in(posted),
     )
-    then = "Its agents as they are now stand below. Start again to judge by them." if council else _instead(request)
+    then = "Its current agents are below. Start again to judge by them." if council else _instead(request)
     differs = changes(changed.opened.as_saved(), council.current.as_saved()) if council and council.current else []
     refused = Refused(409, f"{changed} {then}", differs)
     return _input_page(request, submission, _as_it_is(council), refused, earlier=earlier)
@@ -184,7 +184,7 @@ def _archived(request: HttpRequest, posted: Mapping[str, str]) -> Refused | None
 
 def _instead(request: HttpRequest) -> str:
     """What to do where a council was archived."""
-    without = ", or start again without its name: its agents still stand below"
+    without = ", or start again without its name: its agents are still below"
     return f"It judges nothing new. Choose another one{without if _may_choose_agents(request) else ''}."
 
 

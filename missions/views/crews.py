@@ -142,7 +142,7 @@ def _saved(request: HttpRequest, crew: Crew | None, typed: dict[str, Any], opene
         return _form(request, crew, typed, opened=opened, problems=taken, status=422)
     except RevisedMeanwhile:
         number = Crew.objects.whole().get(pk=crew.pk).number if crew else 0
-        said = f"Version {number} was saved meanwhile. What you wrote stands below; saving it now replaces that one."
+        said = f"Version {number} was saved meanwhile. Your text is below; saving it now replaces that one."
         return _form(request, crew, typed, opened=number, problems=[("", said)], status=409)
     return redirect("crew", crew.pk)
 

@@ -28,7 +28,7 @@ SEEN = {
     Sight.NOTHING: "is told nothing of it.",
 }
 MEANS = {
-    "except_for": "are told nothing of it, whatever stands below",
+    "except_for": "never get it, whatever is chosen below",
     "active_for": "have the whole text in every prompt",
     "visible_to": "see name and description, and may activate it",
 }

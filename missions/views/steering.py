@@ -63,7 +63,7 @@ def answer(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     row_for(request, faces()["mission"], pk, STEER)
     typed = as_typed(request.POST)
     text, key = typed.get("text", ""), typed.get("key", talking.ENTER)
-    status, line = HTTPStatus.OK, "Typed. What comes of it stands in the terminal."
+    status, line = HTTPStatus.OK, "Typed. The terminal shows the result."
     try:
         talking.answer(pk, request.user, number, text, key)
     except (talking.Wrong, talking.Refused, Over) as refused:

@@ -37,8 +37,8 @@ def asked(policy: Policy, who: str = "Who asked") -> Iterator[Asked]:
 
 
 SIGNS = {Effect.READS: "search", Effect.WRITES: "writes", Effect.REACHES_OUT: "out"}
-STEPS = {Effect.READS: "read", Effect.WRITES: "change something here", Effect.REACHES_OUT: "leave the house"}
-CALLS = {Effect.WRITES: "Each change, before it is made", Effect.REACHES_OUT: "What leaves the house, word by word"}
+STEPS = {Effect.READS: "read", Effect.WRITES: "change something here", Effect.REACHES_OUT: "act externally"}
+CALLS = {Effect.WRITES: "Each change, before it is made", Effect.REACHES_OUT: "External actions, word by word"}
 
 
 def whom(demand: Demand, who: str = "Who asked") -> str:
@@ -87,7 +87,7 @@ def in_short(policy: Policy) -> str:
         "" if is_open(policy.plan) else "the plan",
         "every step" if not any(map(is_open, policy.steps.values())) else "",
         "" if is_open(policy.calls[Effect.WRITES]) else "every change",
-        "what leaves the house",
+        "external actions",
     ]
     said = [part for part in parts if part]
     return f"Asks for {', '.join(said[:-1])}{' and ' if said[:-1] else ''}{said[-1]}"
@@ -104,7 +104,7 @@ def in_three(policy: Policy) -> list[tuple[str, str, str]]:
     return [
         ("quest", "The plan", seen or (nobody if is_open(plan) else _sentence(plan))),
         ("writes", "What changes something here", "Passes with the plan." if with_plan else _sentence(change)),
-        ("out", "What leaves the house", _sentence({} if is_open(out) else out)),
+        ("out", "External actions", _sentence({} if is_open(out) else out)),
     ]
 
 

@@ -118,7 +118,7 @@ def _overtaken(request: HttpRequest, posted: Mapping[str, str], changed: TeamCha
     again = (
         "Choose another team."
         if changed.saved.archived
-        else "What it does now stands below. Start again to plan by that."
+        else "Its current settings are below. Start again to plan by that."
     )
     return _page(request, _typed(posted), Refused(409, f"{changed} {again}"))
 

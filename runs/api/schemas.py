@@ -115,7 +115,7 @@ class SoughtSaved(Schema):
 
 
 class SoughtOfKind(Sought):
-    status: Literal["", *RunStatus.values] = Field("", description="How they stand.")  # type: ignore[valid-type]
+    status: Literal["", *RunStatus.values] = Field("", description="Their status.")  # type: ignore[valid-type]
     outcome: str = Field("", max_length=OUTCOME_LENGTH, description="What came of them, in the kind's words.")
 
 

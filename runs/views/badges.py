@@ -33,8 +33,8 @@ class BadgeForm(forms.Form):
     of = forms.CharField(label="What it shows")
     words = Text(
         max_length=WORDS_LENGTH,
-        needed="Write what stands on it before the outcome.",
-        help_text="Whoever sees the picture reads them: as in Release gate.",
+        needed="Write the text that it shows before the outcome.",
+        help_text="Anyone who sees the picture reads them: as in Release gate.",
     )
     days = days_field()
 

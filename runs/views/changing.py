@@ -124,7 +124,7 @@ def switch(request: HttpRequest, saved: Saved, of_what: str) -> None:
     noun = saved.noun
     switches = {  # with what is said of it; where nothing is, the page itself says so from now on
         "lock": (saved.lock, ""),
-        "unlock": (saved.unlock, f"The {noun} is unlocked. Whoever may change all {noun}s can change it again."),
+        "unlock": (saved.unlock, f"The {noun} is unlocked. Users who may change all {noun}s can change it again."),
         "archive": (saved.archive, ""),
         "bring back": (saved.bring_back, f"The {noun} is back. It is offered for new {of_what} again."),
     }

@@ -12,8 +12,8 @@ from ..face import face_of, faces
 from ..given_looks import note_look
 from .finding import seen_or_404
 
-TICK_TWO = "Tick two in the history, and they stand here side by side."
-OF_ONE_KIND = "Only two of one kind stand side by side."
+TICK_TWO = "Tick two in the history to compare them here."
+OF_ONE_KIND = "Only two runs of one kind can be compared."
 
 
 @require_GET

@@ -112,11 +112,11 @@ def test_without_scripts_a_turn_is_taken_and_what_does_not_fit_comes_back(browse
 
     wait_until(there_after_a_reload, "the turn")
     own.fill("Both run until September.")
-    page.get_by_label("Your verdict", exact=True).select_option("HIRE")
+    page.get_by_label("Your position", exact=True).select_option("HIRE")
     page.get_by_role("button", name="Say it").click()
     expect(page.locator(".mine__line")).to_be_visible()
     expect(own).to_have_value("Both run until September.")
-    page.get_by_label("Reason for your verdict").fill("The staff can do it.")
+    page.get_by_label("Reason for your position").fill("The staff can do it.")
     page.get_by_role("button", name="Say it").click()
     expect(page.locator(".log__list article", has_text="Both run until September.")).to_have_count(1)
     page.context.close()

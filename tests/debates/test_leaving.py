@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from debates import api, chair, prompts
+from debates.display import display_of
 from debates.management.commands.debate import Command
 from debates.models import Debate, Steer
 from debates.models.laying import table_of
@@ -82,6 +83,13 @@ def test_it_is_replayed_from_when_it_was_done(mira: User):
     said = table.debate.messages.order_by("-number")[:2]
     then = [Past(table.seen()).display_at(one.made).seats[HANA - 1] for one in said]
     assert [(seat.look.word, seat.line) for seat in then] == [(NO, "Withdrew after 4 messages"), (HIRE, "1 message")]
+
+
+def test_nobody_waits_for_an_answer_of_who_has_left(mira: User):
+    table = left(mira)
+    table.say(TOMAS, "Why so, Hana?", to=(HANA,), wants_answer=True, why=Why.CALL)
+    seat = display_of(table.seen()).seats[HANA - 1]
+    assert (seat.asked, seat.out) == (False, True)
 
 
 def test_by_its_xml_it_comes_to_what_it_came_to(mira: User):

@@ -103,7 +103,7 @@ async def test_another_text_is_asked_anew_and_the_old_one_no_more(asking, mira, 
     new = await Gate.objects.aget(number=2)
     await old.arefresh_from_db()
     assert (old.state, new.state) == ("void", "pending")
-    with pytest.raises(Closed, match=f"Asked anew at .* UTC: see gate {new.pk}"):
+    with pytest.raises(Closed, match=f"Asked again at .* UTC: see gate {new.pk}"):
         await decide(old.pk, mira, "approve")
 
 

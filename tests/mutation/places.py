@@ -183,7 +183,7 @@ PLACES = (
     Place(
         "runs/steering.py",
         """    if run.override is not None:
-        return f"A person has decided it: {run.override}. To ask again, submit it anew."
+        return f"A person has decided it: {run.override}. To decide it again, submit it again."
 """,
         "",
         "a failed run is tried again although a person has decided it",

@@ -26,10 +26,10 @@ BOTH = {"who": "both", "council": "Spend"}
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        (CAREFUL, "Asks for the plan and what leaves the house"),
-        (WATCHFUL, "Asks for the plan, every change and what leaves the house"),
-        (OPEN_READS, "Asks for what leaves the house"),
-        (STEP_BY_STEP, "Asks for every step and what leaves the house"),
+        (CAREFUL, "Asks for the plan and external actions"),
+        (WATCHFUL, "Asks for the plan, every change and external actions"),
+        (OPEN_READS, "Asks for external actions"),
+        (STEP_BY_STEP, "Asks for every step and external actions"),
     ],
 )
 def test_a_policy_in_a_sentence(policy, said):

@@ -62,7 +62,7 @@ def test_another_team_shows_whom_it_asks_and_leaves_what_was_typed(page):
     answer = page.post(NEW, posted(version, do="take-team", matter="Sums"))
     html = answer.content.decode()
     assert (answer.context["form"]["task"].value(), answer.context["form"]["matter"].value()) == (TASK, "Sums")
-    assert "Asks for the plan, every change and what leaves the house" in html
+    assert "Asks for the plan, every change and external actions" in html
     assert "Add two and two." in html
     assert page.get(NEW, {"team": version.team_id, "task": "1"}).context["form"]["task"].value() == "Add two and two."
     assert page.get(NEW, {"team": version.team_id, "task": "9"}).context["form"]["task"].value() == ""

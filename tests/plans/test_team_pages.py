@@ -31,7 +31,7 @@ def written(page, pk):
 
 def test_a_team_shows_its_agents_their_tools_and_whom_it_asks(page):
     html = page.get(f"/teams/{team().pk}/").content.decode()
-    for said in ("People partner", "people.add", "writes", "What leaves the house, word by word", "Version 1"):
+    for said in ("People partner", "people.add", "writes", "External actions, word by word", "Version 1"):
         assert said in html, said
     assert page.get(f"/teams/{team().pk}/versions/1/").status_code == 200
     assert page.get(f"/teams/{team().pk}/versions/2/").status_code == 404

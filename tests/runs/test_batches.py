@@ -84,7 +84,7 @@ def test_what_changed_meanwhile_is_left_and_said(tasks, page, run, mira):
     said = words(answer)
     assert "3 of 5 left as they were." in said
     assert "Task 1 : mira rejected this at" in said
-    assert "Task 2 : Asked anew at" in said
+    assert "Task 2 : Asked again at" in said
     assert "This is not the text that you have read" in said
 
 

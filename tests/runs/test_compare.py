@@ -53,7 +53,7 @@ def side_by_side(page, a, b):
 
 def test_two_judgements_say_what_differs_and_last_what_does_not(page, two):
     said = [f"{one.lead} {one.rest}" for one in side_by_side(page, *two).context["differs"]]
-    assert said[0] == "The text. Content: 5 words stand in A alone, 1 in B alone."
+    assert said[0] == "The text. Content: 5 words in A alone, 1 in B alone."
     assert said[1] == "The outcome. Rejected in A, Approved in B."
     assert said[2].startswith("6 of 9 decisions. Melchior and Balthasar: rejects in A and approves in B.")
     assert said[3] == "Not the rest. The same three agents, models, criteria and weights."
@@ -76,7 +76,7 @@ def test_ticks_of_a_list_put_the_earlier_one_first(page, mira):
 
 def test_two_of_different_kinds_do_not_stand_side_by_side(page, mira):
     answer = side_by_side(page, EXAMPLES["judgement"](mira), EXAMPLES["debate"](mira))
-    assert (answer.status_code, "Only two of one kind" in answer.content.decode()) == (400, True)
+    assert (answer.status_code, "Only two runs of one kind" in answer.content.decode()) == (400, True)
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)

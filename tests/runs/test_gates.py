@@ -197,7 +197,7 @@ def test_its_replay_waits_too_and_leads_nowhere(gate, mira):
     asyncio.run(play(gate.run_id))
     played = json.dumps(replay(snapshot_of(Run.objects.get())))
     assert "Waiting" in played
-    assert "Whoever started it is asked" in played
+    assert "The person who started it is asked" in played
     assert f"/gates/{gate.pk}/" not in played
 
 

@@ -92,7 +92,7 @@ def test_what_a_person_has_decided_is_not_retried(mira):
     row = submit(mira, "Travel", status="failed")
     reviews.add(row.run, mira, "It has to go out today.", "approved")
     assert not steering.retry(row, mira)
-    assert why_not_retried(row.run) == "A person has decided it: approved. To ask again, submit it anew."
+    assert why_not_retried(row.run) == "A person has decided it: approved. To decide it again, submit it again."
     assert Run.objects.get().status == "failed"
 
 

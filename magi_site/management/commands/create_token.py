@@ -13,7 +13,7 @@ class Command(terminal.Command):
     help = "Make a token for the API. It is printed once and kept nowhere."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("user", help="whose it is: whoever has it may do what this user may")
+        parser.add_argument("user", help="its user: with the token one may do what this user may")
         parser.add_argument("--name", default="", help="what it is for, so that it can be told from others")
         parser.add_argument(
             "--expires",

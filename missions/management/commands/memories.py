@@ -21,7 +21,7 @@ class Command(terminal.Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        for verb, what in (("export", "write all that is accepted"), ("import", "accept what stands in its files")):
+        for verb, what in (("export", "write all that is accepted"), ("import", "accept the contents of its files")):
             one = verbs.add_parser(verb, help=what)
             one.add_argument("folder", type=Path)
             _library(one)

@@ -9,7 +9,7 @@ from runs.face import faces
 from runs.redaction import due, redact, redact_due, wipe
 
 USAGE = 64
-LEFT = "The free room of the database's files may still hold some of it. `redact --wipe` writes them anew."
+LEFT = "The free room of the database's files may still hold some of it. `redact --wipe` rewrites them."
 MOST_LISTED = 1_000
 
 
@@ -21,9 +21,7 @@ class Command(terminal.Command):
         parser.add_argument("--reason", default="", help="who demands it and why; stays in the record")
         parser.add_argument("--names", action="store_true", help="erase who asked and who cancelled too")
         parser.add_argument("--due", action="store_true", help="all that were kept for as long as they are to be")
-        parser.add_argument(
-            "--wipe", action="store_true", help="write the database's files anew, without what was erased"
-        )
+        parser.add_argument("--wipe", action="store_true", help="rewrite the database's files without what was erased")
         parser.add_argument("--dry-run", action="store_true", help="with --due: only say which these are")
 
     def handle(
