@@ -252,15 +252,17 @@ EVERY = [
 # So few that each template of a page is looked at once, in the state that shows most of it, and what pages include is
 # seen in one of them: these are looked at by `make test`. A replay, a record and a search look alike for every kind.
 EACH_PAGE = """
-    sign-in-error sign-in-link password tokens-new notices input-errors debate-new-errors inquiry-new-errors inquiry-
-    answered inquiry-record inquiry-source mission-new-errors mission-gate mission-terminals mission-terminal mission-
-    messages mission-files mission-judge mission-record crew crew-version crew-edit roster roster-new memories memory-
-    new plan-new-errors plan-changed plan-record plan-matter waiting gate debate-nine debate-record-early debate-asked
-    debate-alone live-round2 live-error cancel redact-error share-given shared shared-ended badges hooks-errors hook
-    check-changed overridden-record compare replay history-wrong history-sorted review-override council council-
-    version council-edit panel panel-version panel-edit outbox team team-version team-edit-errors team-text api-docs-
-    few 403 404 500 503 admin admin-list admin-run admin-printout doctor tools-mcp library-few
+    sign-in-error sign-in-link password tokens-new notices input-errors debate-new-errors inquiry-new-errors
+    inquiry-answered inquiry-record inquiry-source mission-new-errors mission-gate mission-terminals
+    mission-terminal mission-messages mission-files mission-judge mission-record crew crew-version crew-edit roster
+    roster-new memories memory-new plan-new-errors plan-changed plan-record plan-matter waiting gate debate-nine
+    debate-record-early debate-asked debate-alone live-round2 live-error cancel redact-error share-given shared
+    shared-ended badges hooks-errors hook check-changed overridden-record compare replay history-wrong
+    history-sorted review-override council council-version council-edit panel panel-version panel-edit outbox team
+    team-version team-edit-errors team-text api-docs-few 403 404 500 503 admin admin-list admin-run admin-printout
+    doctor tools-mcp library-few
 """.split()
+assert set(EACH_PAGE) <= {state.name for state in EVERY}
 
 
 def states(only: str = "") -> list[State]:
