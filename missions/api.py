@@ -4,10 +4,13 @@ from typing import Any
 
 from django.utils import timezone
 
+from runs.forking import forked as forked_at
+
 from . import workshop
 from .display import files_changed
 from .display.ending import branches, figures
 from .models import Mission, Step, Terminal, reading
+from .models.forks import in_order
 from .models.terminals import OUTPUT_LENGTH
 from .secrets import without_secrets
 from .terminals.drawn import picture, text_of_command
@@ -33,13 +36,14 @@ def facts(row: Mission) -> dict[str, Any]:
             }
             for one in row.crew_list
         ],
-        "steps": [step_object(one) for one in row.steps.all()],
+        "steps": [step_object(one) | {"place": place} for place, one in enumerate(in_order(row), 1)],
         "messages": [_message(row, one) for one in row.talk],
         "terminals": [terminal_object(one) for one in row.terminals.all()],
         "files": [{"path": one.path, "change": one.change} for one in files_changed(row)],
         "branches": [{"name": one.name, "commit": one.commit, "to": one.to} for one in branches(row)],
         "limits": row.limits,
         "follows": str(row.follows_id) if row.follows_id else None,
+        "forked": forked.facts if (forked := forked_at(row.run)) else None,
         "paused": bool(row.paused),
         "rehearsal": row.rehearsal,
     }

@@ -11,11 +11,13 @@ from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import ENDED, SUBMITTED
 from engine.evidence.told import Said
 from engine.llm.providers import is_rehearsal
+from engine.models import Fork
 from engine.search import label
 
 from .models import (
     Activation,
     Agent,
+    CarriedStep,
     Check,
     Connection,
     FileVersion,
@@ -38,7 +40,7 @@ NAMES = ("spawned", "step", "result", "halted", "message", "paused", "terminal",
 SPAWNED, STEP, RESULT, HALTED, MESSAGE, PAUSED, TERMINAL, TERMINAL_END, INPUT, FILE, MEMORY = (
     f"mission.{name}" for name in NAMES
 )
-SUMMARY, CHECK = "mission.summary", "mission.check"
+SUMMARY, CHECK, CARRIED = "mission.summary", "mission.check", "mission.carried"
 ACTIVE, RECALLED, PROPOSED, CONNECTED = (f"mission.{name}" for name in ("active", "recalled", "proposed", "connected"))
 
 
@@ -50,6 +52,7 @@ def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
         _tell_submission(told[mission.pk][SUBMITTED][0], mission, list(first))
         for ended in told[mission.pk][ENDED]:
             ended.texts |= {"result": mission.result, "unproven": mission.unproven}
+    Fork.objects.tell(told)
     if not new:
         for kind, draft, pk in _all(list(told)):
             told[pk][kind].append(draft)
@@ -91,6 +94,9 @@ def _all(of: list[UUID]) -> Iterator[tuple[str, Draft, UUID]]:
     """Each kind in its order, which nothing that comes later changes."""
     for agent in Agent.objects.filter(mission__in=of, parent__gt=0).order_by("pk"):
         yield _told(SPAWNED, agent, _agent(agent), {"description": agent.description})
+    for past in CarriedStep.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+        facts = {"agent": past.agent.number, **_of(past, "number", "tool", "heard", "ok")}
+        yield _told(CARRIED, past, facts, {name: getattr(past, name) for name in ("reasoning", "args", "result")})
     steps = list(Step.objects.filter(mission__in=of).select_related("agent", "tool_call").order_by("pk"))
     yield from map(_step, steps)
     yield from map(_result, sorted((one for one in steps if one.settled), key=lambda one: (one.settled, one.pk)))

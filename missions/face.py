@@ -42,6 +42,7 @@ from . import (
 from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm
+from .forking import MissionForks
 from .fragments import fragments
 from .models import Agent, Crew, Mission, keeping
 from .models.reading import asked_in
@@ -61,6 +62,7 @@ class Working(Face[Mission, Display]):
     held = HELD
     begun_at, begun_with = "mission-new", "goal"
     begins_from = "mission__follows"
+    forks = MissionForks()
     verb, good_for = "Work", "A goal that agents pursue in a sandbox: they run commands and change files."
     going_on = "working"
     outcomes = tuple(display.OUTCOMES)

@@ -51,6 +51,17 @@ _tables = (
         ),
     ),
     Guard(
+        "missions_carriedstep",
+        unique=((("agent_id", "number"), ""),),
+        run="OLD.mission_id",
+        rules=(
+            _kept(
+                *("mission_id", "agent_id", "number", "tool", "heard", "ok", "made"),
+                erased=("reasoning", "args", "result"),
+            ),
+        ),
+    ),
+    Guard(
         "missions_halt",
         run="OLD.mission_id",
         rules=(_kept("mission_id", "agent_id", "after", "why", "heard", "made", erased=("text",)),),

@@ -22,7 +22,7 @@ from engine.tools import own_tools
 from engine.waiting import Waits, earliest
 from runs import submissions
 
-from . import leaving, probing, publishing, rules, workshop
+from . import contents, leaving, probing, publishing, rules, workshop
 from .ends import ends_of, wait_for_ends
 from .files import Change as FileChange
 from .leaving import ALLOW_OR_REFUSE
@@ -120,9 +120,12 @@ async def _prepare(run: RunContext) -> None:
     await run.write(partial(keeping.bind, run.pk), "host")
     files = await run.read(partial(reading.newest_files, run.pk))
     begun = await run.read(partial(reading.begun_with, run.pk))
+    kept = await run.read(partial(reading.newest_versions, run.pk))
     try:
         fill = await asyncio.to_thread(_taken, run.pk, begun) if begun else None
+        files |= await asyncio.to_thread(contents.read, run.pk, kept)
         await asyncio.to_thread(workshop.prepare, run.pk, files.items(), fill)
+        await asyncio.to_thread(contents.mark_programs, run.pk, kept)
     except (Refused, Unusable, GitFailed, OSError) as error:
         raise RunFailed(NO_PLACE, f"There is no place for its workspace: {error}") from error
     if begun and begun.gone:
@@ -309,6 +312,7 @@ class Crew:
     async def _keep(self, step: Step, call: ToolCall) -> None:
         run = self._run
         changes = await _changes(run)
+        await asyncio.to_thread(contents.keep, run.pk, changes)
         mission = await run.read(partial(reading.looked_at, run.pk))
         ends = await asyncio.to_thread(ends_of, mission)
         await run.write(partial(keeping.keep_result, run.pk, step.pk, call, changes, ends), "result")
@@ -372,6 +376,7 @@ async def _conclude(run: RunContext, mission: Mission) -> Change:
 async def _keep_last_changes(run: RunContext) -> None:
     """Of commands that went on beside the last step."""
     if changes := await _changes(run):
+        await asyncio.to_thread(contents.keep, run.pk, changes)
         await run.write(partial(keeping.keep_last_changes, run.pk, changes), "files")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from ninja import Field
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Gate, Run, SoughtSaved, Strict, text
+from runs.api.schemas import Fork, ForkAsked, Gate, Run, SoughtSaved, Strict, text
 
 Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
 
@@ -45,6 +45,10 @@ class NewMission(Strict):
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
 
 
+class MissionFork(ForkAsked):
+    step: int = Field(ge=1, description="How many steps come along, in the order in which they came to their ends.")
+
+
 class MissionWords(Strict):
     text: Annotated[str, text(8_000, 1)]
     to: Annotated[str, text(40)] = Field("", description="The name of an agent; empty: the coordinator.")
@@ -71,6 +75,7 @@ class Mission(Run):
     branches: list[dict[str, Any]]
     limits: dict[str, int]
     follows: str | None
+    forked: Fork | None = Field(description="Null: it was not forked.")
     paused: bool
     rehearsal: bool
     waits: Literal["person", "run", "time"] | None

@@ -25,6 +25,7 @@ from .terminals.launcher import Launcher, Refused
 from .terminals.spool import Spool, State
 
 CHECK = "check"  # the spool of the check, and behind the key of a mission its own place
+CONTENTS = "contents"  # behind the key of a mission, what no row holds of its files
 PREPARED = "prepared"
 # a check has no one who could turn pages, write a message or answer: programs that heed this do not wait for one
 NOBODY_IS_THERE = (
@@ -200,7 +201,7 @@ def stop_all(mission: UUID | str, reason: str) -> int:
 
 
 def remove(mission: UUID | str) -> None:
-    for one in (place(mission), place(f"{mission}-{CHECK}")):
+    for one in (place(mission), place(f"{mission}-{CHECK}"), place(f"{mission}-{CONTENTS}")):
         shutil.rmtree(one, ignore_errors=True)
 
 

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -40,6 +40,9 @@ from .stamps import Stamp
 from .uses import use_at, uses_of
 from .waits import Wait, gate_at, gates_of, parks_of, wait_of, waiting_at
 from .words import came_to
+
+if TYPE_CHECKING:
+    from .forking import Forks
 
 PAGES = "live record record-file evidence fragments replay replay-file replay-frames".split()
 PAGES += ["cancel", "retry", "redact", "made", "share"]
@@ -132,6 +135,7 @@ class Face(AtGates, Compares, Procedure, Generic[Row, Displayed]):
     waits: ClassVar[bool] = True  # whether its runs may be parked
     acts: ClassVar[bool] = False  # whether its runs use tools
     begins_from: ClassVar[str] = ""  # of a run of it, the column with the run from which that one began
+    forks: ClassVar["Forks | None"] = None  # how a run goes on from a step or message of another one
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
     looks: ClassVar[Sequence[Look]] = ()  # those of its flags that need a look first
     stays: ClassVar[str] = "The outcome stays."  # what an override does not change

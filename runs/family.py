@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 
-from engine.models import Gate, Run
+from engine.models import Fork, Gate, Run
 from engine.search import label
 
 from .face import Snapshot, face_of, faces
@@ -36,8 +36,27 @@ def family_of(run: Run, user: User) -> dict[str, Any]:
         "made_by": _relative(parent, step_of(run)) if parent and SEE.covers(user, parent) else None,
         "about": _relative(about, "") if (about := _about(run)) and SEE.covers(user, about) else None,
         "about_it": [_relative(one, "") for one in SEE.within(_about_it(run.pk), user)[:MOST]] if run.over else [],
+        "forked_from": forked_from(run, user),
+        "forks": [_relative(one, place_of(one.fork)) for one in SEE.within(_forks(run), user)[:MOST]],
         "made": [_relative(child, step_of(child)) for child in SEE.within(children, user)[:MOST]],
     }
+
+
+def _forks(run: Run) -> QuerySet[Run]:
+    found = Run.objects.filter(fork__origin=run.pk, procedure__in=faces())
+    return found.select_related("fork__origin").order_by("created", "pk")
+
+
+def forked_from(run: Run, user: User) -> Relative | None:
+    """The run from which this one goes on, where this person may see it."""
+    fork = Fork.objects.filter(run=run.pk).select_related("origin").first()
+    return _relative(fork.origin, place_of(fork)) if fork and SEE.covers(user, fork.origin) else None
+
+
+def place_of(fork: Fork) -> str:
+    """Where it left its origin, as in "after step 3"."""
+    forks = face_of(fork.origin).forks
+    return f"after {forks.unit if forks else 'step'} {fork.number}"
 
 
 def note_about(run: UUID, other: UUID) -> None:

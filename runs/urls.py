@@ -7,6 +7,7 @@ from .face import Face, faces
 from .views import (
     badges,
     comparing,
+    forking,
     gates,
     history,
     hooks,
@@ -66,7 +67,9 @@ def pages(face: Face[Any, Any]) -> list[URLPattern]:
         {"face": face},
         name=face.page_name("take-back"),
     )
-    return [*lists, export, end, end_badge, take_back] + [
+    fork = path(f"{face.nouns}/<uuid:pk>/fork/", forking.fork, {"face": face}, name=face.page_name("fork"))
+    forked = [fork] if face.forks else []
+    return [*lists, export, end, end_badge, take_back, *forked] + [
         path(f"{face.nouns}/<uuid:pk>/{address}", view, {"face": face}, name=face.page_name(name))
         for name, (address, view) in VIEWS.items()
     ]

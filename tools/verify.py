@@ -554,6 +554,8 @@ def claims(name, record, here):  # what it says of others, and what is wrong whe
         here[record["id"]] |= {("hash", entry["hash"]), (kind, texts.get("content")), (str(facts.get("verdict"))[:6],)}
         if kind == "child":
             yield name, str(facts["run"]), ("hash", str(facts["hash"])), "What it has made is not as it ended"
+        if origin := facts.get("forked"):
+            yield name, str(origin["run"]), ("hash", str(origin["hash"])), "It was forked from something else"
         if kind == "gate" and texts.get("text"):
             yield name, str(facts.get("council")), ("submitted", texts["text"]), "A council judged another text"
         version = "accepted", facts.get("memory"), facts.get("version")
@@ -593,6 +595,7 @@ def verify(lines, word, anchor, counts):  # every problem in a sentence; counts 
     yield from examine_log(leaves, roots, anchors)
     wrong = (one for one in claimed if one[1] in here and not here[one[1]] & {one[2], (one[2][0], None)})
     yield from (f"{problem}. ({name}: record {other})" for name, other, _, problem in wrong)
+    counts.update("forked from what is not in it" for one in claimed if "forked" in one[3] and one[1] not in here)
     begun = min((index for index, (_, _, _, run, _) in leaves.items() if run == LOG), default=max(leaves, default=0))
     yield from (problem for index, problem in seals if index > begun)
     counts["leaves of the log are not in it"] = max(max(roots)[0] - len(leaves), 0)

@@ -311,6 +311,13 @@ _tables = (
     ),
     Guard("engine_park"),
     Guard(
+        "engine_fork",
+        key="run_id",
+        key_is_number=False,
+        run="OLD.run_id",
+        rules=(Rule("kept", kept=("run_id", "origin_id", "number", "entry", "hash", "made"), erased=("state",)),),
+    ),
+    Guard(
         "engine_gate",
         unique=((("run_id", "step", "number"), ""),),
         run="OLD.run_id",

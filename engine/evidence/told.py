@@ -13,7 +13,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 
 from engine import statements
-from engine.models import NOBODY, Document, Gate, ModelCall, Review, Run, ToolCall
+from engine.models import NOBODY, Document, Fork, Gate, ModelCall, Review, Run, ToolCall
 from engine.models.documents import label_of
 from engine.procedure import Procedure, procedures
 
@@ -156,6 +156,13 @@ def unfixed(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
             told = json.loads(line)["facts"]
             if not Entry.objects.filter(run=UUID(told["run"]), hash=told["hash"]).exists():
                 yield run, f"What it has made in “{told['step']}” is not what it was when it ended."
+
+
+def unforked(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Which of these were forked from a run whose chain does not have the entry any more at which it was left."""
+    for fork in Fork.objects.filter(run__in=list(runs)):
+        if not Entry.objects.filter(run=fork.origin_id, seq=fork.entry, hash=fork.hash).exists():
+            yield fork.run_id, "What it was forked from is not what it was then."
 
 
 def rows_of(

@@ -35,7 +35,7 @@ from .entries import (
 from .findings import NOTHING_KEPT, Fault, Finding, Kept, Line, Place
 from .letters import misworded
 from .log import Leaf, Salt
-from .told import NAMES, Said, Witness, key, misowned, plain, said_of, unfixed
+from .told import NAMES, Said, Witness, key, misowned, plain, said_of, unfixed, unforked
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, DatabaseError)  # what rows full of nonsense bring about
 MOST_APART = timedelta(days=1)  # an entry and its leaf are of one transaction; clocks of two machines may differ
@@ -95,7 +95,7 @@ def _contradictions(said: dict[UUID, Said]) -> dict[UUID, list[str]]:
     """What rows that are no evidence say otherwise than what is told of these runs."""
     found: dict[UUID, list[str]] = defaultdict(list)
     of = list(said)
-    for pk, text in (*misowned(said), *misjudged(of), *misworded(of), *unfixed(said)):
+    for pk, text in (*misowned(said), *misjudged(of), *misworded(of), *unfixed(said), *unforked(said)):
         found[pk].append(text)
     for procedure in procedures().values():
         own = {pk: one for pk, one in said.items() if one.witness is procedure}

@@ -9,6 +9,7 @@ from .budgets import Budget, BudgetUsedUp
 from .calls import ModelCall, Usage
 from .claims import GOING_ON, Claimed, lease
 from .documents import Document, DocumentLimits, NewDocument, TooManyDocuments
+from .forks import Fork
 from .gate_rules import GateRule
 from .gates import AlreadyUsed, Gate, GateDecision
 from .happenings import Happening, What
@@ -36,6 +37,7 @@ __all__ = [
     "DocumentLimits",
     "Effect",
     "Entry",
+    "Fork",
     "Gate",
     "GateAuthor",
     "GateDecision",

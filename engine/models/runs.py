@@ -17,6 +17,7 @@ from .calls import ModelCall
 from .children import ASKED_BY_LENGTH, FamilyQuerySet
 from .claims import GOING_ON, SUSPECT, RunStatus, hold, lease, let_go
 from .documents import Document
+from .forks import Fork
 from .gates import Gate
 from .mail import Letter
 from .pace import LimitReached, Limits, Pace, per_minute
@@ -147,6 +148,7 @@ class RunQuerySet(FamilyQuerySet):
         }
         ModelCall.objects.filter(run=pk).update(prompt="", answer="", error="")
         Document.objects.filter(run=pk).update(title="", text="", digest="")
+        Fork.objects.filter(run=pk).update(state="")
         Gate.objects.erase(pk)
         ToolCall.objects.erase(pk)
         Letter.objects.erase(pk)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.urls import reverse
 from django.utils import timezone
 
 from engine.models import Effect, Run
@@ -14,6 +15,7 @@ from runs.questions import AGAIN
 from runs.words import shown_name
 
 from ..models import Agent, Mission, Step, reading
+from ..models.forks import in_order
 from ..rules import KEPT_STEPS, MEMORY_LENGTH, State
 from ..tools.said import facts_of
 from .plate import questions, state_of
@@ -34,7 +36,8 @@ TELLING = (
 
 @dataclass(frozen=True)
 class StepShown:
-    """`effect`: what it does to the world, in a word and, of what leaves the house, a sign."""
+    """`effect`: what it does to the world, in a word and, of what leaves the house, a sign; `fork`: where
+    another mission is begun from here, empty where none can be."""
 
     number: int
     reasoning: str
@@ -45,6 +48,7 @@ class StepShown:
     state: str
     word: str
     result: str
+    fork: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class AgentShown:
     growing: str = ""
     coming: frozenset[str] = frozenset()
     earlier: int = 0
+    carried: int = 0
     steps: tuple[StepShown, ...] = ()
     below: "tuple[AgentShown, ...]" = field(default=())
 
@@ -96,6 +101,7 @@ def _agent(seen: Snapshot[Mission], one: Agent) -> AgentShown:
     mission = seen.row
     steps = mission.steps_of(one.number)
     state, word = _state(seen, one)
+    forks = _forks(seen)
     coming = {step: text for step, text in seen.texts.items() if step.startswith(f"{one.number}.")}
     return AgentShown(
         one.number,
@@ -110,8 +116,18 @@ def _agent(seen: Snapshot[Mission], one: Agent) -> AgentShown:
         next(iter(coming.values()), ""),
         frozenset(coming),
         max(0, len(steps) - SHOWN_STEPS),
-        tuple(_step(seen, step) for step in reversed(steps[-SHOWN_STEPS:])),
+        len(mission.past_of(one.number)) - len(steps),
+        tuple(_step(seen, step, forks.get(step.pk, "")) for step in reversed(steps[-SHOWN_STEPS:])),
     )
+
+
+def _forks(seen: Snapshot[Mission]) -> dict[int, str]:
+    """Where each of its steps is gone on from; while it runs nothing can be told whole."""
+    run = seen.run
+    if run.redacted or not (run.over or run.status == Run.Status.WAITING):
+        return {}
+    address = reverse("mission-fork", args=[run.pk])
+    return {one.pk: f"{address}?step={place}" for place, one in enumerate(in_order(seen.row), 1) if one.settled}
 
 
 def _state(seen: Snapshot[Mission], one: Agent) -> tuple[str, str]:
@@ -138,17 +154,17 @@ def _asks(seen: Snapshot[Mission], one: Agent) -> bool:
 def _keeps(mission: Mission, one: Agent) -> str:
     _, text = reading.memory_of(mission, one.number)
     made = [found for found in mission.summaries.all() if found.agent_id == one.pk and found.holds]
-    history = len(mission.steps_of(one.number)) - (made[-1].covers if made else 0)
+    history = len(mission.past_of(one.number)) - (made[-1].covers if made else 0)
     return f"memory {len(text):,} of {MEMORY_LENGTH:,}, history {history} of {KEPT_STEPS}"
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------
 
 
-def _step(seen: Snapshot[Mission], one: Step) -> StepShown:
+def _step(seen: Snapshot[Mission], one: Step, fork: str) -> StepShown:
     state, word = _came_to(seen, one)
     effect, out = _effect(one.tool)
-    return StepShown(one.number, one.reasoning, one.tool, _about(one), effect, out, state, word, _result(one))
+    return StepShown(one.number, one.reasoning, one.tool, _about(one), effect, out, state, word, _result(one), fork)
 
 
 def _came_to(seen: Snapshot[Mission], one: Step) -> tuple[str, str]:

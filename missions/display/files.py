@@ -1,6 +1,6 @@
 """What is otherwise in the workspace than at the beginning, file by file, line by line, word by word."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -49,6 +49,7 @@ class Difference:
 
 
 Versions = Mapping[str, FileVersion]
+Changed = tuple[str, FileVersion | None, FileVersion | None]
 
 
 def files_changed(mission: Mission) -> Iterator[FileShown]:
@@ -57,17 +58,29 @@ def files_changed(mission: Mission) -> Iterator[FileShown]:
 
 
 def differences(mission: Mission, most: int = SHOWN_LINES) -> list[Difference]:
+    return _shown(_changed(mission), most)
+
+
+def differences_of(before: Versions, after: Versions, most: int = SHOWN_LINES) -> list[Difference]:
+    """Between what was there at two moments."""
+    return _shown(_otherwise(before, after), most)
+
+
+def _shown(changed: Iterable[Changed], most: int) -> list[Difference]:
     found = []
-    for path, before, after in _changed(mission):
+    for path, before, after in changed:
         old, new = _text(before), _text(after)
         lines = tuple(_lines(old, new)) if len(old) + len(new) <= LONGEST else ()
         found.append(Difference(_file(path, before, after), lines[:most], max(0, len(lines) - most)))
     return found
 
 
-def _changed(mission: Mission) -> Iterator[tuple[str, FileVersion | None, FileVersion | None]]:
+def _changed(mission: Mission) -> Iterator[Changed]:
     versions = list(mission.files.all())
-    first, last = first_versions(versions), newest(versions)
+    yield from _otherwise(first_versions(versions), newest(versions))
+
+
+def _otherwise(first: Versions, last: Versions) -> Iterator[Changed]:
     for path in sorted(first.keys() | last.keys()):
         before, after = first.get(path), last.get(path)
         if (before and before.digest) != (after and after.digest):

@@ -1,5 +1,6 @@
 from .crews import Crew, CrewChange, CrewChanged, CrewVersion
 from .files import FileVersion
+from .forks import CarriedStep
 from .memories import Activation, Memory, MemoryUse, MemoryVersion
 from .memory import ShortMemory, Summary
 from .missions import Agent, Check, Halt, Message, Mission, Pause, Step, title_of
@@ -9,6 +10,7 @@ from .terminals import Connection, Terminal, TerminalInput
 __all__ = [
     "Activation",
     "Agent",
+    "CarriedStep",
     "Check",
     "Connection",
     "Crew",

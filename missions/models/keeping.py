@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -28,6 +29,7 @@ from ..rules import COORDINATOR
 from ..secrets import without_secrets
 from . import reading
 from .files import FileVersion
+from .forks import CarriedStep
 from .memories import MemoryVersion
 from .memory import ShortMemory, Summary
 from .missions import Agent, Check, Halt, Message, Mission, Pause, Step
@@ -119,13 +121,14 @@ def keep_result(pk: UUID, step: int, call: ToolCall | None, changes: Sequence[Ch
         return
     tool = tool_named(row.tool)
     result = (tool.told(call) if tool else call.error) if call else ""
-    values: dict[str, Any] = {"ok": bool(call and call.done), "settled": timezone.now()}
+    now = timezone.now()  # one moment: a command that has ended by then does not live after the step
+    values: dict[str, Any] = {"ok": bool(call and call.done), "settled": now}
     values |= {"tool_call": call} if call and call.pk else {}
     count = _same(row, result)
     note = f"\n{SAME.format(count=ordinal(count))}" if count >= rules.SAME_TOLD else ""
     Step.objects.filter(pk=step, settled=None).update(result=storable(without_secrets(result) + note), **values)
     FileVersion.objects.add(row.mission, row, changes)
-    keep_ends(pk, ends)
+    keep_ends(pk, ends, now)
     if call and call.status == ToolCall.Status.FAILED and row.tool == "run_command":
         _never_began(row)
     if call and call.gate_id and reading.refused_in_a_row(row.agent) >= rules.REFUSALS:
@@ -161,12 +164,12 @@ def _never_began(step: Step) -> None:
     Terminal.objects.filter(step=step, ended=None).update(reason="refused", ended=now)
 
 
-def keep_ends(pk: UUID, ends: Sequence[End]) -> None:
+def keep_ends(pk: UUID, ends: Sequence[End], now: datetime | None = None) -> None:
     for one in ends:
         values = {name: getattr(one, name) for name in ("exit_code", "reason", "seconds", "size", "digest")}
         output = storable(one.output)[-OUTPUT_LENGTH:]
         open_ones = Terminal.objects.filter(mission=pk, pk=one.terminal, ended=None)
-        if open_ones.update(output=output, ended=timezone.now(), **values):
+        if open_ones.update(output=output, ended=now or timezone.now(), **values):
             reached = [
                 Connection(
                     mission_id=pk,
@@ -312,6 +315,7 @@ def erase(pk: UUID) -> None:
     Mission.objects.filter(pk=pk).update(goal="", check_command="", result="", unproven="")
     Agent.objects.filter(mission=pk).update(description="")
     Step.objects.filter(mission=pk).update(reasoning="", args="", result="")
+    CarriedStep.objects.filter(mission=pk).update(reasoning="", args="", result="")
     Halt.objects.filter(mission=pk).update(text="")
     Message.objects.filter(mission=pk).update(text="")
     Check.objects.filter(mission=pk).update(command="", output="")

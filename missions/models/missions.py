@@ -1,7 +1,7 @@
 """A mission: what it shall come to, who works on it, each step, what they wrote to one another, and what stopped it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from .memories import MemoryUse
 from .remarks import Remark
 
 if TYPE_CHECKING:
+    from .forks import CarriedStep
     from .repositories import Repository
 
 
@@ -36,7 +37,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
     def at_work(self) -> "MissionQuerySet":
         """With all that its rules and its prompts look at."""
         steps = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
-        lists = ("agents", "halts", "messages", "pauses", "terminals", "short_memories", "summaries")
+        lists = ("agents", "halts", "messages", "pauses", "terminals", "short_memories", "summaries", "carried")
         kept = ("activations", Prefetch("memory_uses", MemoryUse.objects.select_related("version").order_by("pk")))
         return self.select_related("run", "repository").prefetch_related(
             Prefetch("steps", steps.order_by("pk")), *lists, *kept
@@ -48,7 +49,8 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         rows = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         steps = Prefetch("steps", rows.order_by("pk"))
         lists = ("agents", "halts", "messages", "pauses", "terminals__inputs", "short_memories", "summaries", "files")
-        return with_run(self).select_related("final_check", "repository").prefetch_related(*lists, steps, calls)
+        found = with_run(self).select_related("final_check", "repository", "run__fork")
+        return found.prefetch_related(*lists, "carried", steps, calls)
 
     @after_deadlock
     @transaction.atomic
@@ -71,11 +73,13 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         note: str = "",
         request: str = "",
         made_by: Mapping[str, Any] = NOBODY_ELSE,
+        carry: "Callable[[Mission], None] | None" = None,
     ) -> "Mission":
         """Queue a mission: run, crew, files of its workspace, and the seal on them stand together or not at all.
 
         `agents`: columns of each, the first of whom coordinates; `files`: paths and texts, which come on top of a
-        `repository`; `note`: what the first is told of them. BudgetUsedUp.
+        `repository`; `note`: what the first is told of them. `carry`: writes what comes along from an earlier step of
+        the one that it `follows`. BudgetUsedUp.
         """
         held = [one["model"] for one in agents]
         unknown = any(prices.cost(model, 1, 1) is None for model in held)
@@ -104,7 +108,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         )
         for number, one in enumerate(agents, 1):
             Agent.objects.create(mission=mission, number=number, folded=folded(one["name"]), **one)
-        if follows:
+        if follows and not carry:
             memory.bring_along(follows, mission)
         from .files import FileVersion
 
@@ -113,6 +117,8 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             from .repositories import Repository
 
             Repository.objects.begin(mission, repository)
+        if carry:
+            carry(mission)
         if note:
             Message.objects.create(mission=mission, number=1, sender=0, recipient=COORDINATOR, text=note)
         words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
@@ -176,6 +182,11 @@ class Mission(models.Model):
 
     def steps_of(self, number: int) -> "list[Step]":
         return sorted((one for one in self.steps.all() if one.agent.number == number), key=lambda one: one.number)
+
+    def past_of(self, number: int) -> "list[Step | CarriedStep]":
+        """With what came along from the mission that this one was forked from, the oldest first."""
+        carried = (one for one in self.carried.all() if one.agent_id == self.agent(number).pk)
+        return [*sorted(carried, key=lambda one: one.number), *self.steps_of(number)]
 
     @property
     def talk(self) -> "list[Message]":

@@ -15,13 +15,14 @@ from engine.models import ModelCall, Run
 from engine.models.gates import GateState
 from engine.tools import Tool, own_tools, tools
 
-from .. import rules
+from .. import contents, rules
 from ..prompts import memory
 from ..prompts.steps import Done, Heard, Messages, Offered, Work, plain
 from ..prompts.steps import step as step_prompt
 from ..rules import COORDINATOR, PERSON, Seen, Used
 from . import recalling
 from .files import FileVersion, newest
+from .forks import Past
 from .missions import Agent, Message, Mission, Step
 
 ROOM = 128_000  # tokens of a prompt, where nothing else is known of a model
@@ -39,7 +40,7 @@ def looked_at(pk: UUID) -> Mission:
 
 def seen(mission: Mission, number: int, now: datetime) -> Seen:
     steps = mission.steps_of(number)
-    last = steps[-1] if steps else None
+    last = (steps or mission.past_of(number) or [None])[-1]
     halt = _halt(mission, number, len(steps))
     heard = halt.heard if halt else last.heard if last else 0
     unread = [one for one in mission.talk if one.recipient == number and one.number > heard]
@@ -65,8 +66,10 @@ def asked_in(step: str) -> tuple[str, int]:
     return what, int(number) if number.isdecimal() else 0
 
 
-def _has_ended(mission: Mission, last: Step, number: int) -> bool:
+def _has_ended(mission: Mission, last: Past, number: int) -> bool:
     """The command that it waits for; else one of its own, since it was asked for the step after which it stopped."""
+    if not isinstance(last, Step):
+        return False  # what it had waited for is not here
     wanted = last.arguments.get("for_command") if last.tool == "wait" else None
     rows = [one for one in mission.terminals.all() if one.ended]
     if wanted:
@@ -94,7 +97,7 @@ def _halt(mission: Mission, number: int, steps: int) -> Any:
     )
 
 
-def timer_of(step: Step | None) -> datetime | None:
+def timer_of(step: Past | None) -> datetime | None:
     if step is None or step.tool != "wait" or not step.settled:
         return None
     seconds = step.arguments.get("seconds")
@@ -210,8 +213,8 @@ def arguments_of(mission: Mission, agent: Agent) -> dict[str, type[BaseModel]]:
 
 def first_files(pk: UUID) -> dict[str, bytes]:
     """What the workspace held at first, by paths."""
-    rows = FileVersion.objects.filter(mission=pk, step=None).order_by("number").values_list("path", "text")
-    return {path: text.encode() for path, text in rows}
+    rows = newest(FileVersion.objects.filter(mission=pk, step=None))
+    return {path: one.text.encode() for path, one in rows.items()} | contents.read(pk, rows)
 
 
 def newest_files(pk: UUID) -> dict[str, bytes]:
@@ -253,6 +256,10 @@ def begun_with(pk: UUID) -> BegunWith | None:
     return BegunWith(*asked, crew, first_files(pk), gone, moment)
 
 
+def newest_versions(pk: UUID) -> dict[str, FileVersion]:
+    return newest(FileVersion.objects.filter(mission=pk))
+
+
 def refused_before(mission: Mission, step: Step) -> str:
     """Why somebody refused the same act of anybody in the crew; empty where nobody did."""
     for one in Step.objects.filter(mission=mission, tool=step.tool, args=step.args).exclude(pk=step.pk):
@@ -279,7 +286,7 @@ def newest_message(mission: Mission) -> int:
 
 
 def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work:
-    agent, steps = mission.agent(number), mission.steps_of(number)
+    agent, steps = mission.agent(number), mission.past_of(number)
     summary = summary_of(mission, agent)
     covers = summary.covers if summary else 0
     used, bounds = used_of(mission, worked), mission.bounds
@@ -331,18 +338,18 @@ def summary_of(mission: Mission, agent: Agent) -> Any:
     return made[-1] if made else None
 
 
-def _history(mission: Mission, number: int, steps: Sequence[Step], start: int) -> list[Done]:
+def _history(mission: Mission, number: int, steps: Sequence[Past], start: int) -> list[Done]:
     found, before = [], steps[start - 1].heard if start else 0
-    for one in steps[start:]:
+    for place, one in enumerate(steps[start:], start + 1):
         heard = _heard(mission, number, before, one.heard)
-        found.append(Done(one.number, heard, one.reasoning, one.tool, one.args, one.result))
+        found.append(Done(place, heard, one.reasoning, one.tool, one.args, one.result))
         before = one.heard
     return found
 
 
 def history_of(mission: Mission, number: int) -> list[Done]:
     """What a summary of this agent is made from: all but the newest steps."""
-    steps = mission.steps_of(number)
+    steps = mission.past_of(number)
     summary = summary_of(mission, mission.agent(number))
     start = summary.covers if summary else 0
     return _history(mission, number, steps, start)[: -rules.KEPT_HISTORY]
@@ -367,7 +374,7 @@ def _now(mission: Mission, agent: Agent, used: Used, now: datetime) -> dict[str,
     others = [one for one in mission.crew_list if one.number != agent.number]
     found: dict[str, Any] = {
         "goal": mission.goal,
-        "step": len(mission.steps_of(agent.number)) + 1,
+        "step": len(mission.past_of(agent.number)) + 1,
         "steps_of_all": f"{used.steps} of {limits.steps}",
         "minutes": f"{used.minutes:.0f} of {limits.minutes}",
         "said_by_people": [one.text for one in mission.talk if one.of_person][-5:],

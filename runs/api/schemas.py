@@ -303,6 +303,35 @@ class ToolCall(Strict):
     ended: Moment | None
 
 
+class Fork(Strict):
+    """Where a run left the one that it goes on from."""
+
+    run: Identifier
+    number: int = Field(description="Of the step or message after which it goes on, counted from 1.")
+    entry: int = Field(description="Of the origin's record: the entry that tells of it.")
+    hash: str = Field(description="SHA-256 of that entry.")
+
+
+class ForkAsked(Strict):
+    words: Annotated[str, text(8_000)] | None = Field(None, description="Said first in the new run, by you.")
+    spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most; null: as the origin.")
+
+
+class ForkSection(Strict):
+    title: str
+    lines: list[str]
+
+
+class ForkPreview(Strict):
+    """What a fork would leave behind, and what stays as it is now."""
+
+    number: int
+    place: str = Field(examples=["step 3 of Ada"])
+    undone: list[ForkSection]
+    stays: list[ForkSection]
+    notes: list[str] = Field(description="What is not exactly as it was.")
+
+
 class Review(Strict):
     """A note, or an override with the outcome that a person decided instead."""
 

@@ -33,13 +33,21 @@ Queue = Callable[..., Any]
 
 
 def submitted(
-    request: HttpRequest, kind: str, asked: Schema, key: str | None, queue: Queue, files: Sequence[str] = ()
+    request: HttpRequest,
+    kind: str,
+    asked: Schema,
+    key: str | None,
+    queue: Queue,
+    files: Sequence[str] = (),
+    place: str = "",
 ) -> HttpResponse:
     """The answer to a submission: what was queued, or came of the same request under this key before. `files`: the
-    digests of those that came with it."""
-    once = {"key": _checked(key), "request_hash": _hash(asked, files)} if key is not None else {}
+    digests of those that came with it; `place`: under which it is found, where that is not where it was sent to."""
+    about = [*files, request.path] if place else files
+    once = {"key": _checked(key), "request_hash": _hash(asked, about)} if key is not None else {}
     pk = queued(request, kind, once, queue)
-    headers = {"Location": f"{address_of(request)}{request.path}/{pk}"}
+    path = f"/api/v1/{place}" if place else request.path
+    headers = {"Location": f"{address_of(request)}{path}/{pk}"}
     return answer(request, found(request, pk, kind), HTTPStatus.ACCEPTED, headers)
 
 

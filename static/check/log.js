@@ -61,6 +61,8 @@ export function* claims(name, record, here) {
     own.add(canonical(["hash", entry.hash])).add(canonical([kind, get(texts, "content")]));
     own.add(canonical([verdictOf(get(facts, "verdict"))]));
     if (kind === "child") yield [name, String(facts.run), ["hash", String(facts.hash)], "What it has made is not as it ended"];
+    const origin = get(facts, "forked");
+    if (origin) yield [name, String(origin.run), ["hash", String(origin.hash)], FORKED];
     if (kind === "gate" && get(texts, "text")) {
       yield [name, String(get(facts, "council")), ["submitted", texts.text], "A council judged another text"];
     }
@@ -74,6 +76,11 @@ export function* claims(name, record, here) {
     }
   }
 }
+
+const FORKED = "It was forked from something else";
+
+// Of these claims, those about the origin of a fork that is not here.
+export const originsElsewhere = (claimed, here) => claimed.filter(([, run, , problem]) => problem === FORKED && !here.has(run));
 
 const MEMORIES = "6d616769-0000-4000-8000-6d656d6f7279"; // the record of what crews remember
 

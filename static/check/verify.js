@@ -1,6 +1,6 @@
 // Verifies records of MAGI as tools/verify.py does, rule by rule: what both say of a file is the same.
 import { canonical, get, isObject, loads, Odd } from "./python.js";
-import { claims, examineLog, isWrong, sizesOf } from "./log.js";
+import { claims, examineLog, isWrong, originsElsewhere, sizesOf } from "./log.js";
 import { examine, examineSeals, LOG, shaped } from "./record.js";
 import { checkpoints, keyOf, NotSigned, notesIn } from "./signed.js";
 import { procedureOf, RULES } from "./rules/all.js";
@@ -117,6 +117,8 @@ class Verified {
     for (const one of this.#claimed.filter((claim) => isWrong(claim, this.#here))) {
       this.problems.push({ problem: `${one[3]}.`, where: `${one[0]}: record ${one[1]}` });
     }
+    const elsewhere = originsElsewhere(this.#claimed, this.#here).length;
+    if (elsewhere) this.counts["forked from what is not in it"] = elsewhere;
     const begun = [...this.#leaves].filter(([, { run }]) => run === LOG).map(([index]) => index);
     const newest = [...this.#leaves.keys()].reduce((most, index) => Math.max(most, index), 0);
     const first = begun.length ? Math.min(...begun) : newest;

@@ -17,6 +17,7 @@ from engine.evidence.guards import ANYTHING, Guards
 from engine.evidence.log import Leaf, Salt
 from engine.models import (
     Document,
+    Fork,
     Gate,
     GateAuthor,
     GateDecision,
@@ -56,6 +57,7 @@ GUARDED = (
     Document,
     ModelCall,
     Park,
+    Fork,
     ToolCall,
     Gate,
     GateDecision,
@@ -101,6 +103,9 @@ def make_judged():
     Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
     Leaf.objects.add(sealing.seal(judgement.pk))
     Park.objects.create(run_id=judgement.pk)
+    first = Entry.objects.get(run=judgement.pk, seq=1)
+    at = {"number": 1, "entry": first.seq, "hash": first.hash, "state": "0" * 64}
+    Fork.objects.create(run_id=judgement.pk, origin_id=judgement.pk, **at)
     reviews.add(judgement.run, reviewer, "Seen.")
     Receipt.objects.issue(judgement, reviewer)
     Checkpoint.objects.make()

@@ -11,7 +11,7 @@ from django.db.models import F
 from engine.evidence.checkpoints import Checkpoint
 from engine.evidence.entries import Entry
 from engine.evidence.log import Leaf, Salt
-from engine.models import Document, GateAuthor, ModelCall, Review, Run, RunAuthor, ToolCall
+from engine.models import Document, Fork, GateAuthor, ModelCall, Review, Run, RunAuthor, ToolCall
 from judgements.models import Agent, CouncilChange, CouncilVersion, EarlierCouncilName, Judgement, Member, RoundDecision
 from tests.conftest import only_on
 from tests.engine.guarded import GUARDED, redact, refused, run, shipped
@@ -36,6 +36,7 @@ NEVER = {
     Run: ("id", "procedure", "created", "status", "started", "ended", "retries", "outcome", "parent_id", "root_id"),
     ModelCall: tuple({field.attname for field in ModelCall._meta.fields} - {"prompt", "answer", "error"}),
     Document: ("id", "run_id", "number", "kind", "made"),
+    Fork: ("run_id", "origin_id", "number", "entry", "hash", "made"),
     ToolCall: tuple({field.attname for field in ToolCall._meta.fields} - {"arguments", "output", "error"}),
     RunAuthor: ("id", "run_id", "name", "part", "place", "made"),
     GateAuthor: tuple(field.attname for field in GateAuthor._meta.fields),
@@ -83,6 +84,7 @@ ERASED = {
     "reason": lambda pk: RoundDecision.objects.filter(agent__judgement=pk).update(reason=""),
     "title": lambda pk: Run.objects.filter(pk=pk).update(title=""),
     "content": lambda pk: Judgement.objects.filter(pk=pk).update(content=""),
+    "state": lambda pk: Fork.objects.filter(run=pk).update(state=""),
     "mark": lambda pk: Run.objects.filter(pk=pk).update(redacted="2026-01-01T00:00Z"),
     "review": lambda pk: Review.objects.filter(run=pk).update(text=""),
     "asked by": lambda pk: Run.objects.filter(pk=pk).update(asked_by=""),

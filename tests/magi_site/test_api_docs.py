@@ -14,7 +14,7 @@ from inquiries.schemas import InquiryWords, NewInquiry
 from judgements.schemas import ManyJudgements, NewJudgement, NewReceipt
 from magi_site import model_api
 from magi_site.api import api
-from missions.schemas import MemoryChange, MemoryDecision, MissionWords, NewMemory, NewMission
+from missions.schemas import MemoryChange, MemoryDecision, MissionFork, MissionWords, NewMemory, NewMission
 from plans.schemas import MatterChange, NewPlan, PlanWords, StepChange
 from runs.api.gates import Said, SaidAtMany
 from runs.api.hooks import NewHook
@@ -41,6 +41,7 @@ SHAPES = {
     "hooks": NewHook,
     f"{API}/plans/{{id}}/messages": PlanWords,
     f"{API}/missions/{{id}}/messages": MissionWords,
+    f"{API}/missions/{{id}}/fork": MissionFork,
     f"{API}/matters/{{id}}": MatterChange,
     f"{API}/memories": NewMemory,
     f"{API}/memories/{{name}}": MemoryChange,

@@ -13,6 +13,7 @@ from missions.memory_files import MemoryFile
 from missions.models import (
     Activation,
     Agent,
+    CarriedStep,
     Connection,
     Crew,
     MemoryUse,
@@ -56,6 +57,8 @@ def made(mira: User) -> Mission:
     MemoryUse.objects.create(mission=row, agent=agent, version=proposed, on=True)
     about = {"base": "0" * 40, "files": 1, "size": 1, "shallow": False, "left_out": "[]", "staged": "0" * 32}
     Repository.objects.create(mission=row, address="/srv/house.git", branch="main", **about)
+    told = {"tool": "ls", "args": "{}", "result": "a.txt", "reasoning": "I look."}
+    CarriedStep.objects.create(mission=row, agent=agent, number=1, heard=0, **told)
     Summary.objects.create(mission=row, agent=agent, covers=1, text="Short.", dump="Long.", digest="0" * 64)
     return Mission.objects.select_related("run").get(pk=row.pk)
 

@@ -1,0 +1,278 @@
+"""A mission that goes on from a step of another one: what comes along, and what it would leave behind.
+
+Why so: docs/decisions.md, Forks.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+from django.db import models
+from django.utils import timezone
+
+from engine.evidence.entries import Entry
+from engine.models import Fork
+
+from ..files import FIRST
+from ..rules import COORDINATOR
+from .files import FileVersion, newest
+from .memories import Activation
+from .memory import ShortMemory, Summary
+from .missions import Agent, Halt, Message, Mission, Step
+from .terminals import Terminal
+
+RESULT = "mission.result"  # the kind of entry that tells what came of a step
+FORKED = (
+    "This mission goes on from another one, as that was after step {number}. Commands that ran there do not run here, "
+    "and new ones are counted from 1.{lived}"
+)
+LIVED = " Ran then: {commands}. Begin them again where you need them."
+
+
+class CarriedStep(models.Model):
+    """A step of the mission from which this one was forked, as its agent remembers it. `number`: its place among all
+    that this agent has done, here and before; `heard`: the newest message of this mission that its prompt had."""
+
+    mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="carried")
+    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="carried")
+    number = models.PositiveSmallIntegerField()
+    reasoning = models.TextField(blank=True)
+    tool = models.CharField(max_length=120, blank=True)
+    args = models.TextField(blank=True)
+    heard = models.PositiveIntegerField()
+    ok = models.BooleanField(default=False)
+    result = models.TextField(blank=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("agent", "number", name="one_carried_step_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"{self.agent.name} {self.number}"
+
+    # as of a step of this mission that has come to its end
+
+    @property
+    def settled(self) -> datetime:
+        return self.made
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return json.loads(self.args) if self.args else {}
+
+
+Past = Step | CarriedStep
+
+
+def in_order(mission: Mission) -> list[Step]:
+    """Its steps as they came to their ends, those that have not at last: by their places here it is forked."""
+    return sorted(mission.steps.all(), key=lambda one: (one.settled is None, one.settled or one.made, one.pk))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A mission, read with `whole()`, as it was when as many steps as `number` had come to their ends, of all agents.
+    What others were about to do then is undone."""
+
+    mission: Mission
+    number: int
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """In the order in which they came to their ends."""
+        return in_order(self.mission)
+
+    @property
+    def step(self) -> Step:
+        return self.steps[self.number - 1]
+
+    @property
+    def at(self) -> datetime:
+        settled = self.step.settled
+        if settled is None:
+            raise ValueError("It has not come to its end.")
+        return settled
+
+    @property
+    def done(self) -> list[Step]:
+        return self.steps[: self.number]
+
+    @cached_property
+    def undone(self) -> list[Step]:
+        return sorted(self.steps[self.number :], key=lambda one: one.pk)
+
+    @cached_property
+    def _until(self) -> Mapping[int, datetime]:
+        """Since when each agent, by its number, did what is undone."""
+        return {one.agent.number: one.made for one in reversed(self.undone)}
+
+    def has(self, made: datetime, agent: int) -> bool:
+        """Whether what this agent wrote then was there; 0 is a person, or the mission itself."""
+        return made <= self.at and not (agent in self._until and made > self._until[agent])
+
+    # ---- what was there ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def crew(self) -> list[Agent]:
+        """Without gaps in their numbers, by which messages name them."""
+        there = [one.number for one in self.mission.crew_list if self.has(one.made, one.parent)]
+        return [one for one in self.mission.crew_list if one.number <= max(there)]
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        return [one for one in self.mission.talk if self.has(one.made, one.sender)]
+
+    @cached_property
+    def later_messages(self) -> list[Message]:
+        kept = {one.pk for one in self.messages}
+        return [one for one in self.mission.talk if one.pk not in kept]
+
+    @cached_property
+    def files(self) -> dict[str, FileVersion]:
+        """What the workspace held, by paths."""
+        kept = {one.pk for one in self.done}
+        return newest(one for one in self.mission.files.all() if one.step_id is None or one.step_id in kept)
+
+    @cached_property
+    def gone(self) -> list[FileVersion]:
+        """Of what the workspace did not hold any more, what stood last."""
+        kept = {one.pk for one in self.done}
+        rows = [one for one in self.mission.files.all() if one.step_id is None or one.step_id in kept]
+        last = {one.path: one for one in sorted(rows, key=lambda one: one.number)}
+        return [one for path, one in sorted(last.items()) if path not in self.files]
+
+    @property
+    def files_before(self) -> dict[str, FileVersion]:
+        """With those of a repository, as they were, that were changed after it alone."""
+        known = {*self.files, *(one.path for one in self.gone)}
+        later = [one for one in self.mission.files.all() if one.change == FIRST and one.path not in known]
+        return {**{one.path: one for one in later}, **self.files}
+
+    @property
+    def state(self) -> str:
+        """The digest of its files: of their paths and digests, as JSON, in the order of paths."""
+        return state_of(self.files.values())
+
+    @property
+    def lived(self) -> list[Terminal]:
+        """Commands that ran then."""
+        kept = {one.pk for one in self.done}
+        rows = [one for one in self.mission.terminals.all() if one.step_id in kept]
+        return [one for one in rows if one.ended is None or one.ended > self.at]
+
+    @property
+    def later_terminals(self) -> list[Terminal]:
+        kept = {one.pk for one in self.done}
+        return [one for one in self.mission.terminals.all() if one.step_id not in kept]
+
+    def short_memory(self, agent: Agent) -> ShortMemory | None:
+        made = [one for one in self.mission.short_memories.all() if one.agent_id == agent.pk]
+        return max((one for one in made if self.has(one.made, one.by)), key=lambda one: one.version, default=None)
+
+    def summary(self, agent: Agent) -> Summary | None:
+        made = [one for one in self.mission.summaries.all() if one.agent_id == agent.pk and one.holds]
+        there = [one for one in made if self.has(one.made, agent.number)]
+        return there[-1] if there else None
+
+    def past(self, agent: Agent) -> list[Past]:
+        """All that it had done, here and before."""
+        before = [one for one in self.mission.carried.all() if one.agent_id == agent.pk]
+        return [*sorted(before, key=lambda one: one.number), *(one for one in self.done if one.agent_id == agent.pk)]
+
+    def halts(self) -> list[Halt]:
+        """Of those that nobody had let go on. The one whose step it is goes on: somebody has looked at it."""
+        counts = {one.pk: sum(step.agent_id == one.pk for step in self.done) for one in self.crew}
+        found = [one for one in self.mission.halts.all() if one.made <= self.at and one.agent_id in counts]
+        return [one for one in found if one.after == counts[one.agent_id] and one.agent_id != self.step.agent_id]
+
+    def entry(self) -> Entry | None:
+        """That which tells how the step came to its end; None where it is not in the record yet."""
+        place = (self.step.agent.number, self.step.number)
+        for entry in Entry.objects.filter(run=self.mission.pk, kind=RESULT).order_by("seq"):
+            facts = json.loads(entry.line)["facts"]
+            if (facts["agent"], facts["number"]) == place:
+                return entry
+        return None
+
+
+def state_of(files: Iterable[FileVersion]) -> str:
+    told = sorted((one.path, one.digest) for one in files)
+    return sha256(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+
+
+# ---- bring along ----------------------------------------------------------------------------------------------
+
+
+def bring_along(moment: Moment, mission: Mission, words: str = "", by_name: str = "") -> None:
+    """All that the crew knew and had at that moment becomes rows of the new mission, in the transaction that submits
+    it. `words`: of the person who has forked it, to the coordinator."""
+    entry = moment.entry()
+    if entry is None:
+        raise ValueError("The step is not in the record.")
+    Fork.objects.create(
+        run=mission.run,
+        origin=moment.mission.run,
+        number=moment.number,
+        entry=entry.seq,
+        hash=entry.hash,
+        state=moment.state,
+    )
+    agents = {one.number: one for one in mission.agents.all()}
+    numbers = [one.number for one in moment.messages]
+    for before in moment.crew:
+        _bring_agent(moment, before, agents[before.number], numbers)
+    _bring_messages(moment, mission, words, by_name)
+    _bring_files(moment, mission)
+    for halt in moment.halts():
+        told = {"agent": agents[halt.agent.number], "why": halt.why, "text": halt.text}
+        Halt.objects.create(mission=mission, after=0, heard=bisect_right(numbers, halt.heard), **told)
+
+
+def _bring_agent(moment: Moment, before: Agent, agent: Agent, numbers: Sequence[int]) -> None:
+    mission = agent.mission
+    names = ("reasoning", "tool", "args", "ok", "result")
+    rows = []
+    for number, one in enumerate(moment.past(before), 1):
+        heard = bisect_right(numbers, one.heard)
+        told = {name: getattr(one, name) for name in names}
+        rows.append(CarriedStep(mission=mission, agent=agent, number=number, heard=heard, **told))
+    CarriedStep.objects.bulk_create(rows)
+    if kept := moment.short_memory(before):
+        ShortMemory.objects.create(mission=mission, agent=agent, version=1, text=kept.text, by=kept.by)
+    if made := moment.summary(before):
+        Summary.objects.create(mission=mission, agent=agent, covers=made.covers, text=made.text)
+    chosen: dict[int, Activation] = {}
+    for activation in moment.mission.activations.all():
+        if activation.agent_id == before.pk and moment.has(activation.made, before.number):
+            chosen[activation.memory_id] = activation
+    for activation in chosen.values():
+        Activation.objects.create(mission=mission, agent=agent, memory_id=activation.memory_id, on=activation.on)
+
+
+def _bring_messages(moment: Moment, mission: Mission, words: str, by_name: str) -> None:
+    names = ("sender", "by_name", "recipient", "text", "go_on")
+    told = [{name: getattr(one, name) for name in names} for one in moment.messages]
+    commands = ", ".join(f"{one.number} ({one.command[:100]})" for one in moment.lived)
+    lived = LIVED.format(commands=commands) if commands else ""
+    key = moment.step.key
+    told.append({"sender": 0, "recipient": COORDINATOR, "text": FORKED.format(number=key, lived=lived)})
+    if words:
+        told.append({"sender": 0, "by_name": by_name, "recipient": COORDINATOR, "text": words})
+    Message.objects.bulk_create([Message(mission=mission, number=n, **one) for n, one in enumerate(told, 1)])
+
+
+def _bring_files(moment: Moment, mission: Mission) -> None:
+    """As what the workspace holds at first. Of what is no text its bytes lie beside."""
+    names = ("path", "digest", "size", "text")
+    rows = [{name: getattr(one, name) for name in names} | {"change": "A"} for _, one in sorted(moment.files.items())]
+    if mission.begun_with:  # what the crew had removed of the repository is removed again
+        rows += [{"path": one.path, "size": 0, "change": "D"} for one in moment.gone]
+    versions = [FileVersion(mission=mission, number=n, **one) for n, one in enumerate(rows, 1)]
+    FileVersion.objects.bulk_create(versions)
