@@ -27,7 +27,7 @@ class NewToken(forms.Form):
         min_value=0,
         max_value=LONGEST_LIFE,
         initial=USUAL_DAYS,
-        error_messages={"required": "Say for how many days it holds; 0 for one that holds until you revoke it."},
+        error_messages={"required": "Say for how many days it is valid; 0 for one that is valid until you revoke it."},
     )
 
 

@@ -33,7 +33,7 @@ def days_field() -> forms.IntegerField:
     """For how many days a secret address holds."""
     wrong = f"Write a number of days from 1 to {LONGEST_DAYS}."
     return forms.IntegerField(
-        label="Days for which it holds",
+        label="Valid for (days)",
         min_value=1,
         max_value=LONGEST_DAYS,
         error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), wrong),

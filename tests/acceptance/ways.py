@@ -49,7 +49,7 @@ def new_token(scene: Scene) -> Page:
 
 def tokens_with_errors(scene: Scene) -> Page:
     page = scene.open(reverse("tokens"))
-    page.get_by_label("Days for which it holds").fill("-1")
+    page.get_by_label("Valid for (days)").fill("-1")
     page.get_by_role("button", name="Make token").click()
     expect(page).to_have_title(re.compile("2 things to correct"))
     return page

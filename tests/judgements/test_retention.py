@@ -287,7 +287,7 @@ def test_who_may_not_edit_changes_nothing(page: Client, council: Council) -> Non
 def test_the_page_says_who_changed_how_long_and_from_what(page: Client, own: Council) -> None:
     page.post(reverse("council-edit", args=[own.pk]), posted(own, retention_days="200"))
     html = page.get(reverse("council", args=[own.pk])).content.decode()
-    for text in ("Texts are kept for 200 days", "by mira", "Before: for 365 days.", "A shorter one holds for those"):
+    for text in ("Texts are kept for 200 days", "by mira", "Before: for 365 days.", "A shorter one applies to those"):
         assert text in html
 
 

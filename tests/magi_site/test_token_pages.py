@@ -71,7 +71,7 @@ def test_without_a_tick_a_token_only_reads(page):
     ("wrong", "sentence"),
     [
         ({"name": ""}, "Say what it is for."),
-        ({"days": ""}, "0 for one that holds until you revoke it"),
+        ({"days": ""}, "0 for one that is valid until you revoke it"),
         ({"days": "-1"}, "greater than or equal to 0"),
         ({"days": "99999"}, "less than or equal to 3650"),
         ({"scopes": ["everything"]}, "everything is not one of the available choices"),

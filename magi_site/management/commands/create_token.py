@@ -20,7 +20,7 @@ class Command(terminal.Command):
             metavar="DAYS",
             type=int,
             default=USUAL_DAYS,
-            help=f"how long it holds (default: {USUAL_DAYS}); 0: until it is revoked",
+            help=f"number of days for which it is valid (default: {USUAL_DAYS}); 0: until it is revoked",
         )
         parser.add_argument(
             "--scopes",
