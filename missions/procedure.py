@@ -22,14 +22,14 @@ from engine.tools import own_tools
 from engine.waiting import Waits, earliest
 from runs import submissions
 
-from . import contents, leaving, probing, publishing, rules, workshop
+from . import contents, leaving, origins, probing, publishing, rules, workshop
 from .ends import ends_of, wait_for_ends
 from .files import Change as FileChange
 from .leaving import ALLOW_OR_REFUSE
 from .models import Agent, Mission, Step, keeping, reading, recalling
 from .prompts import memory, steps
 from .publishing import NotPublished
-from .repositories import checkout, cloning
+from .repositories import checkout
 from .repositories.cloning import Unusable
 from .repositories.git import GitFailed
 from .rules import MEMORY_LENGTH
@@ -137,8 +137,8 @@ def _taken(mission: Any, begun: reading.BegunWith) -> Callable[[Path], None]:
     GitFailed."""
     place = publishing.repository(mission)
     if not checkout.take(place, begun.staged):
-        again = cloning.from_address(begun.address)
-        checkout.take(place, again.staged)
+        again = origins.of_git(begun.address).repository  # only where that is still allowed
+        checkout.take(place, again.staged if again else "")
     start = begun.start or begun.commit
     checkout.begin(place, begun.commit, start, begun.own_branch, begun.brought, begun.moment)
     return partial(checkout.fill, mission, place, begun.crew)

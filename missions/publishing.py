@@ -133,7 +133,7 @@ def publish(mission: UUID, branch: str, commit: str, shown: str) -> str:
             refs = f"{commit}:refs/heads/{branch}"
             _git(mission, "push", "--quiet", "--no-verify", settings.PUBLISH_TO, refs, outward=True)
         _git(mission, "update-ref", f"refs/heads/{branch}", commit)
-        _git(mission, "bundle", "create", "--quiet", str(bundle(mission)), f"refs/heads/{branch}", *_without(mission))
+        _git(mission, "bundle", "create", "--quiet", str(bundle(mission)), "--branches", *_without(mission))
     return to() or "the bundle of this mission"
 
 

@@ -24,6 +24,7 @@ from . import recalling
 from .files import FileVersion, newest
 from .forks import Past
 from .missions import Agent, Message, Mission, Step
+from .repositories import Repository
 
 ROOM = 128_000  # tokens of a prompt, where nothing else is known of a model
 SHOWN_FILES = 20
@@ -250,7 +251,7 @@ def begun_with(pk: UUID) -> BegunWith | None:
     if row is None:
         return None
     paths, there = FileVersion.objects.paths(pk), FileVersion.objects.digests(pk)
-    branch, moment = f"magi/{str(pk)[:8]}", int(mission.run.created.timestamp())
+    branch, moment = own_branch(pk), int(mission.run.created.timestamp())
     crew, gone = mission.crew or mission.agent(COORDINATOR).name, sorted(paths - there.keys())
     asked = (row.staged, row.address, row.base, row.start, branch)
     return BegunWith(*asked, crew, first_files(pk), gone, moment)
@@ -383,8 +384,22 @@ def _now(mission: Mission, agent: Agent, used: Used, now: datetime) -> dict[str,
         "you_may_write_to": [PERSON, *(_other(mission, one, now) for one in others)],
     }
     found |= {"check": mission.check_command} if mission.check_command else {}
+    found |= {"repository": _repository(row)} if (row := mission.begun_with) else {}
     near = rules.near(used, limits)
     return found | ({"nearly_used_up": near} if near else {})
+
+
+def _repository(row: Repository) -> dict[str, Any]:
+    found: dict[str, Any] = {"clone_of": row.address, "your_branch": own_branch(row.mission_id)}
+    names = [f"{path} ({why})" for path, why in row.without]
+    more = len(names) - SHOWN_FILES
+    names = [*names[:SHOWN_FILES], *([f"and {more} more"] if more > 0 else [])]
+    return found | ({"left_out_of_the_workspace": names} if names else {})
+
+
+def own_branch(pk: UUID) -> str:
+    """Of git, on which the crew of a mission works."""
+    return f"magi/{str(pk)[:8]}"
 
 
 def _other(mission: Mission, one: Agent, now: datetime) -> str:

@@ -257,7 +257,9 @@ def _files(repository: Path, before: str, now: str) -> list[ChangedFile]:
         raise NotTaken(f"too_much: more than {FILES:,} files are changed.")
     names = {name.decode() for _, _, *both, _ in pairs for name in both}
     data = _read(repository, names)
-    return [_changed(path, _entry(old, a, data), _entry(new, b, data), data) for old, new, a, b, path in pairs]
+    changed = [_changed(path, _entry(old, a, data), _entry(new, b, data), data) for old, new, a, b, path in pairs]
+    _refuse_odd(changed, data, now)
+    return changed
 
 
 def _read(repository: Path, names: set[str]) -> dict[str, bytes]:
@@ -275,15 +277,19 @@ def _entry(mode: bytes, name: bytes, data: Mapping[str, bytes]) -> Entry | None:
 
 
 def _changed(path: bytes, before: Entry | None, after: Entry | None, data: Mapping[str, bytes]) -> ChangedFile:
-    if after and after.is_submodule:
-        said = "is a repository of its own, which no branch takes along: remove its folder .git, or leave it out"
-        raise NotTaken(f"submodule: {shown(path)} {said}.")
-    if after and after.is_link and leads_out(path, data.get(after.name, b"")):
-        raise NotTaken(f"link: {shown(path)} is a link that leads out of the repository.")
     one = after or before
     held = data.get(one.name, b"") if one else b""
     both = [data.get(each.name, b"") for each in (before, after) if each]
     return ChangedFile(path, before, after, sha256(held).hexdigest(), all(map(_is_text, both)))
+
+
+def _refuse_odd(changed: Sequence[ChangedFile], data: Mapping[str, bytes], commit: str) -> None:
+    anew = f"Write commit {commit[:12]} anew without it, as by git reset --soft."
+    for one in changed:
+        if one.after and one.after.is_submodule:
+            raise NotTaken(f"submodule: {one.shown} is a repository of its own, which no branch takes along. {anew}")
+        if one.after and one.after.is_link and leads_out(one.path, data.get(one.after.name, b"")):
+            raise NotTaken(f"link: {one.shown} is a link that leads out of the repository. {anew}")
 
 
 def _is_text(data: bytes) -> bool:

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from django.urls import reverse
 
 from engine.evidence.audit import verify_all
 from engine.evidence.verification import verify_one
@@ -18,7 +19,7 @@ from missions.repositories.cloning import Cloned
 from tests.columns import turned
 from tests.conftest import need, perform
 from tests.databases import tampering
-from tests.missions.repositories import SAMPLES, elsewhere, git
+from tests.missions.repositories import SAMPLES, elsewhere, git, one_commit
 from tests.missions.scenes import finishes, mission, runs, step
 from tests.read_gates import steer_as_read
 
@@ -73,10 +74,48 @@ def test_a_change_of_any_column_of_a_repository_is_noticed(mira, models):
     assert unseen == []
 
 
+HOOK = "mkdir hooks && printf '#!/bin/sh\nexit 1\n' > hooks/pre-commit && chmod +x hooks/pre-commit"
+OWN = "$(git branch --list 'magi/*' --format='%(refname:short)')"
+TRIES = (
+    ("ln -s /etc/passwd out", "link: out is a link that leads out of the repository."),
+    (
+        "git reset -q --hard HEAD~1; git init -q inner; git -C inner -c user.name=a -c user.email=a@example.org "
+        "commit -q --allow-empty -m Inner",
+        "submodule: inner is a repository of its own",
+    ),
+    (
+        "git reset -q --soft HEAD~1; rm -rf inner; git checkout -q --orphan alone; git commit -qm Alone",
+        "git: this branch has no commit of the repository in its history.",
+    ),
+    (f"git checkout -qf {OWN}; rm -rf .git/magi/out; ln -s /tmp .git/magi/out", "git: outside: "),
+    (f"rm .git/magi/out; {HOOK}; git config core.hooksPath hooks; echo two >> plain.txt", ""),
+)
+
+
+def test_a_mission_goes_on_with_the_commits_of_another_and_publishes_what_is_whole(mira, models, settings, tmp_path):
+    place = tmp_path / "house"
+    one_commit(place)
+    settings.WORKSPACES_FROM = [str(place)]
+    values, _ = asked({"goal": "Begin.", "git": str(place)})
+    acts = runs("echo one > one; git rm -q plain.txt; git commit -qm 'Take it away'; git checkout HEAD~1 plain.txt")
+    first = mission(mira, acts, finishes("Begun."), models=models, repository=values["repository"])
+    asyncio.run(perform(first.pk, models))
+    values, problems = asked({"goal": "Go on."}, follows=str(first.pk))
+    assert (problems, list(values["files"])) == ([], [])
+    steps = [part for command, _ in TRIES for part in (runs(command), PUBLISHES)]
+    own = {"follows": first, "repository": values["repository"], "policy": {"publish": PERSON}}
+    row = mission(mira, *steps, finishes(), models=models, **own)
+    asyncio.run(perform(row.pk, models))
+    said = [one.result for one in row.steps.filter(tool="publish", settled__isnull=False)]
+    assert [result.startswith(why) for result, (_, why) in zip(said, TRIES, strict=False)] == [True] * 4
+    text = Gate.objects.get(run=row.pk, state="pending").text
+    assert [text.count(one) for one in ("\nCommit ", "of 3: ", 'removed: "plain.txt"')] == [3, 3, 1]
+
+
 @pytest.mark.parametrize(
     "name", [one if one in BY_DAY else pytest.param(one, marks=pytest.mark.slow) for one in SAMPLES]
 )
-def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, models, settings, tmp_path):
+def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, models, settings, tmp_path, client):
     sample, place = SAMPLES[name], tmp_path / "house"
     sample.make(place)
     row = begun(mira, models, place, sample, settings)
@@ -94,5 +133,10 @@ def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, models, 
     assert {path for path in before | after if before.get(path) != after.get(path)} == sample.changed
     assert {path: stored(there, path) for path in sample.holds} == sample.holds
     assert mailed(there, row) == after
+    client.force_login(mira)
+    proposed = client.get(reverse("mission-pull-request", args=[row.pk])).content.decode()
+    assert proposed.startswith("As it was wanted\n\n## What was done\n\nIt is so.\n\n## Check\n\nIt passed")
+    assert Mission.objects.whole().get(pk=row.pk).record_hash in proposed
+    assert all(path in proposed and path in str(models.asked[0][1]) for path in sample.left_out)
     assert all(path in Mission.objects.get(pk=row.pk).messages.first().text for path in sample.left_out)
     assert verify_all().faults == []
