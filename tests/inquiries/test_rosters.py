@@ -38,7 +38,7 @@ def test_one_is_written_on_a_page_and_changed_by_a_version(admin_client: Client)
     assert roster.current.posts == {"model": "rehearsal/instant", "answer_critic": "person"}
     admin_client.post(reverse("roster-edit", args=[roster.pk]), {**sent, "answer_critic": "", "version": "1"})
     page = admin_client.get(reverse("roster", args=[roster.pk])).content.decode()
-    assert "Lets the answer pass: what is usual, before person." in page
+    assert "Reviews the answer: what is usual, before person." in page
     assert admin_client.get(reverse("roster-version", args=[roster.pk, 1])).status_code == 200
     assert verify_all().faults == []
 
