@@ -129,7 +129,7 @@ def test_that_somebody_looked_stands_in_the_record_once_and_on_the_page_of_who_g
     looks_of(run, mira)
     notes = [(review.by, review.text) for review in Review.objects.filter(run=run)][1:]
     assert notes == [("noor", "Looked at, as it was given to noor.")]
-    assert "mira gave you this record. That you looked" in seen_page(run, noor)
+    assert "mira gave you this record. Your view" in seen_page(run, noor)
     assert "gave you this record" not in seen_page(run, mira)
     assert "Looked" in page.get(address).content.decode()
     assert not verify_all().faults
