@@ -1,5 +1,6 @@
 """What a mission came to: its result, its check, what was decided at its gates, and what is remarkable about it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,6 +20,7 @@ from .terminals import Lines, lines_of
 
 LONGEST_OUTPUT, SHOWN_LINES = 24_000, 400
 COMMIT_LENGTH = 40
+DIGEST = re.compile(r", sha256 [0-9a-f]{64}(?=, mode )")  # which the gate has
 STATES = {
     Gate.State.APPROVED: ("approve", "Allowed"),
     Gate.State.REJECTED: ("reject", "Refused"),
@@ -69,7 +71,7 @@ class Branch:
 @dataclass(frozen=True)
 class Ending:
     """`figures`: what to hold the result against; `by`: who finished it, and in which step; `without`: what
-    its workspace was made without, and why."""
+    its workspace was made without, and why, where it began with a repository."""
 
     result: str
     unproven: str
@@ -78,6 +80,7 @@ class Ending:
     check: CheckShown | None
     differences: tuple[Difference, ...]
     branches: tuple[Branch, ...]
+    has_repository: bool
     without: tuple[tuple[str, str], ...]
     gates: tuple[GateShown, ...]
     remarkable: tuple[str, ...]
@@ -97,6 +100,7 @@ def ending(seen: Snapshot[Mission]) -> Ending | None:
         _check(mission),
         tuple(differences(mission, SHOWN_LINES)),
         tuple(branches(mission)),
+        mission.begun_with is not None,
         tuple(mission.begun_with.without) if mission.begun_with else (),
         tuple(map(_gate, seen.gates)),
         tuple(_remarkable(seen)),
@@ -131,8 +135,8 @@ def branches(mission: Mission) -> Iterator[Branch]:
 def _of_asked(asked: PublishCommit) -> dict[str, Any]:
     commits = tuple((one[:COMMIT_LENGTH], one[COMMIT_LENGTH + 1 :]) for one in asked.commits)
     head, _, _ = asked.difference.partition("\n\n")
-    lines = tuple(line for line in head.splitlines()[1:] if line.startswith(("added: ", "changed: ", "removed: ")))
-    files = lines if asked.base else ()
+    lines = [line for line in head.splitlines()[1:] if line.startswith(("added: ", "changed: ", "removed: "))]
+    files = tuple(DIGEST.sub("", line) for line in lines) if asked.base else ()
     return {"base": asked.base, "commits": commits, "files": files, "message": asked.message}
 
 

@@ -23,7 +23,19 @@ from ..files import FileProblem
 from ..sandbox.box import SHELL
 from ..terminals.launcher import Refused
 from .checkout import OWN, Beginning, beginning
-from .contents import EMPTY, LARGEST, Entry, blobs, entries, keep_commit, leads_out, left_out, shown, with_entries
+from .contents import (
+    EMPTY,
+    LARGEST,
+    LEFT_OUT_SHOWN,
+    Entry,
+    blobs,
+    entries,
+    keep_commit,
+    leads_out,
+    left_out,
+    shown,
+    with_entries,
+)
 from .git import NAME, GitFailed, git, text
 
 DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index")
@@ -304,7 +316,15 @@ def described(repository: Path, found: Branching) -> str:
     changed = [one.line for one in found.files]
     counts = f"{_counted(len(found.commits), 'commit')} on {found.base}: {_counted(len(changed), 'file')} otherwise."
     told = [_told(repository, one, number, len(found.commits)) for number, one in enumerate(found.commits, 1)]
-    return "\n".join([counts, *changed, "", *told])
+    return "\n".join([counts, *_unseen(repository), *changed, "", *told])
+
+
+def _unseen(repository: Path) -> Iterator[str]:
+    without = sorted(left_out(repository, entries(repository, _began(repository).start)))
+    if without:
+        names = ", ".join(json.dumps(shown(path), ensure_ascii=False) for path in without[:LEFT_OUT_SHOWN])
+        more = f" and {len(without) - LEFT_OUT_SHOWN:,} more" if len(without) > LEFT_OUT_SHOWN else ""
+        yield f"Left out of the workspace, and here as it was: {names}{more}."
 
 
 def _told(repository: Path, one: CommitRead, number: int, count: int) -> str:

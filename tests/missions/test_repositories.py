@@ -121,6 +121,7 @@ def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, models, 
     row = begun(mira, models, place, sample, settings)
     asyncio.run(perform(row.pk, models))
     gate = Gate.objects.get(run=row.pk, state="pending")
+    assert all(f'"{path}"' in gate.text for path in sample.left_out | sample.changed)
     steer_as_read(gate.pk, mira, "approve", choice="allow")
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
     assert {path for path, _ in row.repository.without} == sample.left_out
