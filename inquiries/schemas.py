@@ -106,7 +106,7 @@ class InquiryStep(Strict):
     decision: str | None
     feedback: str | None
     error: str | None = Field(
-        description="Between quotation marks: the message, with words of the model or its server."
+        description="The message, which can repeat words of the model or its server, is between quotation marks."
     )
     by: str | None
 

@@ -461,7 +461,7 @@ FAILED_AS: dict[str, str] = {
     Category.VALIDATION: "No answer could be used.",
     Category.FILTERED: "A provider's filter refused it.",
 }
-OTHERS_SAID = "The message, with words of the model or its server:"
+OTHERS_SAID = "The message can repeat words of the model or its server:"
 
 
 def course_of(orders: Iterable[Order], most: int = COURSE_LINE) -> Iterator[str]:
