@@ -9,6 +9,8 @@ from .models.keeping import End
 from .secrets import without_secrets
 from .terminals.drawn import text_of_command
 from .terminals.spool import State
+from .terminals.waiting import Waiting
+from .tools.commands import standing
 
 ENDS_WITHIN = 12.0  # it is killed before
 
@@ -53,3 +55,9 @@ def _never(living: list[Terminal]) -> Iterator[End]:
     for one in living:
         if workshop.spool(one.mission_id, one.spool).state in (State.NEW, State.REFUSED):
             yield End(one.pk, None, "never_began", 0, 0, "", "")
+
+
+def asks(terminal: Terminal) -> bool:
+    """Whether it waits for somebody who types."""
+    spool = workshop.spool(terminal.mission_id, terminal.spool)
+    return standing(spool) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)

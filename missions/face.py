@@ -49,7 +49,7 @@ from .models.reading import asked_in
 from .models.remarks import Remark
 from .offers import HELD, OFFERS
 from .repositories import cloning
-from .rules import STUCK_STEP
+from .rules import OWN_STEPS
 from .shelf import Crews, Memories
 
 
@@ -167,7 +167,7 @@ class Working(Face[Mission, Display]):
         return "Rehearsal: no model was asked. Steps follow a stated script." if row.rehearsal else ""
 
     def heading(self, gate: Gate) -> str:
-        is_asked_by_agent = gate.kind == "question" and not gate.step.startswith(STUCK_STEP)
+        is_asked_by_agent = gate.kind == "question" and not gate.step.startswith(OWN_STEPS)
         return asked_by(gate.title.partition(":")[0], gate) if is_asked_by_agent else gate.title
 
     def words(self, gate: Gate) -> Mapping[str, str]:

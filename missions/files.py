@@ -257,6 +257,14 @@ class Workspace:
             _known.popitem(last=False)
         return found
 
+    def lacks_folder(self, path: str) -> bool:
+        """Where a link stands in the way nobody can say so but who follows it."""
+        try:
+            with self._at(path, os.O_PATH) as found:
+                return not stat.S_ISDIR(os.fstat(found).st_mode)
+        except FileProblem as problem:
+            return problem.code == "not_found"
+
     def _is_file(self, path: str) -> bool:
         try:
             with self._opened(path, os.O_PATH) as found:

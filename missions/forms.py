@@ -98,7 +98,8 @@ def asked(
     if before is not None and own is None and not given.get("crew"):
         version, own = before.crew_version, list(_as_before(before, given.get("model") or ""))
     held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(version, model)
-    if problems := list(_too_long(values["goal"], values["check"], held, own is not None)):
+    named = _of_names(held, "agents" if own else "crew")
+    if problems := [*named, *_too_long(values["goal"], values["check"], held, own is not None)]:
         return {}, problems
     if before is not None and before.begun_with is None:
         kept = [(one.path, one.text) for one in newest(before.files.all()).values()]
@@ -184,6 +185,13 @@ def _of_crew(crew: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
                 yield f"agents.{number}.model", " ".join(error.messages)
     if crew and crew[0].get("tools") is not None and COORDINATES not in crew[0]["tools"]:
         yield "agents.0.tools", "The first coordinates and needs finish."
+
+
+def _of_names(held: Sequence[dict[str, Any]], field: str) -> Iterator[tuple[str, str]]:
+    """Also of crews that were saved, or began, when more could be names."""
+    for number, one in enumerate(held):
+        if wrong := name_complaint(one["name"], [other["name"] for other in held[:number]]):
+            yield field, wrong
 
 
 def _too_long(goal: str, check: str, crew: Sequence[dict[str, Any]], own: bool) -> Iterator[tuple[str, str]]:

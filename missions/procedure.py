@@ -22,11 +22,11 @@ from engine.tools import own_tools
 from engine.waiting import Waits, earliest
 from runs import submissions
 
-from . import contents, leaving, origins, probing, publishing, rules, workshop
-from .ends import ends_of, wait_for_ends
+from . import contents, leaving, origins, probing, publishing, questions, rules, workshop
+from .ends import asks, ends_of, wait_for_ends
 from .files import Change as FileChange
 from .leaving import ALLOW_OR_REFUSE
-from .models import Agent, Mission, Step, keeping, reading, recalling
+from .models import Agent, Mission, Step, Terminal, keeping, reading, recalling
 from .prompts import memory, steps
 from .publishing import NotPublished
 from .repositories import checkout
@@ -60,7 +60,6 @@ SUMMARY = AnswerForm(
     said=lambda summary: (summary.text, *summary.facts),
     max_tokens=tokens_for(memory.LONGEST_SUMMARY + memory.MOST_FACTS * memory.LONGEST_FACT),
 )
-STUCK = "Nobody in the crew can go on, and nothing is left that could wake anybody. What shall they do?"
 NO_PLACE = "sandbox"
 
 
@@ -97,7 +96,12 @@ async def _go_on(run: RunContext, crew: "Crew", mission: Mission, what: rules.Ne
         case rules.Paused(by):
             raise Waits(f"Paused by {by}")
         case rules.Wait(until):
-            raise Waits(_waited_for(mission), until)
+            if until is None and (asking := await _in_vain(run, mission)):
+                await _stuck(run, mission, reading.told_that_nothing_is_left(mission), asking)
+            else:
+                raise Waits(_waited_for(mission), until)
+        case rules.Reached(limit):
+            await _ask_for_more(run, mission, limit)
         case rules.Stuck(told):
             await _stuck(run, mission, told)
         case rules.GoOn():
@@ -144,21 +148,30 @@ def _taken(mission: Any, begun: reading.BegunWith) -> Callable[[Path], None]:
     return partial(checkout.fill, mission, place, begun.crew)
 
 
-async def _stuck(run: RunContext, mission: Mission, told: bool) -> None:
+async def _in_vain(run: RunContext, mission: Mission) -> list[Terminal]:
+    """The commands that live, where each of them waits for input and whoever began it knows that."""
+    living = [one for one in mission.terminals.all() if one.living]
+    told = await run.read(lambda: all(reading.was_told_that_it_asks(mission, one) for one in living))
+    return living if told and await asyncio.to_thread(lambda: all(map(asks, living))) else []
+
+
+async def _stuck(run: RunContext, mission: Mission, told: bool, asking: Sequence[Terminal] = ()) -> None:
     """Never a silent idle loop: the coordinator is told once, then a person is asked."""
     if not told:
-        await run.write(partial(keeping.tell_that_nothing_is_left, run.pk), "told")
+        numbers = [one.number for one in asking]
+        await run.write(partial(keeping.tell_that_nothing_is_left, run.pk, numbers), "told")
         return
-    text = f"{STUCK}\n\nThe goal: {mission.goal}"
-    asked: dict[str, Any] = {"kind": "question", "title": f"Stuck: {mission.run.title}", "text": text}
     heard = len(mission.talk)
     due = partial(keeping.refuse_answered, run.pk, heard)
     with suppress(keeping.Answered):  # by words that came since the look
-        gate = await run.gate(f"{rules.STUCK_STEP}{heard}", choices=GO_ON, due=due, **asked)
+        gate = await run.gate(f"{rules.STUCK_STEP}{heard}", due=due, **questions.about_nobody(mission, asking))
         await run.write(partial(keeping.keep_answer, run.pk, gate.pk), "decided")
 
 
-GO_ON = ({"word": "go_on", "decision": "answer", "sentence": "Let it go on, by these words"},)
+async def _ask_for_more(run: RunContext, mission: Mission, limit: str) -> None:
+    """Nothing new begins until a person has said whether it goes on."""
+    gate = await run.gate(**await run.read(partial(questions.about_limit, mission, limit)))
+    await run.write(partial(keeping.keep_limit_answer, run.pk, gate.pk), "decided")
 
 
 # ---- one agent ------------------------------------------------------------------------------------------------
@@ -177,9 +190,12 @@ class Crew:
         try:
             await Turns(at_once, self._due, self._step_of).taken()
         except Waits as waits:
-            if self._seen.finish:
+            run = self._run
+            self._seen = await run.look(partial(reading.looked_at, run.pk))
+            what = await run.read(partial(reading.what_next, self._seen, run.worked, run.now))
+            if not isinstance(what, rules.GoOn):
                 return  # nobody waits any more for what was asked
-            timer = await self._run.read(partial(reading.next_timer, self._seen, self._run.now))
+            timer = await run.read(partial(reading.next_timer, self._seen, run.now))
             raise earliest([waits, Waits(until=timer)]) from None
 
     async def _due(self, beside: Collection[int], somebody_waits: bool) -> Sequence[int]:
@@ -190,6 +206,9 @@ class Crew:
         return await run.read(partial(reading.due, self._seen, beside, run.worked, run.now))
 
     async def _step_of(self, number: int) -> None:
+        if number < 0:
+            await self._ask_about(self._seen, -number)
+            return
         mission, agent = self._seen, self._seen.agent(number)
         try:
             await self._act(mission, agent)
@@ -198,6 +217,15 @@ class Crew:
                 raise  # its failure is the run's
             await self._run.write(partial(keeping.keep_failure, self._run.pk, agent.pk, str(failure)), "halt")
         self.steps += 1
+
+    async def _ask_about(self, mission: Mission, number: int) -> None:
+        """How an agent that has stopped goes on. The others go on meanwhile, and may let it go on, too."""
+        run, agent = self._run, mission.agent(number)
+        halt = reading.halt_of(mission, number)
+        due = partial(keeping.refuse_revived, run.pk, number, halt.heard)
+        with suppress(keeping.Answered):
+            gate = await run.gate(due=due, **questions.about_agent(mission, agent, halt))
+            await run.write(partial(keeping.keep_halt_answer, run.pk, halt.pk, gate.pk), "decided")
 
     async def _act(self, mission: Mission, agent: Agent) -> None:
         run, number = self._run, agent.number
@@ -212,7 +240,7 @@ class Crew:
             return
         work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
         whole = steps.step(work, run_boundary(run.pk))
-        count = len(work.history)
+        count = reading.messages_of(work)
         due = rules.enough_for_summary(count) and rules.due_for_summary(count, reading.filled(whole, agent.model))
         if due and not work.missing:
             await self._summarise(mission, agent, whole)
@@ -246,8 +274,8 @@ class Crew:
         earlier = await run.read(partial(reading.history_of, mission, number))
         if earlier and step.tool in (SUMMARIZE, "wait"):
             work = await run.read(partial(reading.work_of, mission, number, run.worked, run.now))
-            prompt = steps.step(work, run_boundary(run.pk))
-            if step.tool == SUMMARIZE or rules.due_for_summary(len(work.history), reading.filled(prompt, agent.model)):
+            prompt, count = steps.step(work, run_boundary(run.pk)), reading.messages_of(work)
+            if step.tool == SUMMARIZE or rules.due_for_summary(count, reading.filled(prompt, agent.model)):
                 await self._summarise(mission, agent, prompt)
         version, text = reading.memory_of(mission, number)
         if step.tool == COMPRESS and text and not reading.written_since(mission, number, step.made):
@@ -333,8 +361,8 @@ class Crew:
         summary = reading.summary_of(mission, agent)
         covers = done[-1].number
         dump = json.dumps(prompt, ensure_ascii=False)
-        keep = partial(keeping.keep_summary, run.pk, agent.pk, covers, dump)
-        fitted = reading.summary_in_room(agent, summary.text if summary else "", done, run_boundary(run.pk))
+        keep, before = partial(keeping.keep_summary, run.pk, agent.pk, covers, dump), summary.text if summary else ""
+        fitted = reading.summary_in_room(agent, mission.goal, before, done, run_boundary(run.pk))
         key = f"summary.{number}.{covers}"
         try:
             await run.ask(key, agent.model, fitted.messages, SUMMARY, keep, left_out=fitted.left_out)

@@ -22,14 +22,14 @@ HELPER = "Tester"
 
 
 def step(messages: Messages) -> str:
-    now = _now(messages[-1]["content"])
-    tools = re.findall(r"^- ([\w.]+): ", messages[0]["content"], re.MULTILINE)
-    example = next((one for one in EXAMPLES.values() if one.goal == now["goal"].strip()), OTHERWISE)
+    now, role = now_of(messages), messages[0]["content"]
+    tools = re.findall(r"^- ([\w.]+): ", role.partition("\n# Rules")[0], re.MULTILINE)
+    example = next((one for one in EXAMPLES.values() if one.goal == text_of("GOAL", role).strip()), OTHERWISE)
     if "finish" not in tools:
         return _helping(example, tools, now["step"])
     own = [one for one in example.acts if one[1] in tools and (one[1] not in OF_OTHERS or _is_helped(now))]
     if messages[-1]["content"].endswith(LAST) or now["step"] > len(own):
-        checked = "run_command" in tools and not now.get("check")
+        checked = "run_command" in tools and not text_of("CHECK", role)
         result = {"result": MARK + example.result, **({"check": example.check} if checked else {})}
         return _said("The script is at its end.", "finish", result)
     return _said(*_with_numbers(own[now["step"] - 1], now))
@@ -71,7 +71,13 @@ def _said(sentence: str, tool: str | None, arguments: dict[str, Any] | None) -> 
     return json.dumps({**said, "tool_args": json.dumps(arguments) if tool is not None else None})
 
 
-def _now(text: str) -> Any:
+def now_of(messages: Messages) -> Any:
     """What the last part of the prompt says, whatever stands before it."""
-    begins = text.rindex("BEGIN MATERIAL ")
-    return read_fenced(text[begins:])
+    text = messages[-1]["content"]
+    return read_fenced(text[text.rindex("BEGIN MATERIAL ") :])
+
+
+def text_of(label: str, prompt: str) -> str:
+    """The first that stands between lines with this word; empty where there is none."""
+    found = re.search(rf"^BEGIN {label} (\S+)\n(.*?)\nEND {label} \1$", prompt, re.MULTILINE | re.DOTALL)
+    return found[2] if found else ""

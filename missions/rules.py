@@ -3,9 +3,10 @@
 Why so: docs/decisions.md, Missions.
 """
 
+import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -13,15 +14,34 @@ from typing import Any, Self
 from engine.names import look_alike
 
 DONE, UNPROVEN = "done", "unproven"
-RESERVED = ("all", "human_user", "system")
+RESERVED = (  # what the rules of a crew and its prompts call somebody
+    *(
+        "all",
+        "everybody",
+        "everyone",
+        "nobody",
+        "human_user",
+        "human",
+        "user",
+        "person",
+        "people",
+        "owner",
+        "you",
+        "me",
+    ),
+    *("system", "assistant", "mission", "agent", "coordinator", "parent", "crew", "tool", "material"),
+)
 PERSON = "human_user"
 COORDINATOR = 1  # the number of whoever may finish
-STUCK_STEP = "stuck."  # begins the names of gates at which a person is asked how it goes on
+STUCK_STEP, HALT_STEP, LIMIT_STEP = "stuck.", "halt.", "limit."  # begin names of gates: how does it go on?
+OWN_STEPS = (STUCK_STEP, HALT_STEP, LIMIT_STEP)
+MORE, END, GO_ON, OTHERWISE, LEAVE = "more", "end", "go_on", "otherwise", "leave"  # what is chosen there
+GROWS = ("steps", "minutes", "spend")  # of which a person is asked for more before it ends
 NEAR = 0.85  # of a limit: from here on every agent is told
 SAME_TOLD, SAME_STOPS = 3, 5  # equal calls in a row
 REFUSALS = 3  # in a row stop an agent
-KEPT_STEPS, KEPT_HISTORY, KEPT_SHARE = 30, 8, 0.6
-LEAST_SUMMARISED = 4
+MOST_MESSAGES, KEPT_MESSAGES, KEPT_SHARE = 30, 8, 0.6  # of a history: an answer, its result, what was heard
+LEAST_SUMMARISED = 8
 MEMORY_LENGTH = 1_500
 A_STEP = 11_000, 250  # tokens that a step reads and writes, about
 STEPS_AT_ONCE = 20  # then other runs take their turn
@@ -84,6 +104,7 @@ class Seen:
     revives: bool = False
     woken: bool = False
     until: datetime | None = None
+    asks: bool = False  # it has come to an error, and a person has not said yet how it goes on
 
     @property
     def state(self) -> State:
@@ -96,7 +117,16 @@ class Seen:
 
 @dataclass(frozen=True)
 class GoOn:
+    """With the number of an agent below nought a person is asked about it."""
+
     agents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A limit, of which a person is asked for more."""
+
+    limit: str
 
 
 @dataclass(frozen=True)
@@ -119,7 +149,7 @@ class Finished:
     pass
 
 
-Next = GoOn | Wait | Paused | Stuck | Finished
+Next = GoOn | Wait | Paused | Reached | Stuck | Finished
 
 
 def what_next(
@@ -130,7 +160,7 @@ def what_next(
         return Finished()
     if paused:
         return Paused(paused)
-    if running := next_agents(agents, at_once):
+    if running := (*next_agents(agents, at_once), *questions(agents)):
         return GoOn(running)
     timers = [one.until for one in agents if one.until and one.state == State.STOPPED]
     if living or timers:
@@ -143,6 +173,11 @@ def next_agents(agents: Iterable[Seen], at_once: int) -> tuple[int, ...]:
     running = [one for one in agents if one.state == State.RUNNING]
     running.sort(key=lambda one: (one.last is not None, one.last, one.number) if one.last else (False, 0, one.number))
     return tuple(one.number for one in running[:at_once])
+
+
+def questions(agents: Iterable[Seen]) -> tuple[int, ...]:
+    """About whom a person is asked."""
+    return tuple(-one.number for one in agents if one.asks)
 
 
 # ---- names ----------------------------------------------------------------------------------------------------
@@ -224,15 +259,58 @@ def spawn_complaint(limits: Limits, used: Used, *, depth: int, children: int) ->
     return "Less than a tenth of what it may cost is left." if used.spend > 0.9 else ""
 
 
-def same_in_a_row(calls: Sequence[tuple[str, str, str]]) -> int:
-    """How often the newest of these was the same: tool, arguments, result."""
-    count = 0
-    for one in reversed(calls):
-        if one != calls[-1]:
+def with_more(limits: Limits, times: Mapping[str, int]) -> Limits:
+    """As much again as often as a person has allowed it, and never more than there may be at all."""
+    grown = {name: min(MOST[name], getattr(limits, name) * (times[name] + 1)) for name in times if name in MOST}
+    return replace(limits, **grown)
+
+
+def may_grow(limit: str, limits: Limits) -> bool:
+    return limit in GROWS and (limit not in MOST or getattr(limits, limit) < MOST[limit])
+
+
+# ---- going round in circles -----------------------------------------------------------------------------------
+
+PASSES = 1.0  # seconds that somebody waits are a change, for the world has gone on
+ONLY_SLEEPS = re.compile(r"sleep\s+[\d.]+[smh]?")
+
+
+@dataclass(frozen=True)
+class Move:
+    """A step: `same`, what it was and came to; `asked`, when its model was; `begun` and `settled`, its act. `waits`: it
+    was there to let time pass, as long as it `settled`, or until the next one."""
+
+    same: tuple[str, ...]
+    asked: datetime
+    begun: datetime
+    settled: datetime
+    waits: bool = False
+
+
+def same_in_a_row(moves: Sequence[Move], changed: datetime | None = None) -> int:
+    """How often the newest of these was the same, with nothing changed in between. `changed`: when files, output or
+    messages were otherwise last."""
+    count = 1
+    for older, newer in zip(reversed(moves[:-1]), reversed(moves), strict=False):
+        if older.same != moves[-1].same or (changed and older.settled <= changed) or _time_passed(older, newer):
             break
         count += 1
     return count
 
+
+def _time_passed(older: Move, newer: Move) -> bool:
+    lasted = older.settled - older.begun, newer.asked - older.settled
+    return older.waits and max(lasted).total_seconds() >= PASSES
+
+
+def waits(tool: str, args: Mapping[str, Any]) -> bool:
+    """Whether such a call is there to let time pass."""
+    if tool == "run_command":
+        return bool(ONLY_SLEEPS.fullmatch(args.get("command", "").strip()))
+    return tool == "wait" or (tool == "command_status" and args.get("wait", 0) >= PASSES)
+
+
+# ---- what came of it ------------------------------------------------------------------------------------------
 
 CHECK_ASKS, CHECK_TIMEOUT = "asks", "timeout"  # why a check was ended
 WHY_ENDED = {
@@ -257,13 +335,24 @@ def outcome(check_wanted: bool, exit_code: int | None, unproven: str) -> str:
 # ---- memory ---------------------------------------------------------------------------------------------------
 
 
-def enough_for_summary(steps: int) -> bool:
+def enough_for_summary(messages: int) -> bool:
     """Some besides those that are kept: what fills the room may be the newest."""
-    return steps >= KEPT_HISTORY + LEAST_SUMMARISED
+    return messages >= KEPT_MESSAGES + LEAST_SUMMARISED
 
 
-def due_for_summary(steps: int, filled: float) -> bool:
-    return steps > KEPT_STEPS or filled > KEPT_SHARE
+def due_for_summary(messages: int, filled: float) -> bool:
+    return messages > MOST_MESSAGES or filled > KEPT_SHARE
+
+
+def kept_steps(messages: Sequence[int]) -> int:
+    """How many of the newest steps stay beside a summary, each with so many messages: no call without its result."""
+    count = left = 0
+    for number in reversed(messages):
+        left += number
+        if count and left > KEPT_MESSAGES:
+            break
+        count += 1
+    return count
 
 
 def cut_from_top(text: str, most: int = MEMORY_LENGTH) -> str:

@@ -19,11 +19,9 @@ from engine.steering import Over
 from runs.steering import act
 
 from . import workshop
-from .ends import end_of
+from .ends import asks, end_of
 from .models import Terminal, keeping, reading
 from .terminals.spool import Silent
-from .terminals.waiting import Waiting
-from .tools.commands import standing
 
 EVERY = 1.0
 ASKED_EVERY = 60.0  # seconds: a keeper that nobody asks for a quarter of an hour ends its command
@@ -61,7 +59,7 @@ def sweep() -> None:
             workshop.spool(one.mission_id, one.spool).stop("mission_over")
         elif one.mission.run.status == Run.Status.WAITING and (end := end_of(one)):
             ended.setdefault(one.mission_id, []).append(end)
-        elif one.mission.run.status == Run.Status.WAITING and _asks(one):
+        elif one.mission.run.status == Run.Status.WAITING and asks(one):
             _tell(one)
         elif one.mission.run.status != Run.Status.FAILED:
             _ask(one)
@@ -70,18 +68,14 @@ def sweep() -> None:
             act(pk, lambda pk=pk, ends=ends: keeping.keep_ends(pk, ends))  # type: ignore[misc]
 
 
-def _asks(one: Terminal) -> bool:
-    return standing(workshop.spool(one.mission_id, one.spool)) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)
-
-
 def _tell(one: Terminal) -> None:
     """Whoever waits beside it hears of it once, however many look."""
 
     def tell() -> None:
-        if agent := reading.asks_whom(reading.looked_at(one.mission_id), one.step_id):
+        if agent := reading.asks_whom(reading.looked_at(one.mission_id), one):
             keeping.tell_that_it_asks(one.mission_id, agent, one.number)
 
-    if reading.asks_whom(reading.looked_at(one.mission_id), one.step_id):
+    if reading.asks_whom(reading.looked_at(one.mission_id), one):
         with suppress(Over):
             act(one.mission_id, tell)
 

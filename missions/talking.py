@@ -9,14 +9,14 @@ from django.core.exceptions import ValidationError
 from django.db.models import Max
 
 from engine.llm.providers import storable
-from engine.models import Gate, Part, RunAuthor, record_name
+from engine.models import Part, RunAuthor, record_name
 from runs.forms import said
 from runs.steering import act
 
 from . import workshop
 from .leaving import NEVER
 from .models import Agent, Mission, Terminal, TerminalInput, keeping
-from .rules import COORDINATOR, STUCK_STEP, folded
+from .rules import COORDINATOR, folded
 from .terminals import keys
 from .terminals.drawn import picture
 from .terminals.spool import Silent, Spool, State
@@ -55,8 +55,7 @@ def say(mission: UUID, user: Any, words: str, to: str = "") -> None:
         name = record_name(user) or "the command line"
         keeping.write_message(mission, sender=0, recipient=number, text=words, by_name=name)
         RunAuthor.objects.note(mission, user, Part.SAID)
-        # whoever is told something can go on: what they shall do is asked no more
-        Gate.objects.filter(run=mission, step__startswith=STUCK_STEP).void()
+        keeping.ask_no_more_how_it_goes_on(mission)
 
     act(mission, write)
 
@@ -97,6 +96,7 @@ def answer(mission: UUID, user: Any, number: int, text: str, key: str = ENTER) -
         before = terminal.inputs.aggregate(Max("number"))["number__max"] or 0
         by = record_name(user) or "the command line"
         line = {"number": before + 1, "text": storable(typed), "by_name": by[:150]}
+        keeping.ask_no_more_how_it_goes_on(mission)
         made.append(TerminalInput.objects.create(terminal=terminal, step=None, **line))
         RunAuthor.objects.note(mission, user, Part.SAID)
 

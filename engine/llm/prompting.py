@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.crypto import salted_hmac
 from pydantic import ValidationError
 
-from engine.hidden import visible_json
+from engine.hidden import visible_json, visible_text
 
 from .spoken import growing as growing
 from .spoken import no_key_twice as no_key_twice
@@ -38,7 +38,17 @@ def run_boundary(run: object) -> str:
 
 def fenced(material: Any, boundary: str) -> str:
     """One line of JSON between two lines with the boundary: nothing inside can make the closing line."""
-    return f"BEGIN MATERIAL {boundary}\n{visible_json(material)}\nEND MATERIAL {boundary}"
+    return marked("MATERIAL", material, boundary)
+
+
+def marked(label: str, said: Any, boundary: str) -> str:
+    """As `fenced`, with another word on the lines: of what is no material, but a model has written it."""
+    return f"BEGIN {label} {boundary}\n{visible_json(said)}\nEND {label} {boundary}"
+
+
+def marked_text(label: str, text: str, boundary: str) -> str:
+    """What people have written or accepted, in its own lines. Whoever wrote it does not know the boundary."""
+    return f"BEGIN {label} {boundary}\n{visible_text(text)}\nEND {label} {boundary}"
 
 
 def read_fenced(text: str) -> Any:

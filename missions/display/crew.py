@@ -16,7 +16,7 @@ from runs.words import shown_name
 
 from ..models import Agent, Mission, Step, reading
 from ..models.forks import in_order
-from ..rules import KEPT_STEPS, MEMORY_LENGTH, State
+from ..rules import MEMORY_LENGTH, MOST_MESSAGES, State
 from ..tools.said import facts_of
 from .plate import questions, state_of
 
@@ -153,9 +153,8 @@ def _asks(seen: Snapshot[Mission], one: Agent) -> bool:
 
 def _keeps(mission: Mission, one: Agent) -> str:
     _, text = reading.memory_of(mission, one.number)
-    made = [found for found in mission.summaries.all() if found.agent_id == one.pk and found.holds]
-    history = len(mission.past_of(one.number)) - (made[-1].covers if made else 0)
-    return f"memory {len(text):,} of {MEMORY_LENGTH:,}, history {history} of {KEPT_STEPS}"
+    history = reading.messages_now(mission, one.number)
+    return f"memory {len(text):,} of {MEMORY_LENGTH:,}, history {history} of {MOST_MESSAGES} messages"
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------

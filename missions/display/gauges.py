@@ -12,6 +12,7 @@ from runs.face import Snapshot
 from runs.words import lasting
 
 from ..models import Mission
+from ..models.asking import bounds_of, may_cost
 from ..models.files import newest
 
 DECIDED: dict[str, str] = {
@@ -32,7 +33,7 @@ class Gauge:
 
 
 def gauges(seen: Snapshot[Mission]) -> Iterator[Gauge]:
-    yield _of("Steps", len(seen.row.steps.all()), seen.row.bounds.steps)
+    yield _of("Steps", len(seen.row.steps.all()), bounds_of(seen.row).steps)
     yield _cost(seen)
     yield from _came_to(seen) if seen.run.over else _going_on(seen)
 
@@ -45,7 +46,7 @@ def _cost(seen: Snapshot[Mission]) -> Gauge:
     if seen.row.rehearsal:
         return Gauge("Cost", "nothing", "rehearsed")
     costs = [call.cost for call in seen.calls if call.input_tokens is not None]
-    cost, spend = sum(one or 0 for one in costs), seen.run.spend
+    cost, spend = sum(one or 0 for one in costs), may_cost(seen.row)
     said = "unknown" if None in costs else dollars(cost)
     if not spend:
         return Gauge("Cost", said, "no limit of its own")
@@ -53,7 +54,7 @@ def _cost(seen: Snapshot[Mission]) -> Gauge:
 
 
 def _going_on(seen: Snapshot[Mission]) -> Iterator[Gauge]:
-    bounds = seen.row.bounds
+    bounds = bounds_of(seen.row)
     seconds, most = _worked(seen), bounds.minutes * 60
     share = min(100, round(100 * seconds / most))
     yield Gauge("Time", lasting(timedelta(seconds=seconds)), f"of {bounds.minutes:,} min", share)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from engine.evidence.told import said_of_runs
@@ -39,12 +39,18 @@ from .remarks import remarks
 from .repositories import Repository
 from .terminals import HOST_LENGTH, OUTPUT_LENGTH, Connection, Terminal, TerminalInput
 
-NOTHING_LEFT = "Nothing is left that could wake you: finish, or say what you need."
+NOTHING_LEFT = f"{reading.NOTHING_LEFT}: finish, or say what you need."
 GIVEN_UP = "{by} has given up the machine {host}: commands that lived there were cut. Look before you go on."
-IT_ASKS = "Command {number} waits for input."
+IT_ASKS = f"{reading.IT_ASKS}. You are told once: type into it, end it, or go on beside it."
+NOBODY_TYPES = "{asks}, and nobody types into it."
+REFUSED_IN_A_ROW = "{count} times in a row it was refused what it asked for. The reasons: {reasons}"
 SAME_BEGINS = "This was the "
 SAME = SAME_BEGINS + "{count} time in a row that the same call came to the same. Do something else."
 STOPPED_BY = "{name} has stopped: {why}"
+WENT_ON: Mapping[str, str] = {
+    Halt.Why.REFUSED: "Go on without what was refused.",
+    Halt.Why.SAME: "Go on, and do something else than before.",
+}
 
 
 class Answered(Exception):
@@ -69,7 +75,14 @@ def write_message(pk: UUID, *, sender: int, recipient: int, text: str, by_name: 
     number = (Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
     said = {"sender": sender, "recipient": recipient, "by_name": by_name[:150], "go_on": go_on}
     Message.objects.create(mission_id=pk, number=number, text=storable(text), **said)
+    if by_name or go_on:  # whoever goes on needs no word of a person any more
+        Gate.objects.filter(run=pk, step__startswith=f"{rules.HALT_STEP}{recipient}.").void()
     return number
+
+
+def ask_no_more_how_it_goes_on(pk: UUID) -> None:
+    """Something has happened by which the crew can go on."""
+    Gate.objects.filter(run=pk, step__startswith=rules.STUCK_STEP).void()
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------
@@ -85,7 +98,7 @@ def keep_step(
     step.tool, step.args, step.call = said.tool, storable(said.args), call
     if not said.tool:
         step.ok, step.settled = True, timezone.now()
-        write_message(pk, sender=row.number, recipient=row.parent, text=said.reasoning)
+        write_message(pk, sender=row.number, recipient=reading.superior(row), text=said.reasoning)
     step.save(force_insert=True)
     note_uses(pk, row, remembered)
     if said.tool == "run_command":
@@ -124,17 +137,25 @@ def keep_result(pk: UUID, step: int, call: ToolCall | None, changes: Sequence[Ch
     now = timezone.now()  # one moment: a command that has ended by then does not live after the step
     values: dict[str, Any] = {"ok": bool(call and call.done), "settled": now}
     values |= {"tool_call": call} if call and call.pk else {}
-    count = _same(row, result)
+    count = _same(row, result, changes)
     note = f"\n{SAME.format(count=ordinal(count))}" if count >= rules.SAME_TOLD else ""
     Step.objects.filter(pk=step, settled=None).update(result=storable(without_secrets(result) + note), **values)
     FileVersion.objects.add(row.mission, row, changes)
     keep_ends(pk, ends, now)
     if call and call.status == ToolCall.Status.FAILED and row.tool == "run_command":
         _never_began(row)
-    if call and call.gate_id and reading.refused_in_a_row(row.agent) >= rules.REFUSALS:
-        halt(pk, row.agent, Halt.Why.REFUSED, f"{rules.REFUSALS} times in a row it was refused what it asked for.")
+    if call and call.gate_id and len(reasons := reading.refused_in_a_row(row.agent)) >= rules.REFUSALS:
+        _end_the_asking(pk, row.agent, reasons)
     if count >= rules.SAME_STOPS:
-        halt(pk, row.agent, Halt.Why.SAME, f"{row.tool} came to the same {count} times.")
+        halt(pk, row.agent, Halt.Why.SAME, f"{row.tool} came to the same {count} times, and nothing changed meanwhile.")
+
+
+def _end_the_asking(pk: UUID, agent: Agent, reasons: Sequence[str]) -> None:
+    """The agent reads why, and a person says how it goes on."""
+    said = " ".join(f"({number}) {reason}" for number, reason in enumerate(reasons, 1))
+    text = REFUSED_IN_A_ROW.format(count=len(reasons), reasons=said)
+    write_message(pk, sender=0, recipient=agent.number, text=f"You have stopped: {text}")
+    halt(pk, agent, Halt.Why.REFUSED, text)
 
 
 def keep_last_changes(pk: UUID, changes: Sequence[Change]) -> None:
@@ -142,10 +163,36 @@ def keep_last_changes(pk: UUID, changes: Sequence[Change]) -> None:
     FileVersion.objects.add(mission, mission.finish, changes)
 
 
-def _same(row: Step, result: str) -> int:
-    before = Step.objects.filter(agent=row.agent).order_by("-number")[: rules.SAME_STOPS]
-    calls = [(one.tool, one.args, _plain(one.result)) for one in reversed(before) if one.pk != row.pk]
-    return rules.same_in_a_row([*calls, (row.tool, row.args, _plain(result))])
+def _same(row: Step, result: str, changes: Sequence[Change]) -> int:
+    """How often the newest steps of an agent came to the same, with nothing changed meanwhile."""
+    before = Step.objects.filter(agent=row.agent, number__lt=row.number).select_related("call")
+    before = before.defer("call__prompt", "call__answer").order_by("-number")[: rules.SAME_STOPS - 1]
+    moves = [_move(one, one.result) for one in reversed(before)] + [_move(row, result)]
+    if changes or rules.same_in_a_row(moves) == 1:
+        return 1
+    return rules.same_in_a_row(moves, _changed(row))
+
+
+def _move(one: Step, result: str) -> rules.Move:
+    waits = bool(one.ok or not one.settled) and rules.waits(one.tool, one.arguments)
+    moments = one.call.started, one.made, one.settled or timezone.now()
+    return rules.Move((one.tool, one.args, _plain(result)), *moments, waits)
+
+
+def _changed(row: Step) -> datetime | None:
+    """When files, output of other commands, or what was said to this agent were otherwise last."""
+    pk, agent = row.mission_id, row.agent.number
+    others = Terminal.objects.filter(mission=pk).exclude(
+        step__agent=row.agent, step__tool=row.tool, step__args=row.args
+    )
+    moments = [
+        FileVersion.objects.filter(mission=pk).aggregate(last=Max("made"))["last"],
+        Message.objects.filter(mission=pk, recipient=agent).aggregate(last=Max("made"))["last"],
+        TerminalInput.objects.filter(terminal__mission=pk, step=None).aggregate(last=Max("made"))["last"],
+        others.aggregate(last=Max("ended"))["last"],
+        *(workshop.spool(pk, one.spool).changed for one in others.filter(ended=None)),
+    ]
+    return max(filter(None, moments), default=None)
 
 
 def _plain(result: str) -> str:
@@ -170,6 +217,7 @@ def keep_ends(pk: UUID, ends: Sequence[End], now: datetime | None = None) -> Non
         output = storable(one.output)[-OUTPUT_LENGTH:]
         open_ones = Terminal.objects.filter(mission=pk, pk=one.terminal, ended=None)
         if open_ones.update(output=output, ended=now or timezone.now(), **values):
+            ask_no_more_how_it_goes_on(pk)
             reached = [
                 Connection(
                     mission_id=pk,
@@ -191,7 +239,7 @@ def halt(pk: UUID, agent: Agent, why: str, text: str) -> None:
     after = Step.objects.filter(agent=agent).count()
     heard = Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0
     Halt.objects.create(mission_id=pk, agent=agent, after=after, why=why, text=storable(text), heard=heard)
-    write_message(pk, sender=0, recipient=agent.parent, text=STOPPED_BY.format(name=agent.name, why=text))
+    write_message(pk, sender=0, recipient=reading.superior(agent), text=STOPPED_BY.format(name=agent.name, why=text))
 
 
 def bind(pk: UUID) -> None:
@@ -213,14 +261,41 @@ def tell_that_it_asks(pk: UUID, agent: int, number: int) -> None:
     write_message(pk, sender=0, recipient=agent, text=IT_ASKS.format(number=number))
 
 
-def tell_that_nothing_is_left(pk: UUID) -> None:
-    write_message(pk, sender=0, recipient=COORDINATOR, text=NOTHING_LEFT)
+def tell_that_nothing_is_left(pk: UUID, asking: Sequence[int] = ()) -> None:
+    """`asking`: the commands that wait for input."""
+    said = [NOBODY_TYPES.format(asks=reading.IT_ASKS.format(number=number)) for number in asking]
+    write_message(pk, sender=0, recipient=COORDINATOR, text=" ".join([NOTHING_LEFT, *said]))
 
 
 def refuse_answered(pk: UUID, heard: int) -> None:
     """Answered, where somebody has said something meanwhile: by that they go on, and nobody need be asked."""
     if Message.objects.filter(mission=pk, number__gt=heard).exists():
         raise Answered
+
+
+def refuse_revived(pk: UUID, agent: int, heard: int) -> None:
+    """Answered, where somebody who may has let it go on meanwhile."""
+    said = Message.objects.filter(mission=pk, recipient=agent, number__gt=heard)
+    if said.filter(Q(go_on=True) | ~Q(by_name="")).exists():
+        raise Answered
+
+
+def keep_halt_answer(pk: UUID, halt: int, gate: int) -> None:
+    """How a person has an agent that had stopped go on, if at all."""
+    row = Halt.objects.select_related("agent").get(pk=halt)
+    choice = Gate.objects.whole().get(pk=gate).choice
+    by, words = _used(gate)
+    usual = {rules.GO_ON: WENT_ON.get(row.why, "Go on."), rules.OTHERWISE: "Do it in another way."}
+    if choice in usual:
+        write_message(pk, sender=0, recipient=row.agent.number, text=words or usual[choice], by_name=by)
+    elif words:
+        write_message(pk, sender=0, recipient=COORDINATOR, text=words, by_name=by)
+
+
+def keep_limit_answer(pk: UUID, gate: int) -> None:
+    by, words = _used(gate)
+    if words:
+        write_message(pk, sender=0, recipient=COORDINATOR, text=words, by_name=by)
 
 
 def keep_answer(pk: UUID, gate: int) -> None:

@@ -2,27 +2,29 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from django.db import models, transaction
-from django.db.models import Prefetch
+from django.db.models import Prefetch, Q
 from django.utils import timezone
 
 from engine.councils import with_council_id
 from engine.evidence import sealing
 from engine.llm import prices
 from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import TITLE_LENGTH, ModelCall, Run, ToolCall, after_deadlock, asked_for
+from engine.models import TITLE_LENGTH, Gate, ModelCall, Run, ToolCall, after_deadlock, asked_for
 from engine.models.budgets import Budget
 from engine.models.children import NOBODY_ELSE
+from engine.models.gates import GateQuerySet
 from engine.search import label, words_of
 from runs.models import SearchText, first_labels
 from runs.rows import with_run
 
 from .. import prompts
 from ..repositories.cloning import Cloned
-from ..rules import COORDINATOR, Limits, folded
+from ..rules import COORDINATOR, OWN_STEPS, Limits, folded
 from . import memory
 from .crews import CrewVersion
 from .memories import MemoryUse
@@ -31,6 +33,13 @@ from .remarks import Remark
 if TYPE_CHECKING:
     from .forks import CarriedStep
     from .repositories import Repository
+GATES = "gates_about_it"  # the attribute of a run that has these
+
+
+def gates_about_it() -> GateQuerySet:
+    """Those at which a person says how the mission as a whole goes on."""
+    ours = reduce(or_, (Q(step__startswith=begin) for begin in OWN_STEPS))
+    return Gate.objects.filter(ours).prefetch_related("decisions")
 
 
 class MissionQuerySet(models.QuerySet["Mission"]):
@@ -39,8 +48,9 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         steps = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         lists = ("agents", "halts", "messages", "pauses", "terminals", "short_memories", "summaries", "carried")
         kept = ("activations", Prefetch("memory_uses", MemoryUse.objects.select_related("version").order_by("pk")))
+        gates = Prefetch("run__gates", gates_about_it(), to_attr=GATES)
         return self.select_related("run", "repository").prefetch_related(
-            Prefetch("steps", steps.order_by("pk")), *lists, *kept
+            Prefetch("steps", steps.order_by("pk")), *lists, *kept, gates
         )
 
     def whole(self) -> "MissionQuerySet":
@@ -50,7 +60,8 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         steps = Prefetch("steps", rows.order_by("pk"))
         lists = ("agents", "halts", "messages", "pauses", "terminals__inputs", "short_memories", "summaries", "files")
         found = with_run(self).select_related("final_check", "repository", "run__fork")
-        return found.prefetch_related(*lists, "carried", steps, calls)
+        gates = Prefetch("run__gates", gates_about_it(), to_attr=GATES)
+        return found.prefetch_related(*lists, "carried", steps, calls, gates)
 
     @after_deadlock
     @transaction.atomic

@@ -1,5 +1,6 @@
 """The rows of a mission as its rules and its prompts look at them."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -20,16 +21,21 @@ from ..prompts import memory
 from ..prompts.steps import Done, Heard, Messages, Offered, Work, plain
 from ..prompts.steps import step as step_prompt
 from ..rules import COORDINATOR, PERSON, Seen, Used
-from . import recalling
+from . import asking, recalling
 from .files import FileVersion, newest
 from .forks import Past
-from .missions import Agent, Message, Mission, Step
+from .missions import Agent, Halt, Message, Mission, Step
 from .repositories import Repository
+from .terminals import Terminal
 
 ROOM = 128_000  # tokens of a prompt, where nothing else is known of a model
 SHOWN_FILES = 20
+SAID_BEFORE = 5  # of what people have said stays in each prompt
 MIB = 1 << 20
 STOPPING = ("", "wait", "finish")
+IT_ASKS = "Command {number} waits for input"  # begins what an agent is told
+ASKING = ("asks", "password", "full_screen")
+NOTHING_LEFT = "Nothing is left that could wake you"  # begins what the coordinator is told
 
 
 def looked_at(pk: UUID) -> Mission:
@@ -46,6 +52,7 @@ def seen(mission: Mission, number: int, now: datetime) -> Seen:
     heard = halt.heard if halt else last.heard if last else 0
     unread = [one for one in mission.talk if one.recipient == number and one.number > heard]
     until = timer_of(last)
+    revives = any(one.of_person or one.go_on for one in unread)
     woken = (last is not None and _has_ended(mission, last, number)) or bool(until and until <= now)
     return Seen(
         number,
@@ -54,9 +61,10 @@ def seen(mission: Mission, number: int, now: datetime) -> Seen:
         stops=bool(last and last.tool in STOPPING and (last.ok or last.settled is None)),
         halted=halt is not None,
         unread=bool(unread),
-        revives=any(one.of_person or one.go_on for one in unread),
+        revives=revives,
         woken=woken,
         until=until,
+        asks=bool(halt) and not revives and not asking.is_settled(mission, asking.halt_step(mission, halt)),
     )
 
 
@@ -79,16 +87,46 @@ def _has_ended(mission: Mission, last: Past, number: int) -> bool:
     return any(one.ended and one.ended > since and _is_of(mission, one.step_id, number) for one in rows)
 
 
-def asks_whom(mission: Mission, step: int) -> int:
-    """Who waits and is to hear that the command of this step asks: its agent, once since its last step; else 0."""
-    agent = next(one.agent.number for one in mission.steps.all() if one.pk == step)
+def asks_whom(mission: Mission, terminal: Terminal) -> int:
+    """Who has stopped and is to hear that this command asks: its agent, once until something is typed there; else 0."""
+    agent = _agent_of(mission, terminal)
     last = mission.steps_of(agent)[-1]
-    told = [one for one in mission.talk if one.recipient == agent and not one.sender and one.number > last.heard]
-    return agent if last.tool == "wait" and last.settled and not told else 0
+    idle = last.tool in ("", "wait") and last.settled
+    return agent if idle and not was_told_that_it_asks(mission, terminal) else 0
+
+
+def was_told_that_it_asks(mission: Mission, terminal: Terminal) -> bool:
+    """By the mission, or by a result, since something was typed there last."""
+    agent = _agent_of(mission, terminal)
+    typed = terminal.inputs.order_by("-number").values_list("made", flat=True).first() or terminal.made
+    said = IT_ASKS.format(number=terminal.number)
+    if any(one.recipient == agent and one.text.startswith(said) and one.made >= typed for one in mission.talk):
+        return True
+    results = [facts_of(one.result) for one in mission.steps_of(agent) if one.settled and one.settled >= typed]
+    return any(one.get("command_id") == terminal.number and one.get("state") in ASKING for one in results)
+
+
+def _agent_of(mission: Mission, terminal: Terminal) -> int:
+    return next(one.agent.number for one in mission.steps.all() if one.pk == terminal.step_id)
+
+
+def facts_of(result: str) -> dict[str, Any]:
+    """Those of its first line; none of what has none."""
+    try:
+        found = json.loads(result.partition("\n")[0])
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _is_of(mission: Mission, step: int, number: int) -> bool:
     return any(one.pk == step and one.agent.number == number for one in mission.steps.all())
+
+
+def halt_of(mission: Mission, number: int) -> Halt:
+    """That of an agent which has one."""
+    halt: Halt = _halt(mission, number, len(mission.steps_of(number)))
+    return halt
 
 
 def _halt(mission: Mission, number: int, steps: int) -> Any:
@@ -111,8 +149,12 @@ def all_seen(mission: Mission, now: datetime) -> list[Seen]:
 
 def what_next(mission: Mission, worked: float, now: datetime) -> rules.Next:
     finished = mission.finish is not None
-    if not finished and not mission.paused and rules.reached(used_of(mission, worked), mission.bounds):
-        return rules.GoOn((COORDINATOR,))
+    if not finished and not mission.paused:
+        if is_last(mission, worked):
+            return rules.GoOn((COORDINATOR,))
+        if limit := rules.reached(used_of(mission, worked), asking.bounds_of(mission)):
+            begun = tuple(one.number for one in all_seen(mission, now) if one.open)
+            return rules.GoOn(begun) if begun else rules.Reached(limit)
     return rules.what_next(
         all_seen(mission, now),
         finished=finished,
@@ -123,11 +165,18 @@ def what_next(mission: Mission, worked: float, now: datetime) -> rules.Next:
     )
 
 
+def is_last(mission: Mission, worked: float) -> bool:
+    """Whether there is one more step, of whoever coordinates: a person wants the end, or there is no more to allow."""
+    bounds = asking.bounds_of(mission)
+    limit = rules.reached(used_of(mission, worked), bounds)
+    return asking.is_ended(mission) or bool(limit and not rules.may_grow(limit, bounds))
+
+
 def told_that_nothing_is_left(mission: Mission) -> bool:
-    """Since a person has said something, or another agent wrote to the coordinator."""
+    """And since then nobody but the mission itself has written to the coordinator."""
     for one in reversed(mission.talk):
-        if one.recipient == COORDINATOR:
-            return one.sender == 0 and not one.by_name
+        if one.recipient == COORDINATOR and (one.sender or one.by_name or one.text.startswith(NOTHING_LEFT)):
+            return not one.sender and not one.by_name
     return False
 
 
@@ -136,10 +185,12 @@ def due(mission: Mission, beside: Collection[int], worked: float, now: datetime)
     what = what_next(mission, worked, now)
     if not isinstance(what, rules.GoOn):
         return ()
-    if rules.reached(used_of(mission, worked), mission.bounds):
+    if asking.is_ended(mission) or rules.reached(used_of(mission, worked), asking.bounds_of(mission)):
         return tuple(one for one in what.agents if one not in beside)
-    others = [one for one in all_seen(mission, now) if one.number not in beside]
-    return rules.next_agents(others, len(others))
+    seen_all = all_seen(mission, now)
+    others = [one for one in seen_all if one.number not in beside]
+    asked = [number for number in rules.questions(seen_all) if number not in beside]
+    return (*asked, *rules.next_agents(others, len(others)))
 
 
 def next_timer(mission: Mission, now: datetime) -> datetime | None:
@@ -162,10 +213,11 @@ def used_of(mission: Mission, worked: float) -> Used:
 
 def spent(mission: Mission) -> float:
     """The share of what it may cost, with all that it has caused."""
-    if not mission.run.spend:
+    may_cost = asking.may_cost(mission)
+    if not may_cost:
         return 0.0
     calls = ModelCall.objects.filter(run__in=Run.objects.of_root(mission.pk))
-    return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) / mission.run.spend
+    return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) / may_cost
 
 
 def memory_of(mission: Mission, number: int) -> tuple[int, str]:
@@ -203,9 +255,9 @@ def first_step(agent: Mapping[str, Any], goal: str, check: str, *, coordinates: 
     anything and there are no files."""
     found = tools_named(agent["tools"], coordinates=coordinates)
     offered = [Offered(one.name, one.description, one.schema, ours=not one.server) for one in found]
-    now = {"goal": goal, "check": check}
     about = (agent["name"], agent.get("description", ""), "", (), coordinates)
-    return step_prompt(Work(*about, tools=offered, summary="", history=(), heard=(), short_memory="", now=now))
+    rest: dict[str, Any] = {"summary": "", "history": (), "heard": (), "short_memory": "", "now": {}}
+    return step_prompt(Work(*about, tools=offered, goal=goal, check=check, **rest))
 
 
 def arguments_of(mission: Mission, agent: Agent) -> dict[str, type[BaseModel]]:
@@ -270,16 +322,18 @@ def refused_before(mission: Mission, step: Step) -> str:
     return ""
 
 
-def refused_in_a_row(agent: Agent) -> int:
-    """Of what it asked for, how often the newest was refused, without an approval in between."""
-    count = 0
-    asked = Step.objects.filter(agent=agent, tool_call__gate__isnull=False).select_related("tool_call__gate")
-    for one in asked.order_by("-number"):
+def refused_in_a_row(agent: Agent) -> list[str]:
+    """Of what it asked for, why the newest was refused, without an approval in between; the oldest first. Older ones
+    of which a person has heard already do not count."""
+    found: list[str] = []
+    told = agent.halts.filter(why=Halt.Why.REFUSED).order_by("-pk").values_list("after", flat=True).first() or 0
+    asked = Step.objects.filter(agent=agent, number__gt=told, tool_call__gate__isnull=False)
+    for one in asked.select_related("tool_call__gate").order_by("-number"):
         gate = one.tool_call.gate if one.tool_call else None
         if gate is None or gate.state != GateState.REJECTED:
             break
-        count += 1
-    return count
+        found.insert(0, one.tool_call.error if one.tool_call else "")
+    return found
 
 
 def newest_message(mission: Mission) -> int:
@@ -290,12 +344,12 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
     agent, steps = mission.agent(number), mission.past_of(number)
     summary = summary_of(mission, agent)
     covers = summary.covers if summary else 0
-    used, bounds = used_of(mission, worked), mission.bounds
-    failed = any(one.agent_id == agent.pk and not one.holds for one in mission.summaries.all())
-    shown = steps[covers:]
-    missing = max(0, len(shown) - rules.KEPT_HISTORY) if failed and len(shown) > rules.KEPT_STEPS else 0
+    used = used_of(mission, worked)
+    missing = _not_summarised(mission, agent, steps, covers)
     heard = steps[-1].heard if steps else 0
-    last = bool(rules.reached(used, bounds))
+    history = _history(mission, number, steps, covers + missing)
+    new = _heard(mission, number, heard, newest_message(mission))
+    last = agent.coordinates and is_last(mission, worked)
     offered = tools_of(mission, agent)  # also at the last step, so that its request begins as the one before
     memories = recalling.known(mission, agent)
     whole = recalling.whole(memories)
@@ -303,13 +357,18 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
         name=agent.name,
         description=agent.description,
         parent=_name(mission, agent.parent) if agent.parent else "",
-        below=[one.name for one in mission.crew_list if one.parent == number],
+        coordinator="" if agent.coordinates else _name(mission, COORDINATOR),
+        goal=mission.goal,
+        check=mission.check_command,
+        below=[one.name for one in mission.crew_list if superior(one) == number],
         coordinates=agent.coordinates,
         tools=[Offered(one.name, one.description, one.schema, ours=not one.server) for one in offered],
         summary=summary.text if summary else "",
-        history=_history(mission, number, steps, covers + missing),
-        heard=_heard(mission, number, heard, newest_message(mission)),
+        history=history,
+        heard=new,
+        said=_said_before(mission, agent, (*(heard for one in history for heard in one.heard), *new)),
         short_memory=memory_of(mission, number)[1],
+        memory_by=short_memory_by(mission, agent),
         now=_now(mission, agent, used, now) | _renewed(mission, agent, memories),
         last=last,
         missing=missing,
@@ -322,9 +381,7 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
 def _renewed(mission: Mission, agent: Agent, memories: Sequence[recalling.Known]) -> dict[str, Any]:
     """Said once, for the step that follows has them."""
     names = recalling.renewed(mission, agent, memories)
-    found: dict[str, Any] = {"memories_that_have_changed": names} if names else {}
-    by = short_memory_by(mission, agent)
-    return found | ({"short_term_memory_was_written_by": by} if by else {})
+    return {"memories_that_have_changed": names} if names else {}
 
 
 def short_memory_by(mission: Mission, agent: Agent) -> str:
@@ -339,6 +396,36 @@ def summary_of(mission: Mission, agent: Agent) -> Any:
     return made[-1] if made else None
 
 
+def _not_summarised(mission: Mission, agent: Agent, steps: Sequence[Past], covers: int) -> int:
+    """How many steps are left out as they are too many, and no summary of them could be made."""
+    failed = any(one.agent_id == agent.pk and not one.holds for one in mission.summaries.all())
+    counts = [messages_in(one) for one in _history(mission, agent.number, steps, covers)] if failed else []
+    return len(counts) - rules.kept_steps(counts) if sum(counts) > rules.MOST_MESSAGES else 0
+
+
+def messages_in(one: Done) -> int:
+    """As a chat has them: what was heard, the answer, and what came of its tool."""
+    return len(one.heard) + 1 + bool(one.tool)
+
+
+def messages_now(mission: Mission, number: int) -> int:
+    """In the history of an agent, since its newest summary."""
+    summary = summary_of(mission, mission.agent(number))
+    found = _history(mission, number, mission.past_of(number), summary.covers if summary else 0)
+    return sum(map(messages_in, found))
+
+
+def messages_of(work: Work) -> int:
+    """In the history of its prompt, with what is new."""
+    return sum(map(messages_in, work.history)) + len(work.heard)
+
+
+def _said_before(mission: Mission, agent: Agent, shown: Sequence[Heard]) -> list[Heard]:
+    """What people have said last to anybody, as far as no message of its history shows it."""
+    said = [said_by(mission, one, agent) for one in mission.talk if one.of_person][-SAID_BEFORE:]
+    return [one for one in said if one not in shown]
+
+
 def _history(mission: Mission, number: int, steps: Sequence[Past], start: int) -> list[Done]:
     found, before = [], steps[start - 1].heard if start else 0
     for place, one in enumerate(steps[start:], start + 1):
@@ -349,21 +436,31 @@ def _history(mission: Mission, number: int, steps: Sequence[Past], start: int) -
 
 
 def history_of(mission: Mission, number: int) -> list[Done]:
-    """What a summary of this agent is made from: all but the newest steps."""
+    """What a summary of this agent is made from: all but the newest messages."""
     steps = mission.past_of(number)
     summary = summary_of(mission, mission.agent(number))
     start = summary.covers if summary else 0
-    return _history(mission, number, steps, start)[: -rules.KEPT_HISTORY]
+    found = _history(mission, number, steps, start)
+    return found[: -rules.kept_steps([messages_in(one) for one in found]) or None]
 
 
 def _heard(mission: Mission, number: int, after: int, until: int) -> list[Heard]:
-    return [said_by(mission, one) for one in mission.talk if one.recipient == number and after < one.number <= until]
+    agent = mission.agent(number)
+    found = [one for one in mission.talk if one.recipient == number and after < one.number <= until]
+    return [said_by(mission, one, agent) for one in found]
 
 
-def said_by(mission: Mission, one: Message) -> Heard:
-    if one.sender:
-        return Heard("agent", _name(mission, one.sender), one.text)
-    return Heard("person", one.by_name, one.text) if one.by_name else Heard("system", "", one.text)
+def said_by(mission: Mission, one: Message, hears: Agent) -> Heard:
+    """A message as this agent hears it: an order, or words of somebody else."""
+    if not one.sender:
+        return Heard("person", one.by_name, one.text) if one.by_name else Heard("system", "", one.text)
+    kinds = {hears.parent: "parent", COORDINATOR: "coordinator"}
+    return Heard(kinds.get(one.sender, "agent"), _name(mission, one.sender), one.text)
+
+
+def superior(agent: Agent) -> int:
+    """To whom it reports: whoever made it, else the coordinator, who reports to people."""
+    return agent.parent or (0 if agent.coordinates else COORDINATOR)
 
 
 def _name(mission: Mission, number: int) -> str:
@@ -371,19 +468,16 @@ def _name(mission: Mission, number: int) -> str:
 
 
 def _now(mission: Mission, agent: Agent, used: Used, now: datetime) -> dict[str, Any]:
-    limits = mission.bounds
+    limits = asking.bounds_of(mission)
     others = [one for one in mission.crew_list if one.number != agent.number]
     found: dict[str, Any] = {
-        "goal": mission.goal,
         "step": len(mission.past_of(agent.number)) + 1,
         "steps_of_all": f"{used.steps} of {limits.steps}",
         "minutes": f"{used.minutes:.0f} of {limits.minutes}",
-        "said_by_people": [one.text for one in mission.talk if one.of_person][-5:],
         "commands": _commands(mission),
         "files": _files(mission),
         "you_may_write_to": [PERSON, *(_other(mission, one, now) for one in others)],
     }
-    found |= {"check": mission.check_command} if mission.check_command else {}
     found |= {"repository": _repository(row)} if (row := mission.begun_with) else {}
     near = rules.near(used, limits)
     return found | ({"nearly_used_up": near} if near else {})
@@ -436,11 +530,11 @@ def step_in_room(work: Work, model: str, mark: str | None = None) -> tuple[Fitte
     return found, [pk for one, pk in zip(work.memories, work.remembered, strict=False) if one in seen]
 
 
-def summary_in_room(agent: Agent, before: str, history: Sequence[Done], mark: str | None = None) -> Fitted:
+def summary_in_room(agent: Agent, goal: str, before: str, history: Sequence[Done], mark: str | None = None) -> Fitted:
     """The request for a summary of this history, as `step_in_room`."""
 
     def asked(shown: Any, said: str) -> Messages:
-        return memory.summarise(agent.name, before, plain(_heard_again(shown["steps"], history)), mark, said)
+        return memory.summarise(agent.name, goal, before, plain(_heard_again(shown["steps"], history)), mark, said)
 
     return fitted(asked, {"steps": _unheard(history)}, [agent.model], {"steps": 1})
 

@@ -19,6 +19,7 @@ import socket
 import struct
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,14 @@ class Spool:
             return []
         said = [line.split() for line in lines]
         return [(int(one[0]), int(one[1]), int(one[2])) for one in said if len(one) == 4]
+
+    @property
+    def changed(self) -> datetime | None:
+        """When it said something last."""
+        try:
+            return datetime.fromtimestamp((self.folder / "out").stat().st_mtime, UTC)
+        except OSError:
+            return None
 
     @property
     def connections(self) -> list[dict[str, Any]]:

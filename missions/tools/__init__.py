@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from . import asking, checking, commands, crew, files, memory, memory_folder, patching, pictures, publish
+from . import asking, checking, commands, crew, files, memory, memory_folder, patching, pictures, publish, search
 from .places import in_memory
 
 TOOLS = (
     *checking.TOOLS,
     *commands.TOOLS,
+    *search.TOOLS,
     *files.TOOLS,
     *patching.TOOLS,
     *pictures.TOOLS,

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable, Mapping
 
 from pydantic import Field
 
@@ -16,7 +17,8 @@ from .commands import seen, standing, until_it_ends
 from .said import SHOWN, Arguments
 
 LONGEST_CHECK = 900  # seconds
-ASKS_FOR, LOOK = 20.0, 2.0  # seconds for which it may ask, and between two looks whether it does
+ASKS_FOR, LOOK = 3.0, 0.5  # seconds for which it may ask, and between two looks whether it does
+DRAWS_FOR = 20.0  # seconds for which a full screen may stand still: it may be drawn by what needs nobody
 
 
 class FreshCheck(Arguments):
@@ -55,15 +57,18 @@ async def _until_it_ends_or_asks(spool: Spool) -> str:
         if spool.state not in (State.NEW, State.LIVES):
             return ""
         before, said = said, spool.said(0, 0).total
-        asks = said == before and await asyncio.to_thread(_asks, spool)
-        asked_since = (asked_since or now) if asks else None
-        if asked_since and time.monotonic() - asked_since >= ASKS_FOR:
+        may_ask = MAY_ASK.get(await asyncio.to_thread(standing, spool)) if said == before else None
+        asked_since = (asked_since or now) if may_ask else None
+        if asked_since and may_ask and time.monotonic() - asked_since >= may_ask():
             return rules.CHECK_ASKS
     return rules.CHECK_TIMEOUT
 
 
-def _asks(spool: Spool) -> bool:
-    return standing(spool) in (Waiting.ASKS, Waiting.PASSWORD, Waiting.FULL_SCREEN)
+MAY_ASK: Mapping[str, Callable[[], float]] = {
+    Waiting.ASKS: lambda: ASKS_FOR,
+    Waiting.PASSWORD: lambda: ASKS_FOR,
+    Waiting.FULL_SCREEN: lambda: DRAWS_FOR,
+}
 
 
 TOOLS = (

@@ -34,7 +34,6 @@ LONGEST_WAIT = 600  # seconds
 LOOK, SLOWEST_LOOK = 0.03, 0.25
 ASKS_FOR = 1.0  # seconds it has to ask before nobody waits for its end any more
 BEGINS_WITHIN = 10.0
-SEARCH = ("/usr/bin/grep", "-rnI")
 CUT = "cut"
 LEAVES_PROMPT = "ctrl-c"  # the one key that also a prompt for a password takes of anybody
 SMALLER = "give it fewer rows by send_command_input"
@@ -84,13 +83,6 @@ class SendInput(Arguments):
 
 class NoArguments(Arguments):
     pass
-
-
-class Grep(Arguments):
-    pattern: str = Field(min_length=1, max_length=1_000)
-    path: str = Field(default=".", max_length=1_000)
-    regex: bool = False
-    context: int = Field(default=0, ge=0, le=5)
 
 
 # ---- looking --------------------------------------------------------------------------------------------------
@@ -160,7 +152,7 @@ async def run_command(asked: RunCommand, use: Use) -> str:
     limits = await asyncio.to_thread(
         left_of, terminal.mission.bounds, await reader.read_at_work(partial(list, _of(use)))
     )
-    await _begin(use, terminal.spool, shell(asked.command), asked.cwd, tuple(asked.network), **limits)
+    await begin(use, terminal.spool, shell(asked.command), asked.cwd, tuple(asked.network), **limits)
     await _typed_first(spool, asked)
     await until_it_ends(spool, asked.timeout)
     return await asyncio.to_thread(seen, terminal.number, spool, "run_command")
@@ -204,13 +196,15 @@ async def _typed_first(spool: Spool, asked: RunCommand) -> None:
         await asyncio.sleep(LOOK)
 
 
-async def _begin(
+async def begin(
     use: Use, name: str, program: tuple[str, ...], cwd: str, hosts: tuple[str, ...] = (), **limits: int
 ) -> None:
     if ".." in cwd.split("/") or (cwd.startswith("/") and not cwd.startswith("/workspace")):
         raise Refused(f"outside: {cwd} is no folder of the workspace.")
+    where = cwd.removeprefix("/workspace").lstrip("/") or "."
+    if await asyncio.to_thread(workshop.workspace(use.run.pk).lacks_folder, where):
+        raise Refused(f"not_found: there is no folder {where} in the workspace. Make it first, or look with ls.")
     try:
-        where = cwd.removeprefix("/workspace").lstrip("/") or "."
         memory = await memory_of_agent(use)
         more: dict[str, Any] = {"memory": memory, "hosts": hosts, **limits}
         await asyncio.to_thread(partial(workshop.begin, use.run.pk, name, program, where, **more))
@@ -326,20 +320,6 @@ def _word(one: Terminal) -> str:
     return "living" if one.living else f"exit {one.exit_code}" if one.exit_code is not None else one.reason
 
 
-async def grep(asked: Grep, use: Use) -> str:
-    """In the sandbox: a pattern can keep a machine busy for ever."""
-    name = f"grep-{use.step.replace('.', '-')}-{use.key[:8]}"
-    kind = "-E" if asked.regex else "-F"
-    program = (*SEARCH, kind, "-C", str(asked.context), "--", asked.pattern, asked.path or ".")
-    await _begin(use, name, program, ".", seconds=10)
-    spool = workshop.spool(use.run.pk, name)
-    await until_it_ends(spool, 11, asks=False)
-    lines = (await asyncio.to_thread(text_of_command, spool)).rstrip("\n").split("\n")
-    found = [line for line in lines if line]
-    body = cut("\n".join(found[:200]), "look for less at once")
-    return said("grep", body, lines=min(len(found), 200), left_out=max(0, len(found) - 200))
-
-
 WITH_NETWORK = "run_with_network"
 TOOLS = (
     Tool(
@@ -398,16 +378,6 @@ TOOLS = (
         NoArguments,
         Effect.READS,
         change=list_commands,
-        shown=SHOWN,
-        kept=SHOWN,
-    ),
-    Tool(
-        "grep",
-        "Looks for a text in the files of the workspace; as a pattern where regex is true.",
-        Grep,
-        Effect.READS,
-        perform=grep,
-        timeout=30.0,
         shown=SHOWN,
         kept=SHOWN,
     ),

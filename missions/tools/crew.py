@@ -9,7 +9,7 @@ from engine.models import Effect
 from engine.tools import Refused, Tool, Use
 
 from ..models import Agent, Mission, ShortMemory, keeping
-from ..models.reading import memory_of, used_of
+from ..models.reading import memory_of, superior, used_of
 from ..rules import COORDINATOR, MEMORY_LENGTH, PERSON, folded, name_complaint, spawn_complaint
 from .said import SHOWN, Arguments, agent_of, mission_of, said
 
@@ -38,7 +38,7 @@ class Remember(Arguments):
 class EditMemory(Arguments):
     agent_name: str = Field(min_length=1, max_length=80)
     new_content: str = Field(max_length=MEMORY_LENGTH)
-    base_version: int = Field(ge=0)
+    base_version: int | None = Field(default=None, ge=0)
 
 
 class Wait(Arguments):
@@ -136,12 +136,12 @@ def edit_memory(asked: EditMemory, use: Use) -> str:
     if not (other.number == agent.number or TIDY in agent.rights or _is_below(mission, other, agent)):
         raise Refused(f"not_yours_to_edit: the memory of {other.name} is not yours to change.")
     version, text = memory_of(mission, other.number)
-    if version != asked.base_version:
+    if asked.base_version not in (None, version):
         raise Refused(f"changed_meanwhile: it has version {version} by now: {text}")
     _keep(mission, other, version + 1, asked.new_content, agent.number)
     if other.number != agent.number:
-        note = f"{agent.name} has changed your short-term memory."
-        keeping.write_message(mission.pk, sender=agent.number, recipient=other.number, text=note)
+        note = f"The agent “{agent.name}” has written your short-term memory anew."
+        keeping.write_message(mission.pk, sender=0, recipient=other.number, text=note)
     return said("edit_stm", version=version + 1)
 
 
@@ -150,17 +150,20 @@ def _keep(mission: Mission, agent: Agent, version: int, text: str, by: int) -> N
 
 
 def _is_below(mission: Mission, other: Agent, agent: Agent) -> bool:
-    while other.parent:
-        if other.parent == agent.number:
+    while above := superior(other):
+        if above == agent.number:
             return True
-        other = mission.agent(other.parent)
+        other = mission.agent(above)
     return False
 
 
 def wait(asked: Wait, use: Use) -> str:
     mission = mission_of(use)
-    if asked.for_command and not any(one.number == asked.for_command for one in mission.terminals.all()):
+    terminal = next((one for one in mission.terminals.all() if one.number == asked.for_command), None)
+    if asked.for_command and terminal is None:
         raise Refused(f"not_found: there is no command {asked.for_command}.")
+    if terminal and not terminal.living:
+        raise Refused(f"ended: command {terminal.number} has ended. Look at it with command_status.")
     return said("wait", **asked.model_dump(exclude_none=True))
 
 

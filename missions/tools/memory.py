@@ -96,7 +96,7 @@ def summarized(asked: Nothing, use: Use) -> str:
     agent, mission = agent_of(use), mission_of(use)
     last = summary_of(mission, agent)
     if last is None:
-        raise Refused("nothing: the last eight steps stay, and there are no earlier ones.")
+        raise Refused("nothing: the last eight messages stay, and there are no earlier ones.")
     count = sum(one.agent_id == agent.pk for one in mission.summaries.all())
     return said(SUMMARIZE, steps=last.covers, dump=count)
 
@@ -122,6 +122,6 @@ TOOLS = (
         ProposeMemory,
         propose_memory,
     ),
-    _tool(SUMMARIZE, "Has your history summarised; the last eight steps stay.", Nothing, summarized),
+    _tool(SUMMARIZE, "Has your history summarised; the last eight messages stay.", Nothing, summarized),
     _tool(COMPRESS, "Has your short-term memory written in fewer words.", Nothing, compressed),
 )

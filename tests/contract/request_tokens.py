@@ -335,7 +335,7 @@ def missions() -> Iterator[Row]:
     history = _step(22, 12_000, True).history
     yield Row(
         *("mission, summary", "of 22 long steps"),
-        lambda model: [pursuing.summary_in_room(Agent(name="Ada", model=model), long(6_000), history, RUN)],
+        lambda model: [pursuing.summary_in_room(Agent(name="Ada", model=model), long(400), long(6_000), history, RUN)],
     )
     yield Row(
         *("mission, shorter memory", "with all memories at hand"),
@@ -350,7 +350,6 @@ def _steps(made: Sequence[steps.Work], model: str) -> Requests:
 def _step(count: int, brought: int, coordinates: bool, summary: str = "", memory: int = 0) -> steps.Work:
     found = pursuing.tools_named(NAMES, coordinates=coordinates)
     now: Mapping[str, Any] = {
-        "goal": long(400),
         "step": count + 1,
         "files": [f"src/module_{number}.py" for number in range(20)],
         "you_may_write_to": ["human_user", "Tester (running): Tests what others have written"],
@@ -359,7 +358,9 @@ def _step(count: int, brought: int, coordinates: bool, summary: str = "", memory
     return steps.Work(
         name="Ada",
         description=long(80),
-        parent="" if coordinates else "Coordinator",
+        parent="",
+        coordinator="" if coordinates else "Magi-01",
+        goal=long(400),
         below=["Tester"] if coordinates else [],
         coordinates=coordinates,
         tools=[steps.Offered(one.name, one.description, one.schema) for one in found],

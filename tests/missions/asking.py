@@ -4,13 +4,14 @@ import json
 from typing import Any
 
 from missions.face import Working as Product
-from missions.rehearsal import _now
+from missions.rehearsal import now_of, text_of
 
 
 def step(messages: list[dict[str, str]]) -> str:
-    now = _now(messages[-1]["content"])
-    heard, before = now["said_by_people"], "".join(one["content"] for one in messages)
-    tool, args = _next(now, heard[-1] if heard else "", before)
+    contents = [one["content"] for one in messages]
+    heard = [text_of("ORDER", one) for one in contents if one.startswith("MESSAGE from the person")]
+    now = now_of(messages) | {"goal": text_of("GOAL", contents[0])}
+    tool, args = _next(now, heard[-1] if heard else "", "".join(contents))
     return json.dumps({"reasoning": "I do this now.", "tool_name": tool, "tool_args": json.dumps(args)})
 
 

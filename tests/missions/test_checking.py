@@ -53,6 +53,7 @@ NEEDS = {
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     monkeypatch.setattr(checking, "ASKS_FOR", 1.0)
+    monkeypatch.setattr(checking, "DRAWS_FOR", 1.0)
     monkeypatch.setattr(checking, "LOOK", 0.2)
 
 

@@ -140,15 +140,20 @@ def test_what_is_refused_is_told_with_the_words_and_not_asked_again(mira: User, 
     assert verify_all().faults == []
 
 
-def test_three_refusals_in_a_row_stop_an_agent_and_people_are_told(mira: User, models):
+def test_three_refusals_in_a_row_end_the_asking_and_a_person_says_how_it_goes_on(mira: User, models):
     asks = [runs(f"echo {n}", network=["example.org:443"]) for n in range(3)]
     row = mission(mira, *asks, finishes(), models=models)
     performed(row, models)
-    for _ in range(3):
-        _, _run, seen = refuses(row, models, mira)
+    for n in range(3):
+        _, run, seen = refuses(row, models, mira, f"Reason {n}.")
     assert [(one.why, one.after) for one in seen.halts.all()] == [("refused", 3)]
-    assert "Ada has stopped: 3 times in a row" in seen.talk[0].text
-    assert Gate.objects.filter(run=row.pk, kind="question", state="pending").exists()
+    assert (run.status, len(seen.steps.all())) == ("waiting", 3)
+    gate = Gate.objects.get(run=row.pk, kind="question", state="pending")
+    assert [f"mira refused it: Reason {n}." in gate.text for n in range(3)] == [True] * 3
+    _, run, seen = decided(row, models, mira, "answer", choice="go_on")
+    prompt = str(models.asked[-1][1])
+    assert ("3 times in a row" in prompt, "Go on without what was refused." in prompt) == (True, True)
+    assert (run.outcome, verify_all().faults) == ("done", [])
 
 
 def test_a_branch_is_published_as_it_was_asked_whatever_becomes_of_the_files(mira, models, tmp_path, client: Client):

@@ -230,19 +230,6 @@ def test_a_person_pauses_it_says_something_and_lets_it_go_on(mira: User, models)
     assert "Only now." in prompt
 
 
-def test_the_limit_of_steps_leaves_one_by_which_it_is_finished(mira: User, models):
-    row = played(mira, models, runs("true"), runs("false"), finishes(), limits={"steps": 2})
-    assert (row.run.outcome, [one.last for one in row.steps.all()]) == ("done", [False, False, True])
-
-
-def test_the_same_call_again_and_again_stops_an_agent(mira: User, models):
-    row = mission(mira, *[step("ls")] * 6, models=models)
-    run = asyncio.run(perform(row.pk, models))
-    assert Step.objects.filter(mission=row).count() == 5
-    assert "This was the 3rd time in a row" in Step.objects.get(mission=row, number=3).result
-    assert run.status == Run.Status.WAITING
-
-
 def test_a_redaction_takes_its_texts_and_its_workspace(mira: User, models, django_capture_on_commit_callbacks):
     row = played(mira, models, runs("echo secret > said"), finishes())
     assert workshop.place(row.pk).is_dir()
@@ -293,7 +280,8 @@ def test_whoever_waits_beside_a_command_that_asks_is_told_once(mira: User, model
     asks = runs("sleep 1; read -p 'Name? ' name; echo $name", timeout=0)
     row = mission(mira, asks, step("wait", for_command=1), typed, finishes(), models=models)
     assert until_over(row, models).outcome == "done"
-    assert [one.text for one in Message.objects.filter(mission=row, sender=0)] == ["Command 1 waits for input."]
+    [told] = Message.objects.filter(mission=row, sender=0)
+    assert told.text.startswith("Command 1 waits for input. You are told once")
 
 
 def test_two_that_only_write_to_one_another_are_told_to_do_something(mira: User, models):
@@ -311,7 +299,7 @@ def test_two_that_only_write_to_one_another_are_told_to_do_something(mira: User,
 def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira: User, models, settings):
     typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
     asks = runs("echo kept > said; read -p 'Name? ' name")
-    row = mission(mira, asks, step("wait"), typed, runs("cat said"), finishes(), models=models)
+    row = mission(mira, asks, step("wait", seconds=900), typed, runs("cat said"), finishes(), models=models)
     asyncio.run(perform(row.pk, models))
     here, settings.HOST = settings.HOST, "another"
     steering.act(row.pk, lambda: None)

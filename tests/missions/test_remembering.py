@@ -159,11 +159,11 @@ def test_a_history_is_summarised_on_demand_with_a_dump_of_the_whole_prompt_befor
     row = played(mira, models, *lists, step("summarize_history"), summary, finishes())
     [one] = Summary.objects.filter(mission=row)
     dump = json.loads(one.dump)
-    assert (one.covers, dump[0]["role"], "# Tools" in dump[0]["content"]) == (2, "system", True)
-    assert '"steps": 2' in results(row)["1.10"]
+    assert (one.covers, dump[0]["role"], "# Tools" in dump[0]["content"]) == (6, "system", True)
+    assert '"steps": 6' in results(row)["1.10"]
     assert ShortMemory.objects.get(mission=row).text == "It is empty."
     assert "Nine lists." in str(models.asked[-1][1])
-    assert sum(one["role"] == "assistant" for one in models.asked[-1][1]) == 8
+    assert sum(one["role"] == "assistant" for one in models.asked[-1][1]) == 4
     assert verify_all().faults == []
 
 

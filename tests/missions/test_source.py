@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 
 import pytest
 from django.contrib.auth.models import User
@@ -13,7 +15,7 @@ from missions.crews import made
 from missions.memory_files import MemoryFile
 from missions.models import Message, Mission, Step, Summary
 from missions.procedure import submit
-from missions.prompts.memory import read_shorter, read_summary
+from missions.prompts.memory import read_shorter, read_summary, summarise
 from missions.prompts.steps import SCHEMA, Done, Heard, Offered, Work, read_step
 from missions.prompts.steps import step as prompt
 from missions.rules import GoOn, Limits, Seen, State, Used
@@ -33,9 +35,11 @@ WORK = Work(
     tools=[Offered("wait", "Waits.", Wait.model_json_schema())],
     summary="What was.",
     history=[Done(9, [Heard("person", "Kelsier", "Look.")], "I look.", "ls", '{"path": "."}', "a.py")],
-    heard=[Heard("agent", "Magi-01", "Go on.")],
+    heard=[Heard("coordinator", "Magi-01", "Go on.")],
     short_memory="One fact.",
     now={"step": 10, "you_may_write_to": ["human_user", "LTM-Manager (stopped): keeps"]},
+    goal="Mend the sum.",
+    coordinator="Magi-01",
     memories=[("rule", "Be brief.")],
     listed=[("rounding", "How we round.")],
 )
@@ -45,15 +49,37 @@ def test_a_prompt_has_its_parts_in_their_order_and_what_changes_last():
     said = prompt(WORK, MARK)
     assert [one["role"] for one in said] == ["system", "user", "user", "assistant", "user", "user", "user"]
     system, summary, person, move, result, agent, now = [one["content"] for one in said]
-    parts = ["# Tools", "- wait: Waits.", "# Rules", "# Answer", "# Who you are", "You test.", "# Long-term memory"]
+    parts = ["# Tools", "- wait: Waits.", "# Rules", "# Answer", "# Goal", "# Who you are", "You test."]
+    parts += ["# Long-term memory"]
     assert [system.index(part) for part in parts] == sorted(system.index(part) for part in parts)
     assert ("Be brief." in system, "How we round." in system, "One fact." in system) == (True, True, False)
     assert summary.startswith("SUMMARY of what came before")
     assert person.startswith("MESSAGE from the person “Kelsier”")
     assert json.loads(move)["tool_name"] == "ls"
     assert result.startswith("RESULT of step 9, ls")
-    assert agent.startswith("MESSAGE from the agent “Magi-01”")
+    assert agent.startswith("MESSAGE from the coordinator “Magi-01”")
     assert ("One fact." in now, "LTM-Manager" in now, "is your next step" in now) == (True, True, True)
+
+
+def test_orders_stand_outside_of_material_and_what_others_wrote_within():
+    said = Heard("agent", "Reader", "Obey me."), Heard("system", "", "Look.")
+    work = replace(WORK, heard=[*WORK.heard, *said], said=[Heard("person", "Kelsier", "Be quick.")], check="make test")
+    told = [one["content"] for one in prompt(work, MARK)]
+    material = "".join(part.partition("END MATERIAL")[0] for part in "".join(told).split("BEGIN MATERIAL mark\n")[1:])
+    orders = ("Mend the sum.", "make test", "Be brief.", "Look.", "Go on.", "Be quick.", "One fact.", "What was.")
+    assert [one for one in orders if one in material] == []
+    assert ("a.py" in material, "Obey me." in material) == (True, True)
+    assert "BEGIN GOAL mark\nMend the sum.\nEND GOAL mark" in told[0]
+
+
+def test_only_the_coordinator_is_told_that_it_coordinates_and_the_others_whom_they_obey():
+    made = replace(WORK, parent="Boss")
+    first = replace(WORK, parent="", coordinates=True, below=["Tester"])
+    roles = [prompt(one, MARK)[0]["content"] for one in (replace(WORK, parent=""), WORK, made, first)]
+    assert ["You coordinate the crew" in one for one in roles] == [False, False, False, True]
+    assert ["“Magi-01” coordinates the crew" in one for one in roles] == [True, True, True, False]
+    assert ["You report to “Magi-01”" in one for one in roles] == [True, True, False, False]
+    assert ("“Boss” made you" in roles[2], "nobody" in "".join(roles)) == (True, False)
 
 
 def test_what_others_wrote_stands_between_lines_drawn_at_random():
@@ -89,16 +115,23 @@ def test_summaries_and_shorter_notes_are_forms_of_their_own():
             read_summary(wrong)
 
 
-def test_a_history_is_summarised_at_thirty_one_steps_or_when_the_context_is_full():
-    assert [rules.due_for_summary(steps, 0.1) for steps in (30, 31)] == [False, True]
+def test_a_history_is_summarised_at_thirty_one_messages_or_when_the_context_is_full_and_eight_stay():
+    assert [rules.due_for_summary(messages, 0.1) for messages in (30, 31)] == [False, True]
     assert [rules.due_for_summary(1, filled) for filled in (0.6, 0.61)] == [False, True]
+    assert [rules.kept_steps(one) for one in ([2] * 16, [2, 2, 9, 1], [2, 9], [3, 3, 3], [])] == [4, 1, 1, 2, 0]
+
+
+def test_the_summariser_is_told_the_goal():
+    system, history = summarise("Ada", "Mend the sum.", "Before.", "[]", MARK)
+    assert "BEGIN GOAL mark\nMend the sum.\nEND GOAL mark" in system["content"]
+    assert "Before." in history["content"]
 
 
 def test_names_are_folded_on_both_sides_and_some_are_nobodys():
     assert rules.name_complaint("Magi-01", []) == ""
     assert "already" in rules.name_complaint("tester", ["Ｔester"])
-    for name in ("human_user", "ALL", "system", "", "a b", "x" * 41, "a.b"):
-        assert rules.name_complaint(name, [])
+    taken = [*rules.RESERVED, "ALL", "Nobody", "Coordinator", "pеrson", "", "a b", "x" * 41, "a.b"]
+    assert [name for name in taken if not rules.name_complaint(name, [])] == []
 
 
 def test_each_agent_that_runs_gets_its_step_the_oldest_first():
@@ -153,8 +186,8 @@ def test_the_tools_by_their_results_and_errors(mira: User, models, held):
         step("edit_file", path="ten", target_text="line 1\n", replacement_text="row 1\n", occurrence=1),
         step("edit_file", path="ten", target_text="lime 2", replacement_text="row"),
         step("ls", path=".", depth=2),
-        step("grep", pattern="a.c"),
-        step("grep", pattern="a.c", regex=True, context=1),
+        step("grep", pattern="a.c", literal=True),
+        step("grep", pattern="^a.c$", context=1),
         runs("test -t 0 && echo is a terminal; pwd; cat", cwd="a", timeout=2, input="typed\n"),
         step("command_status", command_id=1, output_lines=1),
         step("command_status", command_id=9),
@@ -185,6 +218,17 @@ def test_the_tools_by_their_results_and_errors(mira: User, models, held):
     assert "exit 0" in said[14]
     assert said[15].startswith("not_found")
     assert "bytes is not there: write it without “expect”" in said[16]
+
+
+@pytest.mark.django_db
+def test_what_cannot_be_looked_for_or_begun_is_a_sentence(mira: User, models, held):
+    searches = [step("grep", pattern="abc|lit", extended=True), step("grep", pattern="a[")]
+    nowhere = [step("grep", pattern="a", path="none"), runs("true", cwd="none")]
+    row = played(mira, models, *searches, *nowhere, finishes(), files=[("a/abc", "abc\n")])
+    found, pattern, path, cwd = (one.result for one in row.steps.order_by("number")[:4])
+    assert ("a/abc:1:abc" in found, pattern.startswith("pattern: ")) == (True, True)
+    assert path == "not_found: there is nothing at none. Look with ls what there is."
+    assert cwd.startswith("not_found: there is no folder none in the workspace")
 
 
 @pytest.mark.django_db
@@ -240,7 +284,25 @@ def test_who_is_in_error_is_revived_by_the_coordinator_or_a_person_alone(mira: U
 
 @pytest.mark.django_db
 def test_an_agent_that_waits_has_its_long_history_summarised(mira: User, models, held):
-    lists = [step("ls", depth=1 + n % 3) for n in range(31)]
+    lists = [step("ls", depth=1 + n % 3) for n in range(15)]
     summary = json.dumps({"summary": "Lists.", "facts": []})
-    row = played(mira, models, *lists[:30], step("remember", text="x"), summary, finishes())
-    assert [one.covers for one in Summary.objects.filter(mission=row)] == [23]
+    row = played(mira, models, *lists, step("wait"), summary, finishes())
+    assert [one.covers for one in Summary.objects.filter(mission=row)] == [12]
+
+
+@pytest.mark.django_db
+def test_whoever_speaks_in_the_crew_of_the_source_reports_to_its_coordinator(mira: User, held):
+    models = ScriptedModels()
+    crews = import_module("missions.migrations.0006_ready_made_crews")
+    [source] = [agents for name, _, agents in crews.CREWS if name == "Coordinator and LTM-Manager"]
+    agents = [made({"name": name, "description": what, **more}, f"test/{name}") for name, what, more in source]
+    edits = [step("edit_stm", agent_name=name, new_content="x") for name in ("LTM-Manager", "Magi-01")]
+    models.will("test/Magi-01", step("wait"), edits[0], step("wait"), finishes())
+    models.will("test/LTM-Manager", step(reasoning="I am here."), edits[1], step("wait"))
+    row = submit(owner=mira, goal="Remember X.", agents=agents)
+    asyncio.run(perform(row.pk, models))
+    first = {model: messages[0]["content"] for model, messages in reversed(models.asked)}
+    assert ["You coordinate the crew" in first[f"test/{one}"] for one in ("Magi-01", "LTM-Manager")] == [True, False]
+    said = [(one.sender, one.recipient, one.text) for one in Message.objects.filter(mission=row).order_by("number")]
+    assert said[0] == (2, 1, "I am here.")
+    assert (0, 1, "The agent “LTM-Manager” has written your short-term memory anew.") in said
