@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from engine.llm.prices import DOLLAR
 from engine.models import NewDocument
+from runs.forking import forked
 from runs.given_looks import note_look
 from runs.rights import User
 
@@ -31,8 +32,9 @@ class Again:
 
 def again_of(debate: Debate, user: User) -> Again:
     seen = Debate.objects.visible_to(user)
-    earlier = seen.talked().filter(pk=debate.earlier_id).first() if debate.earlier_id else None
-    later = seen.filter(earlier=debate.pk).select_related("run").order_by("run__created")
+    again = debate.earlier_id and not forked(debate.run)  # of a fork its page says so
+    earlier = seen.talked().filter(pk=debate.earlier_id).first() if again else None
+    later = seen.filter(earlier=debate.pk, run__fork=None).select_related("run").order_by("run__created")
     draws = "the same draws" if earlier and earlier.seed == debate.seed else "draws of its own"
     return Again(earlier, list(later), draws, stayed_in_words(earlier, debate) if earlier else "")
 

@@ -41,6 +41,7 @@ from .again import again_of, with_texts_beside
 from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm, in_words
+from .forking import DebateForks
 from .fragments import fragments
 from .models import DOCUMENTS, Debate, Member, Option, Panel, Remark, Turn, erase
 from .models.secret import hidden_steps, withheld
@@ -58,6 +59,7 @@ class Debating(Face[Debate, Display]):
     going_on = "debating"
     begun_at, begun_with = "debate-new", "question"
     begins_from = "debate__earlier"
+    forks = DebateForks()
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each has settled on an option."
     guards = guards.GUARDS
     documents = DOCUMENTS

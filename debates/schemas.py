@@ -7,7 +7,7 @@ from pydantic import ConfigDict, StrictBool, StrictInt
 
 from engine.models import TITLE_LENGTH
 from engine.models.documents import TITLE_LENGTH as DOCUMENT_TITLE_LENGTH
-from runs.api.schemas import Gate, Moment, Run, Strict, or_empty, text
+from runs.api.schemas import Fork, ForkAsked, Gate, Moment, Run, Strict, or_empty, text
 
 from .fields import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, USUAL_REPLY
 from .forms import SEED_WORD_LENGTH
@@ -126,6 +126,10 @@ class NewDebate(Strict):
     word: Annotated[str, text(SEED_WORD_LENGTH)] | None = Field(
         None, description="A word of one's own: the seed is then SHA-256 of what was drawn and the word."
     )
+
+
+class DebateFork(ForkAsked):
+    message: int = Field(ge=1, description="The number of the message after which it goes on.")
 
 
 class DebateWords(Strict):
@@ -363,6 +367,7 @@ class Debate(Run):
     kind: Literal["debate"]
     status: Status
     outcome: str | None = Field(description="An option, or no_decision; null until it has finished.")
+    forked: Fork | None = Field(description="Null: it was not forked.")
     question: str
     stage: Literal["first", "open", "closing"] | None = Field(description="Null once it is over.")
     rule: Rule

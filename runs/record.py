@@ -19,7 +19,7 @@ from engine.evidence.entries import Entry as Sealed
 from engine.evidence.findings import Fault
 from engine.evidence.log import Leaf
 from engine.evidence.verification import verify_one
-from engine.models import Document, Fork, ModelCall, Review, Run
+from engine.models import Document, ModelCall, Review, Run
 from engine.plurals import counted
 from engine.version import VERSION
 
@@ -138,13 +138,6 @@ def _review(review: Review) -> ShownReview:
     return ShownReview(f"{decided}, by {review.by}, {moment_in_words(review.made)}", text, review.is_override)
 
 
-def _forks(run: Run) -> Iterable[tuple[str, str]]:
-    if fork := forked(run):
-        yield "Forked from", f"{fork.origin_id}, {place_of(fork)} (entry {fork.entry}, {fork.hash})"
-    made = Fork.objects.filter(origin=run.pk).select_related("origin").order_by("made", "pk")
-    yield "Forks", ", ".join(f"{one.pk} ({place_of(one)})" for one in made)
-
-
 def _provenance(face: Face[Any, Any], row: Any, calls: list[ModelCall]) -> Iterable[tuple[str, str]]:
     run, error = row.run, row.run.error
     yield face.noun.capitalize(), str(run.pk)
@@ -153,7 +146,8 @@ def _provenance(face: Face[Any, Any], row: Any, calls: list[ModelCall]) -> Itera
     yield "Made by", f"{run.parent_id}, {run.step}" if run.parent_id else ""
     made = run.children.order_by("created", "pk") if face.waits else ()  # what never waits makes none
     yield "Has made", ", ".join(f"{child.pk} ({child.step})" for child in made)
-    yield from _forks(run)
+    if fork := forked(run):
+        yield "Forked from", f"{fork.origin_id}, {place_of(fork)} (entry {fork.entry}, {fork.hash})"
     yield from face.provenance(row)
     yield "Models asked", _listed(call.model for call in calls)
     yield "Models answering", _listed(call.answered_by for call in calls)

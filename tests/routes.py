@@ -213,9 +213,9 @@ ROUTES = {
     "api:accept_memory": (NO_METHOD, SIGNED_IN),
     "mission-judge": (SEE, SEE),
     "mission-answer": (SIGNED_IN_NO_METHOD, STEER),
-    "mission-fork": (SEE, SEE),
-    "api:mission_fork_preview": (SIGNED_IN, SIGNED_IN),  # of one address
-    "api:fork_mission": (SIGNED_IN, SIGNED_IN),
+    **{f"{kind}-fork": (SEE, SEE) for kind in ("mission", "debate")},
+    **{f"api:{kind}_fork_preview": (SIGNED_IN, SIGNED_IN) for kind in ("mission", "debate")},
+    **{f"api:fork_{kind}": (SIGNED_IN, SIGNED_IN) for kind in ("mission", "debate")},
     "mission-files": (SEE, SIGNED_IN_NO_METHOD),
     "mission-pull-request": (NO_TERMINAL, SIGNED_IN_NO_METHOD),
     "mission-bundle": (NO_TERMINAL, SIGNED_IN_NO_METHOD),

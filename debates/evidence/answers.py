@@ -44,18 +44,23 @@ def _unkept(retold: Retold) -> Iterator[str]:
         if answered and place not in kept and not str(place[0]).startswith("note-"):
             yield f"The answer of {place[0]} was not kept."
     models = {one["seat"]: one["model"] for one in retold.asked["members"]}
-    for one in retold.facts(MESSAGE):
+    for one in _own(retold):
         last = (one["attempts"] or [None])[-1]
         if models.get(one["seat"]) and not (last and last[0] == f"turn-{one['turn']}" and _answered(retold, last)):
             yield f"Message {one['number']} is no answer of its member's model."
-    for one in retold.facts(FIRST):
+    for one in retold.facts(FIRST) if not retold.carried else ():
         if not one["missing"] and not (one["attempt"] and one["attempt"][0] == f"first-{one['seat']}"):
             yield f"The first verdict of seat {one['seat']} is no answer of its model."
 
 
+def _own(retold: Retold) -> list[dict[str, Any]]:
+    """What members said in this debate itself."""
+    return [one for one in retold.facts(MESSAGE) if one["number"] > retold.carried]
+
+
 def _unsaid(retold: Retold) -> Iterator[str]:
     """What a person says in a debate was said at the gate of its turn, and all that was is there."""
-    told = [one for one in retold.facts(MESSAGE) if one["kind"] != Sort.LEAVING]
+    told = [one for one in _own(retold) if one["kind"] != Sort.LEAVING]
     said = {f"turn-{one['turn']}": one for one in told if one["seat"] in retold.persons}
     for step in said.keys() - retold.spoken.keys():
         yield f"Message {said[step]['number']} is nothing that was said at the gate of its turn."
@@ -137,7 +142,7 @@ class Readable:
 
     def note(self, facts: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str]:
         content = texts.get("content")
-        if not content:
+        if not content or facts["number"] <= self.retold.carried:
             return
         step = f"note-{facts['after']}"
         answers = [

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from engine.evidence.entries import ATTEMPT, DECIDED, ENDED, SUBMITTED
+from engine.models.forks import FORKED
 
 from ..rules.course import ABSTAIN, Course, First, Message, Seat, Settings, Sort, Standing, Steer, Turn, Why
 
@@ -33,6 +34,12 @@ class Retold:
     @cached_property
     def asked(self) -> dict[str, Any]:
         return self.facts(SUBMITTED)[0]
+
+    @cached_property
+    def carried(self) -> int:
+        """How many of its first messages were said in the debate that this one was forked from: answers of models and
+        what was said at gates are in the record of that one."""
+        return int((self.asked.get(FORKED) or {}).get("number", 0))
 
     @cached_property
     def texts(self) -> Mapping[str, str]:

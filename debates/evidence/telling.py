@@ -14,7 +14,7 @@ from uuid import UUID
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import ATTEMPT, ENDED, SUBMITTED
 from engine.evidence.told import Said, key, plain
-from engine.models import Run
+from engine.models import Fork, Run
 
 from ..models import Debate, FirstVerdict, Member, Message, Option, Point, Steer, Turn
 from ..rules.course import Sort, Standing
@@ -60,6 +60,7 @@ def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
     for debate in debates:
         pk = key(debate["pk"])
         _tell_submission(told[pk][SUBMITTED][0], debate, options[pk], members[pk])
+    Fork.objects.tell(told)
     if not new:
         _tell_course(told)
         for debate in debates:

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -77,7 +77,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         return (
             with_run(self)
-            .select_related("panel_version")
+            .select_related("panel_version__panel", "run__fork")
             .prefetch_related(
                 *(
                     "options",
@@ -123,6 +123,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         earlier: "Debate | None" = None,
         request: str = "",
         made_by: Mapping[str, Any] = NOBODY_ELSE,
+        carry: "Callable[[Debate], None] | None" = None,
     ) -> "Debate":
         """Queue a debate: run, debate, options, members and the seal on them stand together or not at all.
 
@@ -130,6 +131,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         `reply_within` hours. `seed`: 32 bytes, to hold a debate again; else it is drawn, and if somebody gives a `word`
         of their own, is SHA-256 of what was drawn and the word. `panel`: the version that all this was taken from. The
         debate bears its name if it is still the same; PanelChanged where it is, and not what the panel is now.
+        `carry`: writes what comes along from `earlier`.
         BudgetUsedUp where a budget has not enough left for what it may cost.
         """
         same = {"options": options, "members": members, "timekeeper": timekeeper, "rule": rule, "view": view}
@@ -172,6 +174,8 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         )
         Member.objects.bulk_create([keeper, *seated])
         Document.objects.attach(run, documents)
+        if carry:
+            carry(debate)
         SearchText.objects.create(run=run, words=" ".join(debate.first_words(members)))
         if panel:
             Start.objects.create(

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from ninja import Schema
 from pydantic import RootModel
 
-from debates.schemas import DebateWords, NewDebate, Steering
+from debates.schemas import DebateFork, DebateWords, NewDebate, Steering
 from inquiries.schemas import InquiryWords, NewInquiry
 from judgements.schemas import ManyJudgements, NewJudgement, NewReceipt
 from magi_site import model_api
@@ -42,6 +42,7 @@ SHAPES = {
     f"{API}/plans/{{id}}/messages": PlanWords,
     f"{API}/missions/{{id}}/messages": MissionWords,
     f"{API}/missions/{{id}}/fork": MissionFork,
+    f"{API}/debates/{{id}}/fork": DebateFork,
     f"{API}/matters/{{id}}": MatterChange,
     f"{API}/memories": NewMemory,
     f"{API}/memories/{{name}}": MemoryChange,

@@ -148,7 +148,7 @@ def test_a_page_shows_what_is_left_behind_and_starts_the_fork(noted, page):
     assert "Do it in b.txt." in [one.text for one in whole(made.pk).talk]
     for one, other in ((noted.pk, made.pk), (made.pk, noted.pk)):
         assert f"/missions/{other}/" in page.get(f"/missions/{one}/").content.decode()
-        assert str(other) in page.get(f"/missions/{one}/record/").content.decode()
+    assert f"{noted.pk}, after step 1 (entry" in page.get(f"/missions/{made.pk}/record/").content.decode()
 
 
 def test_programs_fork_once_for_each_key(noted, mira_calls):
