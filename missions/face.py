@@ -171,7 +171,7 @@ class Working(Face[Mission, Display]):
         return asked_by(gate.title.partition(":")[0], gate) if is_asked_by_agent else gate.title
 
     def words(self, gate: Gate) -> Mapping[str, str]:
-        return {Decision.APPROVE: "Approve once", Decision.REJECT: "Reject call"}
+        return {Decision.APPROVE: "Approve once", Decision.REJECT: "Reject"}
 
     def columns(self, row: Mission) -> tuple[Sequence[object], Sequence[object]]:
         return [row.goal], [len(row.steps.all()), row.result]

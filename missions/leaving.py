@@ -27,8 +27,8 @@ what is usual first."""
 REFUSED_BEFORE = "It was refused before, and is not asked again: {why}"
 NOT_HERE = "never: this mission has no {capability}."
 ALLOW_OR_REFUSE = (
-    {"word": "allow", "decision": "approve", "sentence": "Allow it, once"},
-    {"word": "refuse", "decision": "reject", "sentence": "Refuse it"},
+    {"word": "allow", "decision": "approve", "sentence": "Approve once"},
+    {"word": "refuse", "decision": "reject", "sentence": "Reject"},
 )
 
 

@@ -20,7 +20,7 @@ def _next(now: dict[str, Any], heard: str, before: str) -> tuple[str, dict[str, 
     if "next one" in now["goal"]:
         return "finish", {"result": "It is over."}
     if now["step"] == 1:
-        return "send_message", {"recipient": "human_user", "message": "Say something."}
+        return "send_message", {"recipient": "human_user", "message": "Name a colour."}
     if not heard:
         return "wait", {}
     if "You said: " not in before:

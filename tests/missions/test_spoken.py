@@ -55,10 +55,10 @@ def test_a_line_is_said_to_the_crew_a_gate_is_answered_and_the_next_line_is_the_
     assert manage(*made, env={**env, "DJANGO_SUPERUSER_PASSWORD": "a long enough secret"}).returncode == 0
     words = ["mission", "Ask me.", "--by", "kelsier", "--thoughts", "--calls", "--model", "rehearsal/instant"]
     there = Terminal(words, {**env, "TERM": "dumb"})
-    there.until("Magi-01: Say something")
+    there.until("Magi-01: Name a colour")
     there.types("Use the second file.\n")
     there.until("Magi-01: You said: Use the second file")
-    there.until(r"1\. allow: Approve once\s+2\. refuse: Reject call")
+    there.until(r"1\. allow: Approve once\s+2\. refuse: Reject")
     there.types("refuse Not today.\n")
     there.until("Not today")
     there.until("done: It is over")
