@@ -20,7 +20,7 @@ from .rules import COORDINATOR, folded
 from .terminals import keys
 from .terminals.drawn import picture
 from .terminals.spool import Silent, Spool, State
-from .tools.commands import LEAVES_PROMPT, hides_input
+from .tools.commands import LEAVES_PROMPT, hides_input, to_be_typed_before
 
 WORDS_LENGTH = 8_000
 NO_WORDS = "Write what you want to say."
@@ -122,6 +122,8 @@ def _as_typed(spool: Spool, text: str, key: str) -> str:
 def _type(spool: Spool, line: TerminalInput) -> None:
     until = time.monotonic() + TYPED_WITHIN
     try:
+        for number, text in to_be_typed_before(line.terminal, line.number):
+            spool.type(number, text.encode())
         while not spool.type(line.number, line.text.encode()):
             if time.monotonic() > until:
                 raise Refused("It is written down, and typed as soon as what an agent types there has been.")

@@ -121,7 +121,7 @@ def _said(spool: Spool) -> str:
 def _written(shown: drawn.Picture) -> str:
     """A screen as a text that grows, as all that comes beside the rows of a mission."""
     last = max((number for number, row in enumerate(shown.rows) if row), default=0)
-    rows = [list(row) for row in shown.rows[: max(last, shown.row) + 1]]
+    rows = [list(row) for row in shown.rows[: max(last, shown.row if shown.has_cursor else 0) + 1]]
     if shown.has_cursor:
         rows[shown.row] = _with_cursor(rows[shown.row], shown.place)
     return json.dumps(rows)

@@ -309,6 +309,16 @@ class Emulator(pyte.Screen):
             self.margins = Margins(first, last) if (first, last) != (0, self.lines - 1) else None
             self.cursor_position()
 
+    def cursor_position(self, line: int | None = None, column: int | None = None) -> None:
+        self.cursor.x = max(column or 1, 1) - 1
+        self.cursor_to_line(line)
+
+    def cursor_to_line(self, line: int | None = None) -> None:
+        """In the region alone where a program has asked for that; pyte fails there without one."""
+        top, bottom = self._region if modes.DECOM in self.mode else (0, self.lines - 1)
+        self.cursor.y = min(top + max(line or 1, 1) - 1, bottom)
+        self._be_inside()
+
     def cursor_up(self, count: int | None = None) -> None:
         """Out of the region only where it was out of it before; pyte pulls it in."""
         top = self._region.top if self.cursor.y >= self._region.top else 0

@@ -90,6 +90,8 @@ class NoArguments(Arguments):
 
 def standing(spool: Spool) -> str:
     state = spool.state
+    if state == State.NEW:  # its keeper has not come to begin it yet
+        return str(Waiting.RUNNING)
     if state != State.LIVES:
         return CUT if state == State.CUT else "ended"
     try:
@@ -250,15 +252,17 @@ async def send_input(asked: SendInput, use: Use) -> str:
         await asyncio.to_thread(spool.stop, "ended")
     else:
         number = await _input_at(use)
-        await asyncio.to_thread(_type, spool, number, asked, await _of_people(terminal, number))
+        before = await reader.read_at_work(partial(to_be_typed_before, terminal, number))
+        await asyncio.to_thread(_type, spool, number, asked, before)
     await until_it_ends(spool, asked.wait)
     return await asyncio.to_thread(seen, terminal.number, spool, "send_command_input", 60)
 
 
-async def _of_people(terminal: Terminal, number: int) -> list[tuple[int, str]]:
-    """What people were to type before: whoever fell over it meanwhile, it is typed first, and once."""
-    before = TerminalInput.objects.filter(terminal=terminal, step=None, number__lt=number)
-    return await reader.read_at_work(lambda: list(before.values_list("number", "text")))
+def to_be_typed_before(terminal: Terminal, number: int) -> list[tuple[int, str]]:
+    """What people were to type before: whoever fell over it meanwhile, it is typed first, and once. What an agent was
+    to type is typed by its step; of one that was refused nothing comes, and others do not wait for it."""
+    before = TerminalInput.objects.filter(terminal=terminal, number__lt=number).select_related("step")
+    return [(one.number, "" if one.step else one.text) for one in before if one.step is None or one.step.settled]
 
 
 def _type(spool: Spool, number: int, asked: SendInput, before: list[tuple[int, str]]) -> None:

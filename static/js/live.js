@@ -238,7 +238,8 @@ document.addEventListener("htmx:oobBeforeSwap", ({ target }) => {
   left = inside ? [target.id, document.activeElement.textContent] : undefined;
 });
 document.addEventListener("htmx:oobAfterSwap", () => {
-  if (left) focusLeaf(...left);
+  const stays = left && document.getElementById(left[0])?.contains(document.activeElement); // it was not replaced
+  if (left && !stays) focusLeaf(...left);
   left = undefined;
 });
 

@@ -168,6 +168,18 @@ PARTS = [
     b"\x1b[2A",
 ]
 PARTS += [
+    b"\x1b[?6h",
+    b"\x1b[4d",
+    b"\x1b[4h",
+    b"\x1b[?7l",
+    b"\x1b[9b",
+    b"\x1b[2P",
+    b"\x1b[2@",
+    b"\x1b[S",
+    b"\x1b[g",
+    b"\x1bc",
+]
+PARTS += [
     b"\x1b[3;4H",
     b"\x1b[J",
     b"\x1b[2L",
