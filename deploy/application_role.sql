@@ -59,7 +59,7 @@ DECLARE
         "inquiries_quote": ["text"],
         "inquiries_rosterversion": ["author_id"],
         "inquiries_rosterchange": [],
-        "missions_mission": ["goal", "check_command", "result", "unproven"],
+        "missions_mission": ["goal", "check_command", "customs", "result", "unproven"],
         "missions_agent": ["description"],
         "missions_step": ["reasoning", "args", "tool_call_id", "ok", "result", "settled"],
         "missions_carriedstep": ["reasoning", "args", "result"],

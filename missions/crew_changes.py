@@ -16,6 +16,7 @@ SAID = {
 def changes(before: CrewVersion, after: CrewVersion) -> list[str]:
     found = [f"The crew was renamed from {before.name} to {after.name}."] if before.name != after.name else []
     found += ["What it is good for was rewritten."] if before.good_for != after.good_for else []
+    found += ["Its customs were written anew."] if before.customs != after.customs else []
     return [*found, *_agents(before.agents, after.agents)]
 
 

@@ -12,6 +12,7 @@ from engine.tools import tools
 from runs.forms import Text, known_model
 from runs.saved import NAME_LENGTH
 
+from . import customs
 from .crews import RIGHTS
 from .models import CrewVersion
 from .models.crews import AGENT
@@ -20,6 +21,7 @@ from .tools import NAMES
 
 LONGEST = 100_000  # characters
 GOOD_FOR_LENGTH, DESCRIPTION_LENGTH = 300, 2_000
+KEYS = ("name", "good_for", "agents", "customs")
 FINISH = "finish"
 NO_TEXT = "It has to be a text."
 
@@ -62,13 +64,16 @@ def read_object(given: Mapping[str, Any]) -> CrewRead:
     if problems:
         raise Wrong(problems)
     agents = [{name: one.get(name, usual) for name, usual in AGENT.items()} for one in given["agents"]]
-    return CrewRead(given["name"].strip(), {"good_for": given.get("good_for") or "", "agents": agents})
+    own = (given.get("customs") or "").strip()
+    held = {"good_for": given.get("good_for") or "", "agents": agents, **({"customs": own} if own else {})}
+    return CrewRead(given["name"].strip(), held)
 
 
 def _problems(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from ((key, "This is not known here.") for key in given if key not in ("name", "good_for", "agents"))
+    yield from ((key, "This is not known here.") for key in given if key not in KEYS)
     yield from _of_text("name", given.get("name", ""), NAME_LENGTH, needed="Give the crew a name.")
     yield from _of_text("good_for", given.get("good_for") or "", GOOD_FOR_LENGTH)
+    yield from _of_text("customs", given.get("customs") or "", customs.LONGEST)
     agents = given.get("agents")
     if not isinstance(agents, list) or not 0 < len(agents) <= MOST["agents"]:
         yield "agents", f"A crew has one to {MOST['agents']} agents. The first coordinates."

@@ -79,6 +79,7 @@ def _tell_submission(draft: Draft, mission: Mission, first: Sequence[FileVersion
     if version := mission.crew_version:
         draft.facts["crew_version"] = {"id": version.crew_id, "name": version.name, "version": version.number}
     draft.texts |= {"goal": mission.goal, "check": mission.check_command}
+    draft.texts |= {"customs": mission.customs} if mission.customs else {}
     draft.texts |= {f"description of agent {one.number}": one.description for one in crew}
     for one in first:
         draft.texts |= {f"path of file {one.number}": one.path, f"text of file {one.number}": one.text}

@@ -26,6 +26,7 @@ from runs.saved.retention import kept_for
 from . import (
     api,
     comparing,
+    customs,
     display,
     evidence,
     guards,
@@ -161,6 +162,8 @@ class Working(Face[Mission, Display]):
 
     def provenance(self, row: Mission) -> Iterator[tuple[str, str]]:
         yield "Crew", ", ".join(one.name for one in row.crew_list)
+        if held := customs.read(row.customs):
+            yield "Customs", customs.shown(held)
         yield "Steps", str(len(row.steps.all()))
 
     def rehearsal(self, row: Mission) -> str:

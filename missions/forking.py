@@ -74,6 +74,7 @@ class MissionForks:
             follows=row,
             spend=spend,
             library=row.library,
+            customs=row.customs,
             repository=_repository(row),
             carry=carry,
             refusals=(ForkRefused,),

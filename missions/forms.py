@@ -13,7 +13,7 @@ from engine.models import TITLE_LENGTH
 from engine.tools import tools
 from runs.forms import Spend, Text, first_errors, known_model
 
-from . import leaving, origins, publishing, workshop
+from . import customs, leaving, origins, publishing, workshop
 from .crews import agents, crew_named, made
 from .files import LONGEST, FileProblem, inside
 from .models import CrewVersion, Mission
@@ -21,6 +21,7 @@ from .models.files import newest
 from .models.reading import first_step
 from .repositories import cloning
 from .repositories.cloning import Cloned, Unusable
+from .repositories.contents import texts_at
 from .rules import MOST, Limits, name_complaint
 from .tools import NAMES
 from .unpacking import FILES, TOGETHER
@@ -117,8 +118,20 @@ def asked(
         "limits": bounds,
         "policy": policy,
         "follows": before,
+        "customs": _customs(files, repository, version, before),
         "note": "\n".join(filter(None, (repository.note if repository else "", note))),
     }, []
+
+
+def _customs(
+    files: Sequence[tuple[str, str]], repository: Cloned | None, version: CrewVersion | None, before: Mission | None
+) -> str:
+    """Of the workspace as its owner made it, and of the crew."""
+    of_crew = version.customs if version else ""
+    if before is not None:
+        return customs.written(customs.for_next(customs.read(before.customs), of_crew))
+    found = texts_at(cloning.staged(repository.staged), repository.commit, customs.NAMES) if repository else {}
+    return customs.written(customs.chosen({**found, **dict(files)}, of_crew))
 
 
 def _repository(address: str, uploaded: Cloned | None, before: Mission | None) -> Cloned | None:

@@ -21,7 +21,7 @@ _tables = (
                     *("follows_id", "prompt_version"),
                     "library",
                 ),
-                erased=("goal", "check_command"),
+                erased=("goal", "check_command", "customs"),
             ),
             # each by itself, or what is left of an erased one could be written anew
             *(Rule(f"{text}_said", when=f"OLD.{text} <> ''", erased=(text,)) for text in ("result", "unproven")),
@@ -168,7 +168,7 @@ _tables = (
         rules=(
             Rule(
                 "kept",
-                kept=("id", "crew_id", "number", "name", "created", "good_for", "agents"),
+                kept=("id", "crew_id", "number", "name", "created", "good_for", "agents", "customs"),
                 unlinked=("author_id",),
             ),
         ),

@@ -11,6 +11,7 @@ from runs.usage import used
 from runs.waits import Wait
 from runs.words import shown_name
 
+from .. import customs
 from ..models import Mission
 from .crew import SLOTS, AgentShown, MessageShown, agents, messages, tree
 from .ending import Ending, ending
@@ -38,6 +39,7 @@ class Display:
     id: str
     title: str
     goal: str
+    customs: tuple[tuple[str, str], ...]
     state: str
     word: str
     first: str
@@ -79,6 +81,7 @@ def display_of(seen: Snapshot[Mission]) -> Display:
         id=str(run.pk),
         title=run.shown_title,
         goal=mission.goal,
+        customs=tuple(customs.told(customs.read(mission.customs))),
         state=plate,
         word=word,
         first=first,

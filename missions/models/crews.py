@@ -38,17 +38,22 @@ class Crew(Saved):
 
 class CrewVersion(VersionInColumns):
     """`agents`: of each what `AGENT` has; the first coordinates. Without a model it takes that of the mission; tools
-    that are None are all that agents may have."""
+    that are None are all that agents may have. `customs`: how its agents work, wherever they do."""
 
-    of, out_of_date, holds = "crew", CrewChanged, ("good_for", "agents")
+    of, out_of_date, holds = "crew", CrewChanged, ("good_for", "agents", "customs")
 
     crew = models.ForeignKey(Crew, on_delete=models.PROTECT, related_name="versions")
     good_for = models.CharField(max_length=300, blank=True)
     agents = models.JSONField()
+    customs = models.TextField(blank=True, db_default="")
 
     class Meta:
         ordering = ["-number"]
         constraints = [models.UniqueConstraint("crew", "number", name="one_crew_version_per_number")]
+
+    def held(self) -> dict[str, Any]:
+        """Without customs where it has none, as those that were saved before there were any."""
+        return {name: value for name, value in super().held().items() if value or name != "customs"}
 
     @classmethod
     def columns(cls, held: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,4 +77,5 @@ class CrewChange(SavedChange):
 def written(held: Mapping[str, Any]) -> dict[str, Any]:
     """With what stands where nothing was said."""
     agents = [{name: {**AGENT, **one}[name] for name in AGENT} for one in held["agents"]]
-    return {"good_for": held.get("good_for", ""), "agents": agents}
+    customs = {"customs": held["customs"]} if held.get("customs") else {}
+    return {"good_for": held.get("good_for", ""), "agents": agents, **customs}

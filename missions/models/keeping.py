@@ -387,7 +387,7 @@ def pause(pk: UUID, on: bool, by_name: str) -> None:
 
 def erase(pk: UUID) -> None:
     """All texts, and the workspace with them; numbers, tools, codes, sizes and times stay."""
-    Mission.objects.filter(pk=pk).update(goal="", check_command="", result="", unproven="")
+    Mission.objects.filter(pk=pk).update(goal="", check_command="", customs="", result="", unproven="")
     Agent.objects.filter(mission=pk).update(description="")
     Step.objects.filter(mission=pk).update(reasoning="", args="", result="")
     CarriedStep.objects.filter(mission=pk).update(reasoning="", args="", result="")

@@ -81,6 +81,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         follows: "Mission | None" = None,
         spend: int | None = None,
         library: str = "",
+        customs: str = "",
         note: str = "",
         request: str = "",
         made_by: Mapping[str, Any] = NOBODY_ELSE,
@@ -115,6 +116,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             policy={name: _meant(asked) for name, asked in (policy or {}).items()},
             follows=follows,
             library=library,
+            customs=customs,
             prompt_version=prompts.VERSION,
         )
         for number, one in enumerate(agents, 1):
@@ -154,7 +156,7 @@ def title_of(goal: str) -> str:
 class Mission(models.Model):
     """One goal. Title, life cycle and outcome are its run's; how its agents stand follows from its rows and is kept
     nowhere; `result` and `unproven` are written once, at its end. `policy`: who decides about what leaves the sandbox,
-    by capabilities; `library`: whose memories it has beside everybody's."""
+    by capabilities; `library`: whose memories it has beside everybody's; `customs`: as `customs.written` has them."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="mission")
     goal = models.TextField()
@@ -166,6 +168,7 @@ class Mission(models.Model):
     policy = models.JSONField()
     follows = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="followed_by")
     library = models.CharField(max_length=80, blank=True)
+    customs = models.TextField(blank=True, db_default="")
     prompt_version = models.CharField(max_length=20)
     result = models.TextField(blank=True)
     unproven = models.TextField(blank=True)

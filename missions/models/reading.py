@@ -16,7 +16,7 @@ from engine.models import ModelCall, Run
 from engine.models.gates import GateState
 from engine.tools import Tool, own_tools, tools
 
-from .. import contents, rules
+from .. import contents, customs, rules
 from ..prompts import memory
 from ..prompts.steps import Done, Heard, Messages, Offered, Work, plain
 from ..prompts.steps import step as step_prompt
@@ -360,6 +360,7 @@ def work_of(mission: Mission, number: int, worked: float, now: datetime) -> Work
         coordinator="" if agent.coordinates else _name(mission, COORDINATOR),
         goal=mission.goal,
         check=mission.check_command,
+        customs=customs.told(customs.read(mission.customs)),
         below=[one.name for one in mission.crew_list if superior(one) == number],
         coordinates=agent.coordinates,
         tools=[Offered(one.name, one.description, one.schema, ours=not one.server) for one in offered],
@@ -518,13 +519,14 @@ def _files(mission: Mission) -> list[str]:
 def step_in_room(work: Work, model: str, mark: str | None = None) -> tuple[Fitted, list[int]]:
     """What the agent is told, without what came of earlier steps; and which memories are whole in it."""
     seen: Sequence[Any] = ()
-    parts = {"steps": _unheard(work.history), "memories": work.memories, "memories_by_name": work.listed}
+    parts = {"steps": _unheard(work.history), "customs": work.customs}
+    parts |= {"memories": work.memories, "memories_by_name": work.listed}
 
     def asked(shown: Any, said: str) -> Messages:
         nonlocal seen
-        shorter, seen, listed = shown.values()
+        shorter, ours, seen, listed = shown.values()
         history = _heard_again(shorter, work.history)
-        return step_prompt(replace(work, history=history, memories=seen, listed=listed), mark, said)
+        return step_prompt(replace(work, history=history, customs=ours, memories=seen, listed=listed), mark, said)
 
     found = fitted(asked, parts, [model], {"steps": 2})
     return found, [pk for one, pk in zip(work.memories, work.remembered, strict=False) if one in seen]

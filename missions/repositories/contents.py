@@ -3,10 +3,11 @@
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files import LONGEST, text_of
 from .git import git
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the tree without files
@@ -37,13 +38,22 @@ class Entry:
         return self.mode == SUBMODULE
 
 
-def entries(repository: Path, commit: str) -> dict[bytes, Entry]:
+def entries(repository: Path, commit: str, paths: Sequence[str] = ()) -> dict[bytes, Entry]:
+    """All, or those at these paths."""
     found = {}
-    for line in git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit).split(b"\0")[:-1]:
+    for line in git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *paths).split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         mode, _, name, size = head.split()
         found[path] = Entry(mode, name.decode(), int(size) if size != b"-" else 0)
     return found
+
+
+def texts_at(repository: Path, commit: str, paths: Sequence[str]) -> dict[str, str]:
+    """What stands at these paths, where that is a file with a text."""
+    held = entries(repository, commit, paths)
+    files = [path for path, one in held.items() if not (one.is_link or one.is_submodule) and one.size <= LONGEST]
+    found = blobs(repository, [held[path].name for path in files])
+    return {shown(path): text_of(data) for path, data in zip(files, found, strict=True)}
 
 
 def left_out(repository: Path, held: Mapping[bytes, Entry]) -> dict[bytes, str]:

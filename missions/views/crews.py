@@ -114,7 +114,11 @@ def _typed(posted: Mapping[str, str]) -> dict[str, Any]:
             rights = [name for name in RIGHTS if f"{begins}{name}" in posted]
             said = {name: posted.get(f"{begins}{name}", "").strip() for name in ("name", "description", "model")}
             agents.append({**said, "tools": tools, "rights": rights})
-    return {"name": posted.get("name", "").strip(), "good_for": posted.get("good_for", "").strip(), "agents": agents}
+    return {
+        "name": posted.get("name", "").strip(),
+        "agents": agents,
+        **{name: posted.get(name, "").strip() for name in ("good_for", "customs")},
+    }
 
 
 def _read(request: HttpRequest, crew: Crew | None, typed: dict[str, Any], opened: int) -> HttpResponse:

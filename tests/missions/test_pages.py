@@ -179,7 +179,7 @@ def test_beside_a_result_stands_what_tools_really_did(mira: User, models):
 
 def test_a_line_of_a_person_is_typed_once_and_stays_in_the_record(mira: User, models, mine):
     asks = runs("read -p 'Name? ' name; echo $name > said", timeout=15)
-    row = mission(mira, asks, step("wait"), models=models)
+    row = mission(mira, asks, step("wait", seconds=900), models=models)
     asyncio.run(perform(row.pk, models))
     sent = mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "Ada"})
     assert (sent.status_code, TerminalInput.objects.get().text) == (302, "Ada\n")
@@ -191,7 +191,7 @@ def test_a_line_of_a_person_is_typed_once_and_stays_in_the_record(mira: User, mo
 
 def test_a_key_is_typed_into_an_editor_and_the_page_shows_its_screen(mira: User, models, mine):
     draws = runs(r"printf '\033[?1049h\033[?1hmenu'; read -rsn3 key; printf '%q' \"$key\" > key", timeout=15)
-    row = mission(mira, draws, step("wait"), models=models)
+    row = mission(mira, draws, step("wait", seconds=900), models=models)
     asyncio.run(perform(row.pk, models))
     shown = page(mine, "live", row.pk)
     assert ('term__screen--drawn" tabindex="0"' in shown, 'menu<span class="c-cursor"' in shown) == (True, True)
@@ -203,7 +203,7 @@ def test_a_key_is_typed_into_an_editor_and_the_page_shows_its_screen(mira: User,
 
 def test_nobody_but_agents_types_where_the_policy_says_so(mira: User, models, mine):
     never = leaving.policy({"typing": "never"})
-    row = mission(mira, runs("read x", timeout=15), step("wait"), models=models, policy=never)
+    row = mission(mira, runs("read x", timeout=15), step("wait", seconds=900), models=models, policy=never)
     asyncio.run(perform(row.pk, models))
     sent = mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "Ada"})
     assert (sent.status_code, TerminalInput.objects.count()) == (409, 0)
@@ -211,7 +211,7 @@ def test_nobody_but_agents_types_where_the_policy_says_so(mira: User, models, mi
 
 
 def test_nobody_types_where_a_password_is_asked_for(mira: User, models, mine):
-    row = mission(mira, runs("read -s -p 'Word? ' word", timeout=15), step("wait"), models=models)
+    row = mission(mira, runs("read -s -p 'Word? ' word", timeout=15), step("wait", seconds=900), models=models)
     asyncio.run(perform(row.pk, models))
     sent = mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "secret"})
     assert (sent.status_code, TerminalInput.objects.count()) == (422, 0)

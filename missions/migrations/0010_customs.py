@@ -1,0 +1,28 @@
+"""Customs of a workspace and of a crew."""
+
+from django.db import migrations, models
+
+from engine.evidence import guards
+from engine.on_schema import OnSchema
+from missions.guards import GUARDS
+
+TABLES = ("missions_mission", "missions_crewversion")
+
+
+def install(apps, schema_editor):
+    guards.install(schema_editor.connection, [GUARDS[table] for table in TABLES])
+
+
+def lift(apps, schema_editor):
+    guards.lift(schema_editor.connection, [GUARDS[table] for table in TABLES])
+
+
+class Migration(migrations.Migration):
+    dependencies = [("missions", "0009_forks")]
+
+    operations = [
+        OnSchema(lift, install),
+        migrations.AddField("mission", "customs", models.TextField(blank=True, db_default="")),
+        migrations.AddField("crewversion", "customs", models.TextField(blank=True, db_default="")),
+        OnSchema(install, lift),
+    ]
