@@ -32,7 +32,7 @@ from .repositories import commits, git
 from .repositories.checkout import beginning, first_blobs
 from .repositories.commits import DIFF, Branching, NotTaken
 from .repositories.contents import EMPTY, blobs
-from .repositories.git import NAME, GitFailed
+from .repositories.git import NAME, GitFailed, without_password
 
 READABLE = 1_000_000  # characters that somebody can be asked to read: what is longer is not published
 BEGINNING = 10_000  # bytes of what the mission began with that are shown, too; of more the names are
@@ -82,7 +82,7 @@ def bundled(mission: UUID | str) -> bytes | None:
 
 def to() -> str:
     """Where branches go, without what stands there of passwords; empty where they stay here."""
-    return re.sub(r"//[^/@]*@", "//", settings.PUBLISH_TO or "")
+    return without_password(settings.PUBLISH_TO or "")
 
 
 def branch_complaint(branch: str) -> str:

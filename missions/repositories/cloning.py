@@ -8,7 +8,6 @@ Why so: docs/decisions.md, Missions.
 """
 
 import json
-import re
 import secrets
 import shutil
 import time
@@ -22,7 +21,7 @@ from ..sandbox.box import PYTHON
 from ..terminals.launcher import Launcher, Refused
 from . import opening
 from .contents import LEFT_OUT_SHOWN, entries, left_out, shown
-from .git import NAME, GitFailed, git, make, text
+from .git import NAME, GitFailed, git, make, text, without_password
 
 STAGED = "origins"  # where they are until their mission begins
 OPENED = "origin-"  # how the place of what is opened in a sandbox is called
@@ -94,7 +93,7 @@ def sweep() -> bool:
 # ---- from an address --------------------------------------------------------------------------------------------
 
 
-def from_address(address: str, called: str = "") -> Cloned:
+def from_address(address: str) -> Cloned:
     """All its branches and tags; of a shallow one what it has. Whoever calls says that it may be read. Unusable."""
     name, place = _new()
     try:
@@ -104,17 +103,12 @@ def from_address(address: str, called: str = "") -> Cloned:
         fetch = ("fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc")
         git(place, *fetch, "--no-recurse-submodules", address, *wanted, outward=True)
         commit = text(place, "rev-parse", "--verify", f"{HEADS}{branch}^{{commit}}" if branch else HEAD)
-        return _described(name, place, called or _plain(address), commit, branch)
+        return _described(name, place, without_password(address), commit, branch)
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, GitFailed):
             raise Unusable(f"git: {error}") from error
         raise
-
-
-def _plain(address: str) -> str:
-    """Without what stands there of passwords."""
-    return re.sub(r"//[^/@]*@", "//", address)
 
 
 def _listed(place: Path, address: str) -> dict[str, str]:

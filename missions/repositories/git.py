@@ -76,4 +76,9 @@ def run(
 
 def _said(errors: bytes) -> str:
     lines = errors.decode(errors="replace").strip().splitlines()
-    return re.sub(r"//[^/@\s]*@", "//", "\n".join(lines[-3:]))[-500:]
+    return without_password("\n".join(lines[-3:]))[-500:]
+
+
+def without_password(text: str) -> str:
+    """Of addresses in it."""
+    return re.sub(r"//[^/@\s]*@", "//", text)

@@ -154,6 +154,20 @@ def test_what_nobody_has_allowed_is_not_looked_at(settings, address):
         origins.of_git(address)
 
 
+def test_a_password_in_an_allowed_address_is_told_to_nobody(settings):
+    settings.WORKSPACES_FROM = ["https://user:secret@127.0.0.1:9/house.git"]
+    assert origins.allowed() == ("https://127.0.0.1:9/house.git",)
+    with pytest.raises(Unusable, match="git: ") as refused:
+        origins.of_git("https://127.0.0.1:9/house.git")
+    assert "secret" not in str(refused.value)
+
+
+def test_of_a_folder_its_repository_is_cloned_where_it_has_one(repository, tmp_path):
+    found = origins.of_folder(repository).repository
+    assert (found.commit, found.address) == (head(repository), str(repository))
+    assert origins.of_folder(tmp_path) is None
+
+
 # ---- missions ---------------------------------------------------------------------------------------------------
 
 
