@@ -1,23 +1,25 @@
 """A memory as a file: Markdown with front matter. What is not known there stays as it stood, byte for byte.
 
-Of YAML is read what such files need: a key at the beginning of a line, and behind or below it a text or a list of
-texts. Everything else is refused with its line, for a list that is read otherwise than it was meant hides a memory, or
-shows it.
+Front matter is YAML, read by PyYAML's safe loader. Of our keys each value is a text or a list of texts, as it is
+written: no word becomes a truth or a number, for a list that is read otherwise than it was meant hides a memory, or
+shows it. A key that stands there twice is refused.
 
 Why so: docs/decisions.md, Memory.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import yaml
 
 LISTS = ("active_for", "visible_to", "except_for")
 KEYS = ("name", "description", *LISTS)
 NAME_LENGTH, DESCRIPTION_LENGTH, TEXT_LENGTH, LIST_LENGTH, FILE_LENGTH = 60, 300, 20_000, 50, 100
+FRONT_LENGTH = 20_000
 FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?:.*?\n)?---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?\Z")
-ITEM = re.compile(r"[ \t]*-(?:[ \t]+(.*))?\Z")
+NULL, TEXT = "tag:yaml.org,2002:null", "tag:yaml.org,2002:str"
 FILE = re.compile(r"\w[\w. -]*\.md")
 
 
@@ -43,6 +45,8 @@ def read(source: str) -> MemoryFile:
     front = FRONT.match(source)
     if front is None:
         raise Wrong("It does not begin with front matter: a line of three dashes, keys, and another such line.")
+    if len(front[0]) > FRONT_LENGTH:
+        raise Wrong(f"The front matter has {len(front[0]):,} characters, and {FRONT_LENGTH:,} are taken.")
     found = _values(front[0])
     for name in ("name", "description"):
         if not isinstance(found.setdefault(name, ""), str):
@@ -58,12 +62,10 @@ def written(memory: MemoryFile) -> str:
     """As it stood where its front matter still says the same; else anew, with the lines of keys that are not ours."""
     if memory.front and _says(memory.front) == _known(memory):
         return memory.front + memory.text
-    lines = [f"name: {_scalar(memory.name)}", f"description: {_scalar(memory.description)}"]
-    for name in LISTS:
-        lines += (
-            [f"{name}:", *(f"  - {_scalar(one)}" for one in getattr(memory, name))] if getattr(memory, name) else []
-        )
-    return "\n".join(["---", *lines, *_others(memory.front), "---", memory.text])
+    lists = {name: list(getattr(memory, name)) for name in LISTS if getattr(memory, name)}
+    ours = {"name": memory.name, "description": memory.description, **lists}
+    lines = [*dumped(ours).splitlines(), *_others(memory.front)]
+    return "\n".join(["---", *lines, "---", memory.text])
 
 
 def complaint(memory: MemoryFile) -> str:
@@ -119,63 +121,68 @@ def _says(front: str) -> tuple[object, ...] | None:
         return None
 
 
+class _Words(yaml.SafeLoader):
+    """Leaves words as they are, but for those of nothing."""
+
+
+_Words.yaml_implicit_resolvers = {
+    sign: [one for one in found if one[0] == NULL] for sign, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+class _Indented(yaml.SafeDumper):
+    """With the signs of lists below their keys, as people write them."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def dumped(values: dict[str, Any]) -> str:
+    """As YAML, in the order that they have."""
+    about: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
+    return yaml.dump(values, Dumper=_Indented, **about)
+
+
+def pairs_of(front: str) -> list[tuple[str, yaml.Node, int]]:
+    """Keys at the top, their values, and the lines on which they begin. Wrong."""
+    inner = "\n".join(_lines(front))
+    try:
+        node = yaml.compose(inner, Loader=_Words)
+    except yaml.MarkedYAMLError as error:
+        line = f"Line {error.problem_mark.line + 2}: " if error.problem_mark else ""
+        raise Wrong(f"{line}{error.problem or error.context}.") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise Wrong(f"It is no YAML: {str(error)[:200]}") from error
+    if node is None:
+        return []
+    if not isinstance(node, yaml.MappingNode):
+        raise Wrong(f"Line {node.start_mark.line + 2} is no key and no part of one.")
+    found = [(str(key.value), value, key.start_mark.line) for key, value in node.value]
+    names = [name for name, _, _ in found]
+    for name, _, line in found:
+        if names.count(name) > 1:
+            raise Wrong(f"Line {line + 2}: “{name}” stands there twice.")
+    return found
+
+
 def _lines(front: str) -> list[str]:
     return front.removeprefix("\ufeff").splitlines()[1:-1]
 
 
 def _values(front: str) -> dict[str, str | list[str]]:
-    found: dict[str, str | list[str]] = {}
-    key = ""
-    for number, line in enumerate(_lines(front), 2):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if begins := KEY.match(line):
-            key, said = begins[1], begins[2] or ""
-            if key in found:
-                raise Wrong(f"Line {number}: “{key}” stands there twice.")
-            found[key] = _value(said.strip(), number) if key in KEYS else ""
-        elif not key:
-            raise Wrong(f"Line {number} is no key and no part of one: {line.strip()[:60]!r}.")
-        elif key in KEYS:
-            _add(found, key, line, number)
-    return found
+    return {name: _value(value) for name, value, _ in pairs_of(front) if name in KEYS}
 
 
-def _add(found: dict[str, str | list[str]], key: str, line: str, number: int) -> None:
-    """An item below its key."""
-    item, there = ITEM.match(line), found[key]
-    if item is None or (isinstance(there, str) and there):
-        raise Wrong(f"Line {number} does not go on with “{key}” in a way that is read here: {line.strip()[:60]!r}.")
-    found[key] = [*(there or ()), _text((item[1] or "").strip(), number)]
+def _value(node: yaml.Node) -> str | list[str]:
+    if isinstance(node, yaml.SequenceNode):
+        return [_text(one) for one in node.value]
+    return _text(node)
 
 
-def _value(said: str, number: int) -> str | list[str]:
-    said = "" if said.startswith("#") else said
-    if said[:1] in ("|", ">", "{", "&", "*", "!"):
-        raise Wrong(f"Line {number}: write one text in one line, or a list.")
-    if not said.startswith("["):
-        return _text(said, number)
-    inner, closed, rest = said[1:].partition("]")
-    if not closed or (rest.strip() and not rest.strip().startswith("#")):
-        raise Wrong(f"Line {number}: the list has no end in its line.")
-    return [_text(one.strip(), number) for one in inner.split(",") if one.strip()]
-
-
-def _text(said: str, number: int) -> str:
-    try:
-        if said.startswith('"'):
-            text, end = json.JSONDecoder().raw_decode(said)
-            rest = said[end:]
-        elif said.startswith("'"):
-            quoted = re.match(r"'((?:[^']|'')*)'", said)
-            text, rest = quoted[1].replace("''", "'") if quoted else None, said[quoted.end() :] if quoted else ""
-        else:
-            text, rest = re.split(r"(?:^|[ \t]+)#", said, maxsplit=1)[0].strip(), ""
-    except ValueError:
-        text, rest = None, ""
-    if not isinstance(text, str) or (rest.strip() and not rest.lstrip().startswith("#")):
-        raise Wrong(f"Line {number}: the text in quotes has no end, or goes on behind it.")
-    return "" if text in ("null", "~") else text
+def _text(node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode) or node.tag not in (TEXT, NULL):
+        raise Wrong(f"Line {node.start_mark.line + 2}: write one text, or a list of texts.")
+    return "" if node.tag == NULL else node.value.strip()
 
 
 def _names(key: str, said: str | list[str]) -> tuple[str, ...]:
@@ -187,14 +194,13 @@ def _names(key: str, said: str | list[str]) -> tuple[str, ...]:
 
 
 def _others(front: str) -> Iterator[str]:
+    """The lines of keys that are not ours, and comments of their own lines."""
+    try:
+        begins = {line: name for name, _, line in pairs_of(front)}
+    except Wrong:  # kept as it was read before it had to be YAML: what is ours stands in columns
+        return
     ours = False
-    for line in _lines(front):
-        if begins := KEY.match(line):
-            ours = begins[1] in KEYS
+    for number, line in enumerate(_lines(front)):
+        ours = begins[number] in KEYS if number in begins else ours
         if not ours or line.startswith("#"):
             yield line
-
-
-def _scalar(text: str) -> str:
-    plain = re.fullmatch(r"[^\W\d_](?:[\w ./()-]*[\w.)])?", text) and text not in ("null", "true", "false", "yes", "no")
-    return text if plain else json.dumps(text, ensure_ascii=False)

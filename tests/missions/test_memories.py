@@ -60,16 +60,37 @@ def test_what_is_changed_keeps_the_lines_that_are_not_ours():
         ("no front", "does not begin with front matter"),
         ("---\nname: a\nname: b\n---\n", "twice"),
         ("---\n- a\n---\n", "no key"),
-        ("---\nname: [a, b\n---\n", "no end in its line"),
-        ("---\nname: a\ndescription: |\n  x\n---\n", "one line"),
+        ("---\nname: a\nactive_for: [a, b\n---\n", "Line [34]: expected ',' or ']'"),
+        ("---\nname: a\nactive_for: [[b]]\n---\n", "Line 3: write one text"),
+        ("---\nname: !!python/name:os.system\n---\n", "Line 2: write one text"),
         ("---\ndescription: a\n---\n", "has a name"),
-        ('---\nname: "a\n---\n', "no end"),
-        ("---\nname: a\nactive_for: b\n  c\n---\n", "does not go on"),
+        ('---\nname: "a\n---\n', "unexpected end"),
+        ("---\nname: a\n b: c\n---\n", "Line 3: "),
     ],
 )
 def test_what_could_be_meant_otherwise_is_refused_with_its_place(said, why):
     with pytest.raises(Wrong, match=why):
         read(said)
+
+
+def test_words_stay_words_and_are_written_so_that_they_do():
+    found = read(
+        "---\nname: 007\ndescription: >\n  Two\n  lines.\nactive_for: [yes, 12, ~x]\nvisible_to: null\n---\nX.\n"
+    )
+    assert (found.name, found.description, found.active_for, found.visible_to) == (
+        "007",
+        "Two lines.",
+        ("yes", "12", "~x"),
+        (),
+    )
+    anew = written(MemoryFile("true", "a: b # c", "X.", active_for=("no", "null", "Ärger")))
+    assert anew.startswith("---\nname: 'true'\ndescription: 'a: b # c'\nactive_for:\n  - 'no'\n  - 'null'\n  - Ärger\n")
+    assert read(anew).active_for == ("no", "null", "Ärger")
+
+
+def test_what_was_kept_before_it_had_to_be_yaml_is_written_anew():
+    old = MemoryFile("a", "b: c", "X.", front="---\nname: a\ndescription: b: c\n---\n")
+    assert read(written(old)).description == "b: c"
 
 
 def test_a_list_is_changed_by_signs_or_as_a_whole():
@@ -93,7 +114,7 @@ def test_a_folder_comes_in_and_goes_out_under_the_same_names(tmp_path):
     there.mkdir()
     (there / "money.md").write_text(FILE)
     (there / "broken.md").write_text("---\nname: [\n---\n")
-    assert dict(remembering.bring(there, "team"))["broken.md"].startswith("Line 2: the list has no end")
+    assert dict(remembering.bring(there, "team"))["broken.md"].startswith("Line ")
     assert dict(remembering.bring(there, "team"))["money.md"] == ""
     assert remembering.write_out(back, "team") == ["money.md"]
     assert (back / "money.md").read_bytes() == FILE.encode()
