@@ -97,7 +97,7 @@ def _undone(moment: Moment) -> Iterator[Section]:
     said = []
     for one in moment.later:
         who = names.get(one.member_id or 0, one.by_name or "The timekeeper")
-        said.append(f"{one.number}, {who}: {one.content[:LONGEST]}")
+        said.append(f"{one.number}, {who}: {one.content[:LONGEST] or one.note or one.kind}")
     yield Section("Messages", tuple(said), "No message came after it.")
     yield Section("Positions", tuple(_positions(moment)), "They are as they were at the end.")
 

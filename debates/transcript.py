@@ -65,6 +65,11 @@ class Slot:
         return self.message is not None and self.message.kind != Sort.NOTE
 
     @property
+    def forks(self) -> bool:
+        """Whether another debate can go on from here: last words end one."""
+        return self.spoken and self.message is not None and self.message.kind != Sort.CLOSING
+
+    @property
     def person(self) -> bool:
         return self.message is not None and self.message.kind == Sort.CHAIR
 

@@ -15,7 +15,7 @@ from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import ENDED, SUBMITTED
 from engine.evidence.told import Said
 from engine.llm.providers import is_rehearsal
-from engine.models import Gate, Run
+from engine.models import Fork, Gate, Run
 from engine.search import label
 
 from . import standing
@@ -40,6 +40,7 @@ def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
         _tell_submission(told[plan.pk][SUBMITTED][0], plan)
         for ended in told[plan.pk][ENDED]:
             ended.texts["summary"] = plan.summary
+    Fork.objects.tell(told)
     rows = Revision.objects.filter(plan__in=list(told)).order_by("number")
     for one in rows:
         told[one.plan_id][REVISION].append(_revision(one))

@@ -44,6 +44,7 @@ from . import (
 from .as_model import AS_MODEL
 from .display import Display, display_of
 from .filters import HistoryForm
+from .forking import PlanForks
 from .fragments import fragments
 from .models import OUTCOMES, Plan, Step, Team, keeping, reading
 from .models.teams import council_uses
@@ -71,6 +72,7 @@ class Planning(Face[Plan, Display]):
     offers = OFFERS
     begun_at, begun_with = "plan-new", "task"
     begins_from = "plan__earlier"
+    forks = PlanForks()
     verb, good_for = "Plan", "A task in steps. You see all of them before anything happens."
     going_on = "going on"
     outcomes = tuple(OUTCOMES)

@@ -6,7 +6,7 @@ from ninja import Field
 from pydantic import StrictInt
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Gate, Identifier, Moment, Run, SoughtOfKind, Strict, text
+from runs.api.schemas import Fork, ForkAsked, Gate, Identifier, Moment, Run, SoughtOfKind, Strict, text
 from runs.saved import NAME_LENGTH
 
 from .models.plans import TASK_LENGTH
@@ -112,6 +112,7 @@ class TeamNamed(Strict):
 class Plan(Run):
     status: Status
     outcome: Literal["done", "claimed", "rejected", "failed"] | None
+    forked: Fork | None = Field(description="Null: it was not forked.")
     task: str
     team: TeamNamed
     matter: str | None
@@ -130,6 +131,10 @@ class Plan(Run):
     rehearsal: bool
     waits: Literal["person", "time"] | None
     gates: list[Gate] = Field(description="What people and councils were asked, oldest first.")
+
+
+class PlanFork(ForkAsked):
+    step: int = Field(ge=1, description="The number of the step after which it goes on.")
 
 
 class PlanWords(Strict):

@@ -1,6 +1,6 @@
 """A plan: how one is submitted, its revisions, and its steps with all that was done in them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from operator import or_
@@ -49,7 +49,8 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         lists = ("revisions", _steps(), "messages", "team_version__agents", calls)
-        return with_run(self).select_related("team_version", "matter").prefetch_related(*lists)
+        found = with_run(self).select_related("team_version__team__current", "matter__owner", "run__fork")
+        return found.prefetch_related(*lists)
 
     def in_sessions(self, owner: Any, *, with_texts: bool = False) -> "PlanQuerySet":
         """Those of this person's matters, newest first, with what is said of each in a list. `with_texts`: also those
@@ -89,10 +90,13 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         spend: int | None = None,
         earlier: "Plan | None" = None,
         request: str = "",
+        notes: str = "",
+        carry: "Callable[[Plan], None] | None" = None,
     ) -> "Plan":
         """Queue a plan: run, plan, its first revision and the seal on them stand together or not at all.
 
-        TeamChanged where that version of the team is not the current one. BudgetUsedUp.
+        `notes`: what the planner is told besides; `carry`: writes what comes along from `earlier`. TeamChanged where
+        that version of the team is not the current one. BudgetUsedUp.
         """
         team.hold()
         models = models_of(team)
@@ -119,7 +123,10 @@ class PlanQuerySet(models.QuerySet["Plan"]):
             prompt_version=prompts.VERSION,
             earlier=earlier,
         )
-        plan.revisions.create(number=1, cause=Cause.TASK, by_name=record_name(owner))
+        cause = Cause.CLARIFICATION if notes else Cause.TASK
+        plan.revisions.create(number=1, cause=cause, by_name=record_name(owner), notes=notes)
+        if carry:
+            carry(plan)
         words = [*first_labels(run), label("team", team.team_id), label("rehearsal", plan.rehearsal)]
         words += [label("matter", plan.matter_id.hex)] if plan.matter_id else []
         names = " ".join(team.agents.order_by("seat").values_list("name", flat=True))

@@ -12,7 +12,7 @@ from django.db.models import Count, Max, Q
 
 from engine.llm.fitting import Fitted, fitted
 from engine.llm.prices import dollars
-from engine.models import GOING_ON, Gate, ModelCall, Run, ToolCall
+from engine.models import GOING_ON, Fork, Gate, ModelCall, Run, ToolCall
 from engine.statements import by_column, fetch, keep, select
 from engine.strangers import has_read_strangers
 from engine.tools import tool_named, tools
@@ -357,7 +357,7 @@ def _earlier(plan: Plan) -> list[Earlier]:
 def _example(plan: Plan) -> Example | None:
     """The plan that it begins from, with the steps that were done; none once its texts are erased."""
     found = Plan.objects.planned().filter(pk=plan.earlier_id, run__redacted=None).first() if plan.earlier_id else None
-    if found is None:
+    if found is None or Fork.objects.filter(run=plan.pk).exists():  # what was done there is not to be done again
         return None
     done = [step for step in found.steps_now if step.status == Status.COMPLETED]
     return Example(found.task[:EARLIER_LENGTH], [ExampleStep(one.owner, one.action, one.tools) for one in done])

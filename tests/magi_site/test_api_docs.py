@@ -15,7 +15,7 @@ from judgements.schemas import ManyJudgements, NewJudgement, NewReceipt
 from magi_site import model_api
 from magi_site.api import api
 from missions.schemas import MemoryChange, MemoryDecision, MissionFork, MissionWords, NewMemory, NewMission
-from plans.schemas import MatterChange, NewPlan, PlanWords, StepChange
+from plans.schemas import MatterChange, NewPlan, PlanFork, PlanWords, StepChange
 from runs.api.gates import Said, SaidAtMany
 from runs.api.hooks import NewHook
 from runs.api.schemas import NewReview
@@ -42,6 +42,7 @@ SHAPES = {
     f"{API}/plans/{{id}}/messages": PlanWords,
     f"{API}/missions/{{id}}/messages": MissionWords,
     f"{API}/missions/{{id}}/fork": MissionFork,
+    f"{API}/plans/{{id}}/fork": PlanFork,
     f"{API}/debates/{{id}}/fork": DebateFork,
     f"{API}/matters/{{id}}": MatterChange,
     f"{API}/memories": NewMemory,

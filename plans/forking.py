@@ -1,0 +1,151 @@
+"""Plans that go on from a step of another one: what was done by then is told to the planner of the new one.
+
+Why so: docs/decisions.md, Forks.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from engine.evidence.entries import Entry
+from engine.models import Fork, record_name
+from runs.forking import ForkPreview, ForkRefused, NoSuchPlace, Section
+
+from . import procedure
+from .models import Plan, Step, TeamChanged
+from .models.reading import step_facts
+from .rules.demands import Policy
+from .rules.words import Effect, Status
+
+STATE = "plan.step"  # the kind of entry that tells how a step came to stand as it does
+LONGEST = 4_000  # characters of a result that are quoted
+DONE = (
+    "This plan goes on from another plan of this task, after its step {number}. These steps of it have ended, and what "
+    "they did stays done. Do not plan them again, and give their results to the steps that need them:"
+)
+QUOTED = "Step {number}, {owner}, {status}: {action}\nResult (sha256 {digest}): {reply}"
+STAYS = "What later steps wrote or sent outside stays done. These tool calls of them were carried out: {calls}."
+ASKED = "The planner writes the steps that are left, and they are asked about as those of any plan."
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A plan, read with `whole()`, after the step of this number in its current revision, which has ended."""
+
+    plan: Plan
+    number: int
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.plan.steps_now
+
+    @property
+    def done(self) -> list[Step]:
+        """Up to that step, as far as they have ended."""
+        place = next(place for place, one in enumerate(self.steps) if one.number == self.number)
+        return [one for one in self.steps[: place + 1] if step_facts(one).settled]
+
+    @property
+    def later(self) -> list[Step]:
+        kept = {one.pk for one in self.done}
+        return [one for one in self.steps if one.pk not in kept]
+
+    def entry(self) -> Entry | None:
+        """The newest that tells of the step."""
+        for entry in Entry.objects.filter(run=self.plan.pk, kind=STATE).order_by("-seq"):
+            if json.loads(entry.line)["facts"]["step"] == self.number:
+                return entry
+        return None
+
+
+class PlanForks:
+    unit, template = "step", ""
+    styles: tuple[str, ...] = ()
+    along = (
+        "The planner is told which steps ended and with what results, word for word, and plans what is left. No tool "
+        "call of theirs is made again."
+    )
+
+    def preview(self, row: Plan, number: int) -> ForkPreview:
+        moment = _moment(row, number)
+        numbers = [one.number for one in moment.steps]
+        done = Section("Steps that come along", tuple(map(_line, moment.done)))
+        return ForkPreview(
+            number, max(numbers), f"step {number}", tuple(_undone(moment)), (done,), tuple(_notes(moment))
+        )
+
+    def submit(self, row: Plan, number: int, *, words: str, spend: int | None, **asked: Any) -> Plan:
+        moment, owner = _moment(row, number), asked.get("owner")
+
+        def carry(plan: Plan) -> None:
+            entry = moment.entry()
+            if entry is None:
+                raise ForkRefused("The record does not have this step yet. Try it again when the plan rests.")
+            Fork.objects.create(run=plan.run, origin=row.run, number=number, entry=entry.seq, hash=entry.hash)
+
+        current = row.team_version.team.current
+        if current is None:
+            raise ForkRefused("The team of this plan is not offered any more.")
+        try:
+            return procedure.submit(
+                task=row.task,
+                team=current,
+                title=row.run.title,
+                matter=row.matter.name if row.matter and row.matter.owner == owner else "",
+                policy=Policy.of(row.policy),
+                spend=spend,
+                earlier=row,
+                notes="\n\n".join(filter(None, [_told(moment), words and f"{record_name(owner)} adds: {words}"])),
+                carry=carry,
+                **asked,
+            )
+        except TeamChanged as error:
+            raise ForkRefused(str(error)) from error
+
+
+def _moment(row: Plan, number: int) -> Moment:
+    """ForkRefused."""
+    moment = Moment(row, number)
+    step = next((one for one in moment.steps if one.number == number), None)
+    if step is None:
+        numbers = ", ".join(str(one.number) for one in moment.steps) or "none"
+        raise NoSuchPlace(f"There is no step {number} in the plan as it is now. There are: {numbers}.")
+    if not step_facts(step).settled:
+        raise ForkRefused("This step has not ended. Fork the plan after an earlier one, or begin another from it.")
+    if moment.entry() is None:
+        raise ForkRefused("The record does not have this step yet. Try it again when the plan rests.")
+    return moment
+
+
+def _told(moment: Moment) -> str:
+    quoted = []
+    for one in moment.done:
+        reply = one.reply if one.status == Status.COMPLETED else one.error
+        cut = reply if len(reply) <= LONGEST else f"{reply[:LONGEST]} … (cut; {len(reply):,} characters in all)"
+        told = {"number": one.number, "owner": one.owner, "status": one.status, "action": one.action}
+        quoted.append(QUOTED.format(**told, digest=sha256(reply.encode()).hexdigest(), reply=cut or "none"))
+    return "\n\n".join([DONE.format(number=moment.number), *quoted])
+
+
+# ---- what is shown --------------------------------------------------------------------------------------------
+
+
+def _line(one: Step) -> str:
+    return f"{one.number}, {one.owner}, {one.status.replace('_', ' ')}: {one.action}"
+
+
+def _undone(moment: Moment) -> Iterator[Section]:
+    yield Section("Steps", tuple(map(_line, moment.later)), "No step came after it.")
+    results = [f"{one.number}: {one.reply}" for one in moment.later if one.reply]
+    yield Section("Results", tuple(results), "No step after it had a result.")
+
+
+def _notes(moment: Moment) -> Iterator[str]:
+    yield ASKED
+    moves = [move for one in moment.later for move in one.moves.all()]
+    acts = [(move, move.tool_call) for move in moves if move.tool_call and move.tool_call.done]
+    calls = [f"{move.tool} in step {move.step.number}" for move, call in acts if call.effect != Effect.READS]
+    if calls:
+        yield STAYS.format(calls=", ".join(calls))
