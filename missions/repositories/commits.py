@@ -75,15 +75,18 @@ class ChangedFile:
         return "added" if self.before is None else "removed" if self.after is None else "changed"
 
     @cached_property
-    def about(self) -> str:
-        """Sizes, digest and modes, as somebody reads them."""
+    def sizes_and_modes(self) -> str:
+        return ", ".join(self._about)
+
+    @property
+    def _about(self) -> list[str]:
         one = self.after or self.before
         if one is None:
-            return ""
-        sizes = [f"{one.size:,} bytes", f"sha256 {self.digest}", self._modes(one)]
+            return []
+        about = [f"{one.size:,} bytes", self._modes(one)]
         if self.before and self.after and self.before.size != self.after.size:
-            sizes.append(f"{self.before.size:,} bytes before")
-        return ", ".join([*sizes, *([] if self.is_text else ["no text"])])
+            about.append(f"{self.before.size:,} bytes before")
+        return [*about, *([] if self.is_text else ["no text"])]
 
     def _modes(self, one: Entry) -> str:
         if self.before and self.after and self.before.mode != self.after.mode:
@@ -96,7 +99,9 @@ class ChangedFile:
 
     @property
     def line(self) -> str:
-        return f"{self.word}: {json.dumps(shown(self.path), ensure_ascii=False)}, {self.about}"
+        size, *rest = self._about
+        about = ", ".join([size, f"sha256 {self.digest}", *rest])
+        return f"{self.word}: {json.dumps(shown(self.path), ensure_ascii=False)}, {about}"
 
 
 @dataclass(frozen=True)
