@@ -1,4 +1,5 @@
-"""Crews as files of JSON, with the keys of `CrewVersion.held` and a name."""
+"""Crews as files of JSON, with the keys of `CrewVersion.held` and a name; or of Markdown, with these as front matter
+and the customs as its text."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +13,9 @@ from engine.tools import tools
 from runs.forms import Text, known_model
 from runs.saved import NAME_LENGTH
 
-from . import customs
+from . import customs, memory_files
 from .crews import RIGHTS
+from .memory_files import FRONT
 from .models import CrewVersion
 from .models.crews import AGENT
 from .rules import MOST, name_complaint
@@ -50,6 +52,8 @@ def read(text: str) -> CrewRead:
     """Wrong, with all that is wrong at once."""
     if len(text) > LONGEST:
         raise Wrong([("", f"The file has {len(text):,} characters, and {LONGEST:,} are taken.")])
+    if begins := FRONT.match(text):
+        return read_object(_of_front_matter(begins[0], text[begins.end() :]))
     try:
         given = json.loads(text, object_pairs_hook=no_key_twice)
     except (ValueError, RecursionError) as error:
@@ -57,6 +61,20 @@ def read(text: str) -> CrewRead:
     if not isinstance(given, dict):
         raise Wrong([("", "It has to be one JSON object, with `name` and `agents`.")])
     return read_object(given)
+
+
+def _of_front_matter(front: str, text: str) -> dict[str, Any]:
+    try:
+        given = memory_files.loaded(front)
+    except memory_files.Wrong as wrong:
+        raise Wrong([("", str(wrong))]) from wrong
+    return given | ({"customs": text.strip()} if text.strip() else {})
+
+
+def written_as_markdown(version: CrewVersion) -> str:
+    held = version.held()
+    own = held.pop("customs", "")
+    return f"---\n{memory_files.dumped({'name': version.name, **held})}---\n{own}\n"
 
 
 def read_object(given: Mapping[str, Any]) -> CrewRead:

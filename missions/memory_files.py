@@ -122,7 +122,13 @@ def _says(front: str) -> tuple[object, ...] | None:
 
 
 class _Words(yaml.SafeLoader):
-    """Leaves words as they are, but for those of nothing."""
+    """Leaves words as they are, but for those of nothing, and takes no key twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        names = [str(key.value) for key, _ in node.value]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise yaml.constructor.ConstructorError(None, None, f"“{twice}” stands there twice", node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 _Words.yaml_implicit_resolvers = {
@@ -141,6 +147,17 @@ def dumped(values: dict[str, Any]) -> str:
     """As YAML, in the order that they have."""
     about: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
     return yaml.dump(values, Dumper=_Indented, **about)
+
+
+def loaded(front: str) -> dict[str, Any]:
+    """All that stands there, however deep: texts, lists and mappings of these, and None. Wrong."""
+    pairs_of(front)
+    try:
+        found: dict[str, Any] = yaml.load("\n".join(_lines(front)), Loader=_Words)  # noqa: S506 - it is a safe loader
+    except yaml.MarkedYAMLError as error:
+        line = f"Line {error.problem_mark.line + 2}: " if error.problem_mark else ""
+        raise Wrong(f"{line}{error.problem}.") from error
+    return found or {}
 
 
 def pairs_of(front: str) -> list[tuple[str, yaml.Node, int]]:

@@ -25,6 +25,7 @@ from ..models.crews import AGENT
 from ..rules import MOST
 
 ALL, READING, AS_THEY_ARE = "all", "reads", "own"
+MARKDOWN = "text/markdown; charset=utf-8"
 MAY_MAKE = "You may not make crews. Ask who administers this site for the right to."
 
 
@@ -54,6 +55,9 @@ def _versions(crew: Crew) -> list[CrewVersion]:
 @require_GET
 def file(request: HttpRequest, pk: int) -> HttpResponse:
     current = get_object_or_404(Crew.objects.whole(), pk=pk).current
+    if request.GET.get("as") == "markdown":
+        headers = {"Content-Disposition": f'attachment; filename="crew-{pk}.md"'}
+        return HttpResponse(crew_files.written_as_markdown(current), content_type=MARKDOWN, headers=headers)
     headers = {"Content-Disposition": f'attachment; filename="crew-{pk}.json"'}
     return HttpResponse(crew_files.written_as_file(current), content_type="application/json", headers=headers)
 

@@ -63,11 +63,15 @@ def test_what_is_wrong_with_a_crew_is_said_and_nothing_typed_is_lost(admin_clien
     assert not Crew.objects.filter(name="").exists()
 
 
-def test_a_crew_goes_out_and_in_as_json(ready, admin_client: Client):
+def test_a_crew_goes_out_and_in_as_json_and_as_markdown(ready, admin_client: Client):
     crew = Crew.objects.whole().get(name="Coordinator and helpers")
     text = admin_client.get(reverse("crew-file", args=[crew.pk])).content.decode()
     read = crew_files.read(text)
     assert (read.name, read.held) == (crew.name, crew.current.held())
+    text = admin_client.get(reverse("crew-file", args=[crew.pk]), {"as": "markdown"}).content.decode()
+    assert crew_files.read(text) == read
+    with pytest.raises(crew_files.Wrong, match="Line 2: “name” stands there twice"):
+        crew_files.read("---\nname: x\nname: y\n---\n")
     with pytest.raises(crew_files.Wrong) as wrong:
         crew_files.read(json.dumps({"name": "x", "agents": [{"name": "all", "tools": ["fly"]}]}))
     assert {path for path, _ in wrong.value.problems} == {"agents.0.name", "agents.0.tools"}

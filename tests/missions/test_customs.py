@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from engine.evidence.audit import verify_all
 from missions import customs, forms
-from missions.crew_files import read, written_as_file
+from missions.crew_files import read, written_as_file, written_as_markdown
 from missions.customs import CREW, LONGEST, TOGETHER, chosen
 from missions.models import Crew, Mission, reading
 from missions.procedure import submit
@@ -85,7 +85,8 @@ def test_a_mission_has_them_in_its_prompts_on_its_page_and_in_its_record(mira: U
 @pytest.mark.django_db
 def test_a_crew_has_its_own_in_its_versions_and_in_its_file(row):
     version = row.crew_version
-    assert read(written_as_file(version)).held["customs"] == version.customs == "Be brief."
+    files = written_as_file(version), written_as_markdown(version)
+    assert [read(one).held["customs"] for one in files] == ["Be brief."] * 2
     version.crew.revise(name="Two", author=None, agents=version.agents, customs="")
     assert "customs" not in Crew.objects.whole().get(pk=version.crew_id).current.held()
     assert verify_all().faults == []
