@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from missions.face import Working as Product
-from missions.rehearsal import _now
+from missions.rehearsal import now_of
 
 LIVES = "echo {0} >> count; for i in $(seq 1 {1}); do echo {0}$i; sleep 0.1; done; echo {0} done"
 DRAWS = r"printf '\033[?1049h\033[3;5HName? '; read name; printf '\033[?1049l'"
@@ -30,7 +30,7 @@ CHECK = 'test "$(tr "\\n" " " < count)" = "one two three four " && grep -x Ada s
 
 
 def step(messages: list[dict[str, str]]) -> str:
-    number = _now(messages[-1]["content"])["step"]
+    number = now_of(messages)["step"]
     tool, args = SCRIPT[number - 1] if number <= len(SCRIPT) else ("finish", {"result": "They have ended."})
     return json.dumps({"reasoning": f"This is step {number}.", "tool_name": tool, "tool_args": json.dumps(args)})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from missions.examples import FAULT, TESTED
 from missions.face import Working as Product
-from missions.rehearsal import _now
+from missions.rehearsal import now_of
 
 BRANCH = "fix/half-a-cent"
 # by words of the criteria of the council that is asked: where none is shared a checksum decides, of the commit, too
@@ -25,7 +25,7 @@ ACTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def step(messages: list[dict[str, str]]) -> str:
-    number = _now(messages[-1]["content"])["step"]
+    number = now_of(messages)["step"]
     sentence, tool, args = ACTS[number - 1] if number <= len(ACTS) else ("All is done.", "finish", {"result": DONE})
     return json.dumps({"reasoning": sentence, "tool_name": tool, "tool_args": json.dumps(args)})
 
