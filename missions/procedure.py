@@ -334,7 +334,7 @@ class Crew:
         message, moment = said["message"], int(step.made.timestamp())
         about = (run.pk, step.key, message, step.agent.name, first, moment)
         made = await asyncio.to_thread(publishing.prepare, *about)
-        said |= {"goal": mission.goal, "to": publishing.to() or "the bundle of this mission"}
+        said |= {"goal": mission.goal, "to": publishing.to() or publishing.BUNDLE_OF_MISSION}
         return said | vars(made)
 
     async def _keep(self, step: Step, call: ToolCall) -> None:

@@ -41,6 +41,7 @@ BRANCH = re.compile(r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}")
 COMMIT = NAME
 END = "end"  # the key of what all of it is at the end
 BUNDLE = "application/x-git-bundle"
+BUNDLE_OF_MISSION = "the bundle of this mission"  # where branches go that go nowhere else
 BY = "MAGI <magi@localhost>"
 
 
@@ -134,7 +135,7 @@ def publish(mission: UUID, branch: str, commit: str, shown: str) -> str:
             _git(mission, "push", "--quiet", "--no-verify", settings.PUBLISH_TO, refs, outward=True)
         _git(mission, "update-ref", f"refs/heads/{branch}", commit)
         _git(mission, "bundle", "create", "--quiet", str(bundle(mission)), "--branches", *_without(mission))
-    return to() or "the bundle of this mission"
+    return to() or BUNDLE_OF_MISSION
 
 
 def bundled_commit(mission: UUID, commit: str) -> bytes | None:

@@ -154,8 +154,10 @@ def plain_name(crew: str) -> str:
 def _references(repository: Path, found: Beginning) -> Iterable[str]:
     """Branches of the other repository as those of origin, its tags, and the branch that is the crew's own."""
     yield f"{found.start} refs/heads/{found.branch}\n"
-    listed = text(repository, "for-each-ref", "--format=%(objectname) %(refname)", HEADS, TAGS).splitlines()
-    for name, _, reference in (line.partition(" ") for line in listed):
+    listed = text(repository, "for-each-ref", "--format=%(objectname) %(refname)", HEADS, TAGS).split(
+        "\n"
+    )  # no other end of a line
+    for name, _, reference in (line.partition(" ") for line in listed if line):
         yield f"{name} {reference.replace(HEADS, 'refs/remotes/origin/').replace(TAGS, 'refs/tags/')}\n"
 
 

@@ -113,7 +113,7 @@ def from_address(address: str) -> Cloned:
 
 def _listed(place: Path, address: str) -> dict[str, str]:
     """Names of objects, or of what HEAD is, by references."""
-    lines = text(place, "ls-remote", "--symref", address, outward=True).splitlines()
+    lines = text(place, "ls-remote", "--symref", address, outward=True).split("\n")
     pairs = [line.partition("\t") for line in lines]
     return {("HEAD is" if left.startswith("ref: ") else name): left.removeprefix("ref: ") for left, _, name in pairs}
 
@@ -212,7 +212,7 @@ def _take(place: Path, there: Workspace) -> None:
     shallow = [one for one in there.read("out/shallow").decode().split() if NAME.fullmatch(one)]
     if shallow:
         (place / "shallow").write_text("".join(f"{one}\n" for one in shallow))
-    lines = [line.split(" ") for line in there.read("out/refs").decode(errors="replace").splitlines()]
+    lines = [line.split(" ") for line in there.read("out/refs").decode(errors="replace").split("\n")]
     named = [(one[1], one[0]) for one in lines if len(one) == 2 and NAME.fullmatch(one[0])]
     found = {_ours(one): name for one, name in named if _ours(one)}
     git(place, "update-ref", "--stdin", given="".join(f"create {one} {name}\n" for one, name in found.items()).encode())

@@ -27,6 +27,7 @@ from .contents import (
     EMPTY,
     LARGEST,
     LEFT_OUT_SHOWN,
+    MOST_LISTED,
     Entry,
     blobs,
     entries,
@@ -43,6 +44,8 @@ ORIGIN = "--glob=refs/origin/*"
 COMMITS, PACK, FILES = 200, 200_000_000, 5_000
 SAVES_WITHIN = 120.0
 UNMERGED = 9
+NO_BLOB = sha256(b"").hexdigest(), True
+KNOWN = ("tree", "parent", "author", "committer")  # lines of a commit that are told each in its way
 # as nobody of the crew has set it up: with no hook, and nothing that is signed or watched
 SAVE = f"""cd /workspace || exit 1
 git() {{ command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=false "$@"; }}
@@ -113,6 +116,8 @@ class CommitRead:
     moment: datetime
     message: str
     files: Sequence[ChangedFile]
+    others: Sequence[str] = ()  # that it merges
+    more: Sequence[str] = ()  # lines that git takes into a commit, and shows nobody: signatures, or anything
 
     @property
     def subject(self) -> str:
@@ -255,7 +260,9 @@ def _commit(repository: Path, name: str) -> CommitRead:
     parent = parents[0] if parents else EMPTY
     author, moment = _who(about["author"])
     committer, _ = _who(about["committer"])
-    return CommitRead(name, parent, author, committer, moment, message, _files(repository, parent, name))
+    more = [line for line in lines if line.partition(" ")[0] not in KNOWN]
+    files = _files(repository, parent, name)
+    return CommitRead(name, parent, author, committer, moment, message, files, parents[1:], more)
 
 
 def _who(said: str) -> tuple[str, datetime]:
@@ -268,13 +275,16 @@ def _who(said: str) -> tuple[str, datetime]:
 
 def _files(repository: Path, before: str, now: str) -> list[ChangedFile]:
     """NotTaken where one of them is no file, or leads out."""
-    parts = git(repository, "diff-tree", "-r", "-z", "--raw", "--no-renames", before, now).split(b"\0")[:-1]
+    parts = git(repository, "diff-tree", "-r", "-z", "--raw", "--no-renames", before, now, most=MOST_LISTED).split(
+        b"\0"
+    )[:-1]
     pairs = [(*parts[at][1:].split()[:4], parts[at + 1]) for at in range(0, len(parts), 2)]
     if len(pairs) > FILES:
         raise NotTaken(f"too_much: more than {FILES:,} files are changed.")
     names = {name.decode() for _, _, *both, _ in pairs for name in both}
     data = _read(repository, names)
-    changed = [_changed(path, _entry(old, a, data), _entry(new, b, data), data) for old, new, a, b, path in pairs]
+    looks = {name: (sha256(held).hexdigest(), _is_text(held)) for name, held in data.items()}  # once: many may be one
+    changed = [_changed(path, _entry(old, a, data), _entry(new, b, data), looks) for old, new, a, b, path in pairs]
     _refuse_odd(changed, data, now)
     return changed
 
@@ -293,11 +303,11 @@ def _entry(mode: bytes, name: bytes, data: Mapping[str, bytes]) -> Entry | None:
     return Entry(mode, name.decode(), len(data.get(name.decode(), b""))) if mode.strip(b"0") else None
 
 
-def _changed(path: bytes, before: Entry | None, after: Entry | None, data: Mapping[str, bytes]) -> ChangedFile:
-    one = after or before
-    held = data.get(one.name, b"") if one else b""
-    both = [data.get(each.name, b"") for each in (before, after) if each]
-    return ChangedFile(path, before, after, sha256(held).hexdigest(), all(map(_is_text, both)))
+def _changed(
+    path: bytes, before: Entry | None, after: Entry | None, looks: Mapping[str, tuple[str, bool]]
+) -> ChangedFile:
+    both = [looks.get(each.name, NO_BLOB) for each in (after, before) if each]
+    return ChangedFile(path, before, after, both[0][0], all(is_text for _, is_text in both))
 
 
 def _refuse_odd(changed: Sequence[ChangedFile], data: Mapping[str, bytes], commit: str) -> None:
@@ -321,11 +331,24 @@ def described(repository: Path, found: Branching) -> str:
     changed = [one.line for one in found.files]
     counts = f"{_counted(len(found.commits), 'commit')} on {found.base}: {_counted(len(changed), 'file')} otherwise."
     told = [_told(repository, one, number, len(found.commits)) for number, one in enumerate(found.commits, 1)]
-    return "\n".join([counts, *_unseen(repository), *changed, "", *told])
+    return "\n".join([counts, *_unseen(repository, found), *changed, "", *told, *_together(repository, found)])
 
 
-def _unseen(repository: Path) -> Iterator[str]:
-    without = sorted(left_out(repository, entries(repository, _began(repository).start)))
+def _together(repository: Path, found: Branching) -> Iterator[str]:
+    """Where the commits do not lie one on the other, they do not tell all that is otherwise: some of it came of other
+    branches of the repository."""
+    below = [found.base, *(one.name for one in found.commits)]
+    if any([one.parent] != [before] or one.others for one, before in zip(found.commits, below, strict=False)):
+        yield "All of it together, with what comes of other branches of the repository:"
+        yield _lines_between(repository, found.base, found.tip)
+    elif below[-1] != found.tip:
+        yield "All of it comes of another branch of the repository:"
+        yield _lines_between(repository, found.base, found.tip)
+
+
+def _unseen(repository: Path, found: Branching) -> Iterator[str]:
+    own = {one.path for one in found.files}  # the crew has put something else there
+    without = sorted(left_out(repository, entries(repository, _began(repository).start)).keys() - own)
     if without:
         names = ", ".join(json.dumps(shown(path), ensure_ascii=False) for path in without[:LEFT_OUT_SHOWN])
         more = f" and {len(without) - LEFT_OUT_SHOWN:,} more" if len(without) > LEFT_OUT_SHOWN else ""
@@ -338,10 +361,16 @@ def _told(repository: Path, one: CommitRead, number: int, count: int) -> str:
         f"author: {json.dumps(one.author, ensure_ascii=False)}, {one.moment.isoformat()}",
         *([f"committer: {json.dumps(one.committer, ensure_ascii=False)}"] if one.committer != one.author else []),
         f"message: {json.dumps(one.message.rstrip(), ensure_ascii=False)}",
+        *(f"merges: {each}" for each in one.others),
+        *(f"another line of it: {json.dumps(each, ensure_ascii=False)}" for each in one.more),
         *([each.line for each in one.files] if count > 1 else []),
-        git(repository, *DIFF, one.parent, one.name).decode(errors="backslashreplace"),
+        _lines_between(repository, one.parent, one.name),
     ]
     return "\n".join(lines)
+
+
+def _lines_between(repository: Path, before: str, now: str) -> str:
+    return git(repository, *DIFF, before, now, most=LARGEST).decode(errors="backslashreplace")
 
 
 def _counted(number: int, noun: str) -> str:

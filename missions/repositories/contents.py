@@ -14,11 +14,12 @@ EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the tree without files
 LINK, SUBMODULE, FOLDER = b"120000", b"160000", b"040000"
 LARGEST = 100_000_000  # bytes of a file that a workspace is given
 LONGEST_NAME, LONGEST_PATH = 255, 3_000  # bytes
+MOST_LISTED = 100_000_000  # bytes of names: more of them than any workspace takes
 LEFT_OUT_SHOWN = 20
 UNMADE = "unmade"  # of a repository: paths that could not be written where its workspace was made
 OUT, MODULE, LARGE = "a link that leads out", "a submodule", f"more than {LARGEST:,} bytes"
 NO_TEXT, LONG, OF_GIT = "its name is no UTF-8", "its name is too long", "a name that git keeps for itself"
-NOT_MADE = "it could not be written"
+NOT_MADE, LONG_TARGET = "it could not be written", "a link to a name that is too long"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Entry:
 def entries(repository: Path, commit: str, paths: Sequence[str] = ()) -> dict[bytes, Entry]:
     """All, or those at these paths."""
     found = {}
-    for line in git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *paths).split(b"\0")[:-1]:
+    listed = git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *paths, most=MOST_LISTED)
+    for line in listed.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         mode, _, name, size = head.split()
         found[path] = Entry(mode, name.decode(), int(size) if size != b"-" else 0)
@@ -58,13 +60,13 @@ def texts_at(repository: Path, commit: str, paths: Sequence[str]) -> dict[str, s
 
 def left_out(repository: Path, held: Mapping[bytes, Entry]) -> dict[bytes, str]:
     """Why, by paths. A workspace has nothing at these, and no branch of its crew takes them away."""
-    links = [path for path, one in held.items() if one.is_link]
-    targets = dict(zip(links, blobs(repository, [held[path].name for path in links]), strict=True))
+    links = sorted({one.name for one in held.values() if one.is_link and one.size <= LONGEST_PATH})
+    targets = dict(zip(links, blobs(repository, links), strict=True))
     try:
         unmade = set((repository / UNMADE).read_bytes().split(b"\0"))
     except FileNotFoundError:
         unmade = set()
-    found = {path: _why_not(path, one, targets.get(path)) for path, one in held.items()}
+    found = {path: _why_not(path, one, targets.get(one.name)) for path, one in held.items()}
     found |= {path: found[path] or NOT_MADE for path in unmade & held.keys()}
     return {path: why for path, why in found.items() if why}
 
@@ -72,8 +74,8 @@ def left_out(repository: Path, held: Mapping[bytes, Entry]) -> dict[bytes, str]:
 def _why_not(path: bytes, one: Entry, target: bytes | None) -> str:
     if one.is_submodule:
         return MODULE
-    if target is not None and leads_out(path, target):
-        return OUT
+    if one.is_link and (target is None or leads_out(path, target)):
+        return OUT if target is not None else LONG_TARGET
     if one.size > LARGEST:
         return LARGE
     parts = path.split(b"/")

@@ -12,6 +12,7 @@ from engine.models import Effect, ToolCall
 from engine.tools import Refused, Tool, Use, exactly
 
 from .. import publishing
+from ..publishing import BUNDLE_OF_MISSION as BUNDLE
 from ..publishing import NotPublished
 from .said import SHOWN, Arguments, said
 
@@ -47,6 +48,8 @@ async def never(asked: Publish, use: Use) -> str:
 async def publish(asked: PublishCommit, use: Use) -> str:
     if wrong := publishing.branch_complaint(asked.branch):
         raise Refused(f"branch: {wrong}")
+    if (now := publishing.to() or BUNDLE) != asked.to:
+        raise Refused(f"changed: branches go to {now} by now, and it was decided about {asked.to}. Publish again.")
     try:
         where = await asyncio.to_thread(publishing.publish, use.run.pk, asked.branch, asked.commit, asked.difference)
     except NotPublished as error:
