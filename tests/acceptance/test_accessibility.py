@@ -98,8 +98,10 @@ CUT = """() => {
         for (let around = parent; around !== document.body; around = around.parentElement) {
             const style = getComputedStyle(around);
             const heard = style.clipPath === "inset(50%)", rolls = /auto|scroll/.test(style.overflowX);
-            // a wide table may be rolled, and a line of links, which each rolls into sight when it gets the focus
-            if (heard || (rolls && (around.querySelector("table") || around.closest(".presets")))) {
+            // a wide table may be rolled, as may a screen of cells, and a line of links, which each rolls into sight
+            // when it gets the focus
+            const may_roll = around.querySelector("table") || around.closest(".presets, .term__screen--drawn");
+            if (heard || (rolls && may_roll)) {
                 [left, right] = [-Infinity, Infinity];
                 break;
             }
