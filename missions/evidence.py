@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
+
 from engine.evidence.chain import Draft, stamp
 from engine.evidence.entries import ENDED, SUBMITTED
 from engine.evidence.told import Said
@@ -42,6 +44,10 @@ SPAWNED, STEP, RESULT, HALTED, MESSAGE, PAUSED, TERMINAL, TERMINAL_END, INPUT, F
 )
 SUMMARY, CHECK, CARRIED = "mission.summary", "mission.check", "mission.carried"
 ACTIVE, RECALLED, PROPOSED, CONNECTED = (f"mission.{name}" for name in ("active", "recalled", "proposed", "connected"))
+
+
+# of an agent entries tell the number alone, which those of other missions have, too
+OF_AGENTS: Sequence[Any] = (Step, CarriedStep, Halt, ShortMemory, Summary, Activation, MemoryUse)
 
 
 def tell(told: dict[UUID, Said], *, new: bool = False) -> None:
@@ -195,10 +201,13 @@ def labels(said: Said) -> Iterator[str]:
 
 
 def misnamed(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
-    """Whose agents are found by another name than they have."""
+    """Whose agents are found by another name than they have, or have what is none of theirs."""
     for agent in Agent.objects.filter(mission__in=runs).order_by("pk"):
         if agent.folded != folded(agent.name):
             yield agent.mission_id, f"Its agent {agent.number} is found by another name than it has."
+    for model in OF_AGENTS:
+        for row in model.objects.filter(mission__in=runs).exclude(agent__mission=F("mission")):
+            yield row.mission_id, f"{row} belongs to an agent of another mission."
 
 
 # ---- what cannot be -------------------------------------------------------------------------------------------

@@ -97,8 +97,8 @@ def keep_step(
     step = Step(mission_id=pk, agent=row, number=number, reasoning=storable(said.reasoning), heard=heard, last=last)
     step.tool, step.args, step.call = said.tool, storable(said.args), call
     if not said.tool:
-        step.ok, step.settled = True, timezone.now()
         write_message(pk, sender=row.number, recipient=reading.superior(row), text=said.reasoning)
+        step.ok, step.settled = True, timezone.now()  # with what it says, which is so a part of it
     step.save(force_insert=True)
     note_uses(pk, row, remembered)
     if said.tool == "run_command":
