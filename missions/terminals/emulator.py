@@ -290,8 +290,8 @@ class Emulator(pyte.Screen):
             self.draw(self._last * min(max(count, 1), max(self.columns - self.cursor.x, 1)))
 
     def tabs(self, count: int) -> None:
-        for _ in range(min(max(count, 1), len(self.tabstops) + 1)):
-            self.tab()
+        stops = sorted(one for one in self.tabstops if self.cursor.x < one < self.columns)
+        self.cursor.x = stops[max(count, 1) - 1] if count <= len(stops) and stops else self.columns - 1
 
     def tabs_back(self, count: int) -> None:
         stops = sorted(one for one in {0, *self.tabstops} if one < self.cursor.x)
@@ -495,8 +495,8 @@ def _empty() -> defaultdict[int, ScreenRow]:
 def _pieces(row: ScreenRow | None, columns: int) -> tuple[Piece, ...]:
     """Neighbours of one colour together; without what is blank at its end, where it is the end of a line."""
     found: list[Piece] = []
-    if row is None:
-        return ()
+    if row is None or not (row or row.goes_on):  # of one that was erased no cell is looked at
+        return ((" " * columns, REVERSE),) if row is not None and row.default.fg == REVERSE else ()
     for cell in (row[x] for x in range(columns)):
         if found and found[-1][1] == cell.fg:
             found[-1] = found[-1][0] + cell.data, cell.fg

@@ -145,6 +145,17 @@ FLOODS += [b"\x1b[?1049h", b"\x1b[4hx", b"\x1b[9999L", b"\x1b[9999@", b"x" * 9_0
 FLOODS += [b"\xcc\x81"]
 
 
+def test_tabs_are_not_taken_one_by_one_and_no_cell_of_an_erased_row_is_looked_at(monkeypatch):
+    monkeypatch.setattr(Emulator, "tab", lambda _: pytest.fail("one by one"))
+    shown = Emulator(5, 20)
+    shown.feed(b"\x1b[2I")
+    assert shown.place == (0, 16)
+    shown.feed(b"\x1b[9999I\x1b[41m\x1b[2J")
+    assert shown.place == (0, 19)
+    assert shown.rows == [((" " * 20, "reverse"),)] * 5
+    assert dict(shown.buffer[0]) == {}
+
+
 def test_no_flood_makes_it_grow():
     for said in FLOODS:
         screen = Emulator(10, 20, kept=5)
