@@ -37,7 +37,7 @@ from .repositories.git import NAME, GitFailed, without_password
 READABLE = 1_000_000  # characters that somebody can be asked to read: what is longer is not published
 BEGINNING = 10_000  # bytes of what the mission began with that are shown, too; of more the names are
 FILES, TOGETHER = 5_000, 100_000_000
-BRANCH = re.compile(r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}")
+BRANCH = re.compile(r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}", re.ASCII)  # no letter that looks like another
 COMMIT = NAME
 END = "end"  # the key of what all of it is at the end
 BUNDLE = "application/x-git-bundle"
@@ -87,7 +87,7 @@ def to() -> str:
 
 
 def branch_complaint(branch: str) -> str:
-    odd = ".." in branch or branch.endswith((".lock", ".", "/")) or "/." in branch or "//" in branch
+    odd = branch == "HEAD" or ".." in branch or branch.endswith((".lock", ".", "/")) or "/." in branch or "//" in branch
     if odd or not BRANCH.fullmatch(branch):
         return f"{branch[:100]!r} is no name of a branch: letters, digits and - _ . / in between."
     return ""

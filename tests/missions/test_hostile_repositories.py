@@ -6,6 +6,7 @@ import json
 import pytest
 
 from engine.tools import Refused
+from missions.publishing import branch_complaint
 from missions.repositories import commits, git
 from missions.repositories.checkout import ABOUT, _references, beginning
 from missions.repositories.contents import LONG_TARGET, Entry, entries, keep_blob, keep_commit, left_out, with_entries
@@ -71,3 +72,9 @@ def test_what_was_approved_for_one_place_goes_to_no_other(settings):
     about |= {"difference": "", "digest": "", "to": "https://example.org/house.git"}
     with pytest.raises(Refused, match="changed: branches go to"):
         asyncio.run(publish(PublishCommit(**about), None))
+
+
+def test_no_branch_is_called_as_one_that_it_is_not():
+    odd = ("m\u0430in", "HEAD", "a..b", "-x", "a/.b", "a.lock", "a\u202eb", "a\n", "a//b")
+    assert [one for one in odd if not branch_complaint(one)] == []
+    assert not branch_complaint("fix/it_2.0")
