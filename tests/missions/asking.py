@@ -8,10 +8,11 @@ from missions.rehearsal import now_of, text_of
 
 
 def step(messages: list[dict[str, str]]) -> str:
-    contents = [one["content"] for one in messages]
-    heard = [text_of("ORDER", one) for one in contents if one.startswith("MESSAGE from the person")]
-    now = now_of(messages) | {"goal": text_of("GOAL", contents[0])}
-    tool, args = _next(now, heard[-1] if heard else "", "".join(contents))
+    """What is heard stands behind the result of the step before, in one message."""
+    before = "\n\n".join(one["content"] for one in messages)
+    _, *heard = before.split("\nMESSAGE from the person ")
+    now = now_of(messages) | {"goal": text_of("GOAL", before)}
+    tool, args = _next(now, text_of("ORDER", heard[-1]) if heard else "", before)
     return json.dumps({"reasoning": "I do this now.", "tool_name": tool, "tool_args": json.dumps(args)})
 
 
