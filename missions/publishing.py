@@ -204,12 +204,14 @@ def keep_end(mission: UUID, message: str) -> str:
 
 
 def newest_made(mission: UUID) -> str:
-    """The commit that was last made to be published; empty where there is none."""
-    if not beginning(repository(mission)):
+    """The commit that was last made to be published, by when it was made here: its own date is what a crew says; empty
+    where there is none."""
+    place = repository(mission)
+    if not beginning(place):
         return ""
-    listed = _git(mission, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)", "refs/magi/")
-    made = [line.split() for line in listed.splitlines()]
-    return next((name for name, reference in made if reference != "refs/magi/start"), "")
+    made = [one for one in (place / "refs" / "magi").rglob("*") if one.is_file() and one.name != "start"]
+    newest = max(made, key=lambda one: one.stat().st_mtime_ns, default=None)
+    return newest.read_text().strip() if newest else ""
 
 
 def mailed(mission: UUID, commit: str) -> bytes | None:

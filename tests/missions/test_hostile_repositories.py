@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import os
 
 import pytest
 
 from engine.tools import Refused
+from missions import publishing
 from missions.publishing import branch_complaint
 from missions.repositories import commits, git
 from missions.repositories.checkout import ABOUT, _references, beginning
@@ -64,6 +66,14 @@ def test_a_gate_shows_what_comes_of_another_branch_of_the_repository(place, both
 def test_a_branch_whose_name_has_another_end_of_a_line_is_one_line(place, both):
     found = list(_references(place, beginning(place)))
     assert f"{both[1]} refs/remotes/origin/o\u2028dd\n" in found
+
+
+def test_the_newest_is_what_was_made_last_whatever_the_crew_dates_it(place, both, monkeypatch):
+    monkeypatch.setattr(publishing, "repository", lambda mission: place)
+    for name, path in (("a", "first"), ("b", "last")):
+        git.git(place, "update-ref", f"refs/magi/{name}", commit(place, path, both[0]))
+    os.utime(place / "refs/magi/a", (1, 1))
+    assert publishing.newest_made("it") == git.text(place, "rev-parse", "refs/magi/b")
 
 
 def test_what_was_approved_for_one_place_goes_to_no_other(settings):
