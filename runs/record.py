@@ -146,7 +146,7 @@ def _provenance(face: Face[Any, Any], row: Any, calls: list[ModelCall]) -> Itera
     yield "Made by", f"{run.parent_id}, {run.step}" if run.parent_id else ""
     made = run.children.order_by("created", "pk") if face.waits else ()  # what never waits makes none
     yield "Has made", ", ".join(f"{child.pk} ({child.step})" for child in made)
-    if fork := forked(run):
+    if face.forks and (fork := forked(run)):
         yield "Forked from", f"{fork.origin_id}, {place_of(fork)} (entry {fork.entry}, {fork.hash})"
     yield from face.provenance(row)
     yield "Models asked", _listed(call.model for call in calls)

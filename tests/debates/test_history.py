@@ -199,7 +199,7 @@ def test_members_messages_reasons_and_points_are_found_by_their_words(mira):
 def test_the_table_has_columns_of_its_own(mira):
     ended(mira, "HIRE", "HIRE", "WAIT")
     [one] = csv.DictReader(io.StringIO(file_of(mira, "csv").removeprefix("\ufeff")))
-    assert (one["outcome"], one["tally"], one["rule"]) == ("HIRE", "HIRE 2, WAIT 1, DO NOT HIRE 0", "majority")
+    assert (one["outcome"], one["tally"], one["rule"]) == ("HIRE", "HIRE 2, WAIT 1, DO NOT HIRE 0", "Majority of all")
     assert (one["members"], one["verdicts"]) == ("Amara Osei, Ilse Brandt, Rajiv Menon", "HIRE, HIRE, WAIT")
     assert (one["messages"], one["changes"], one["rehearsal"]) == ("3", "0", "yes")
     assert one["flags"] == "minority"
