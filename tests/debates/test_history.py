@@ -202,7 +202,7 @@ def test_the_table_has_columns_of_its_own(mira):
     assert (one["outcome"], one["tally"], one["rule"]) == ("HIRE", "HIRE 2, WAIT 1, DO NOT HIRE 0", "Majority of all")
     assert (one["members"], one["verdicts"]) == ("Amara Osei, Ilse Brandt, Rajiv Menon", "HIRE, HIRE, WAIT")
     assert (one["messages"], one["changes"], one["rehearsal"]) == ("3", "0", "yes")
-    assert one["flags"] == "minority"
+    assert one["flags"] == "A minority"
 
 
 def test_a_line_of_json_is_the_object_of_the_api(mira):
