@@ -25,6 +25,19 @@ STATEMENTS: tuple[tuple[Any, str], ...] = (
 )
 
 
+FETCHES = ("fetchone", "fetchmany", "fetchall")
+
+
+def _fetching(name: str) -> Callable[..., Any]:
+    """SQLite's module for Python lets two threads wait for each other where one fetches while another executes."""
+
+    def fetch(cursor: CursorWrapper, *size: int) -> Any:
+        with TURN, cursor.db.wrap_database_errors:
+            return getattr(cursor.cursor, name)(*size)
+
+    return fetch
+
+
 def _in_turn(use: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(use)
     def alone(*args: Any, **options: Any) -> Any:
@@ -90,6 +103,8 @@ def _threads_share_the_transaction(request: pytest.FixtureRequest) -> Iterator[N
         patched.setattr(connections, "create_connection", lambda alias: shared)
         for owner, name in STATEMENTS:
             patched.setattr(owner, name, _in_turn(getattr(owner, name)))
+        for name in FETCHES:
+            patched.setattr(CursorWrapper, name, _fetching(name), raising=False)
         patched.setattr(Atomic, "__enter__", _taking_a_turn(Atomic.__enter__))
         patched.setattr(Atomic, "__exit__", _giving_it_back(Atomic.__exit__))
         _threads_forget()
