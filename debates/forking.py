@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from engine.models import NewDocument
-from runs.forking import ForkPreview, ForkRefused, NoSuchPlace, Section
+from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
 
 from . import procedure
 from .models import SWITCHES, Debate, Member
-from .models.forks import Moment, bring_along
+from .models.forks import DebateMoment, bring_along
 from .rules.course import TURNS
 
 LONGEST = 300  # characters of a message that are shown
@@ -32,9 +32,9 @@ class DebateForks:
         "Draws come from the same seed. What you write is said first, by the chair."
     )
 
-    def preview(self, row: Debate, number: int) -> ForkPreview:
+    def preview(self, row: Debate, number: int) -> ForkEffects:
         moment = _moment(row, number)
-        return ForkPreview(number, len(moment.all), f"message {number}", tuple(_undone(moment)), (), tuple(_notes(row)))
+        return ForkEffects(number, len(moment.all), f"message {number}", tuple(_undone(moment)), (), tuple(_notes(row)))
 
     def submit(self, row: Debate, number: int, *, words: str, spend: int | None, **asked: Any) -> Debate:
         moment = _moment(row, number)
@@ -73,13 +73,13 @@ def _document(one: Any) -> NewDocument:
     return NewDocument(one.title, one.kind, tuple(one.lines), one.digest)
 
 
-def _moment(row: Debate, number: int) -> Moment:
+def _moment(row: Debate, number: int) -> DebateMoment:
     """ForkRefused."""
     if not row.run.over:
         raise ForkRefused(NOT_OVER)
-    moment = Moment(row, number)
+    moment = DebateMoment(row, number)
     if not 0 < number <= len(moment.all):
-        raise NoSuchPlace(f"There is no message {number} before the last words: there are {len(moment.all)}.")
+        raise NoForkPoint(f"There is no message {number} before the last words: there are {len(moment.all)}.")
     if number < len(moment.all) and moment.all[number].continues == number:
         raise ForkRefused(f"Message {number} goes on in message {number + 1}. Choose that one.")
     if moment.entry() is None:
@@ -92,7 +92,7 @@ def _moment(row: Debate, number: int) -> Moment:
 # ---- what is shown --------------------------------------------------------------------------------------------
 
 
-def _undone(moment: Moment) -> Iterator[Section]:
+def _undone(moment: DebateMoment) -> Iterator[Section]:
     names = {one.pk: one.name for one in moment.debate.table}
     said = []
     for one in moment.later:
@@ -102,7 +102,7 @@ def _undone(moment: Moment) -> Iterator[Section]:
     yield Section("Positions", tuple(_positions(moment)), "They are as they were at the end.")
 
 
-def _positions(moment: Moment) -> Iterator[str]:
+def _positions(moment: DebateMoment) -> Iterator[str]:
     """Of whom the fork begins with another one than the debate ended with."""
     course = moment.debate.so_far
     then = course.stood_at(moment.number)

@@ -20,7 +20,7 @@ from .files import Change, FileProblem, digest_of
 RUNS = "runs-"  # begins the name of what says that a file is a program
 
 
-class Kept(Protocol):
+class StoredContents(Protocol):
     """A version of a file, as its row says."""
 
     path: str
@@ -29,7 +29,7 @@ class Kept(Protocol):
     text: str
 
 
-def has_no_text(version: "Kept | Change") -> bool:
+def has_no_text(version: "StoredContents | Change") -> bool:
     return bool(version.size and not version.text)
 
 
@@ -64,13 +64,13 @@ def _put(path: Path, data: bytes) -> None:
     temporary.rename(path)
 
 
-def missing(mission: UUID, versions: Iterable[Kept]) -> list[str]:
+def missing(mission: UUID, versions: Iterable[StoredContents]) -> list[str]:
     """The paths of those whose bytes are not there (any more), in their order."""
     here = folder(mission)
     return sorted(one.path for one in versions if has_no_text(one) and not (here / one.digest).exists())
 
 
-def copy(origin: UUID, mission: UUID, versions: Iterable[Kept]) -> None:
+def copy(origin: UUID, mission: UUID, versions: Iterable[StoredContents]) -> None:
     """Give the mission what it needs of these. OSError where something is not there, or cannot be written."""
     source, target = folder(origin), folder(mission)
     for one in versions:
@@ -81,14 +81,14 @@ def copy(origin: UUID, mission: UUID, versions: Iterable[Kept]) -> None:
             _put(target / name, (source / name).read_bytes())
 
 
-def read(mission: UUID, versions: Mapping[str, Kept]) -> dict[str, bytes]:
+def read(mission: UUID, versions: Mapping[str, StoredContents]) -> dict[str, bytes]:
     """Of what is no text, as far as it is here."""
     here = folder(mission)
     found = {path: here / one.digest for path, one in versions.items() if has_no_text(one)}
     return {path: place.read_bytes() for path, place in found.items() if place.exists()}
 
 
-def mark_programs(mission: UUID, versions: Mapping[str, Kept]) -> None:
+def mark_programs(mission: UUID, versions: Mapping[str, StoredContents]) -> None:
     """In a workspace that was just made."""
     here, place = folder(mission), workshop.workspace(mission)
     for path, one in versions.items():

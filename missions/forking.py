@@ -8,16 +8,16 @@ from difflib import unified_diff
 from typing import Any
 
 from engine.models import record_name
-from runs.forking import ForkPreview, ForkRefused, NoSuchPlace, Section
+from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
 
 from . import contents, procedure, publishing, workshop
 from .display.files import differences_of
 from .files import MOST_FILES, UNWATCHED
 from .models import Agent, MemoryVersion, Message, Mission
 from .models.files import newest
-from .models.forks import Moment, bring_along
+from .models.forks import MissionMoment, bring_along
 from .repositories import checkout, cloning
-from .repositories.cloning import Cloned, Unusable
+from .repositories.cloning import Cloned, RepositoryRefused
 
 NAMED = 20
 COMMAND = "the command line"
@@ -38,9 +38,9 @@ class MissionForks:
     styles: tuple[str, ...] = ("css/mission.css",)
     along = "The crew comes along with its steps, summaries, short-term memory and messages up to there, and the files."
 
-    def preview(self, row: Mission, number: int) -> ForkPreview:
+    def preview(self, row: Mission, number: int) -> ForkEffects:
         moment = _moment(row, number)
-        return ForkPreview(
+        return ForkEffects(
             number,
             sum(one.settled is not None for one in moment.steps),
             f"step {moment.step.number} of {moment.step.agent.name}",
@@ -82,11 +82,11 @@ class MissionForks:
         )
 
 
-def _moment(row: Mission, number: int) -> Moment:
+def _moment(row: Mission, number: int) -> MissionMoment:
     """ForkRefused, also where not all of it is there as it was."""
-    moment = Moment(row, number)
+    moment = MissionMoment(row, number)
     if not 0 < number <= len(moment.steps):
-        raise NoSuchPlace(f"There is no step {number}: the mission has {len(moment.steps)}.")
+        raise NoForkPoint(f"There is no step {number}: the mission has {len(moment.steps)}.")
     if moment.step.settled is None:
         raise ForkRefused("This step has not come to its end. Fork the mission after an earlier one.")
     if moment.entry() is None:
@@ -106,7 +106,7 @@ def _repository(row: Mission) -> Cloned | None:
         raise ForkRefused("The repository that it began with is not on this machine, so nothing can go on from there.")
     try:
         return cloning.from_mission(place, before.address, before.base, before.branch, found.start)
-    except Unusable as unusable:
+    except RepositoryRefused as unusable:
         raise ForkRefused(str(unusable)) from unusable
 
 
@@ -118,7 +118,7 @@ def _columns(agent: Agent) -> dict[str, Any]:
 # ---- what is shown --------------------------------------------------------------------------------------------
 
 
-def _undone(moment: Moment) -> Iterator[Section]:
+def _undone(moment: MissionMoment) -> Iterator[Section]:
     steps = [f"{one.agent.name} {one.number}: {one.reasoning}" for one in moment.undone]
     yield Section("Steps", tuple(steps), "No step came after it.")
     changed = [f"{one.file.word} later: {one.file.path}" for one in _differences(moment)]
@@ -135,11 +135,11 @@ def _undone(moment: Moment) -> Iterator[Section]:
         yield Section("Agents", tuple(made))
 
 
-def _differences(moment: Moment) -> Sequence[Any]:
+def _differences(moment: MissionMoment) -> Sequence[Any]:
     return differences_of(moment.files_before, newest(moment.mission.files.all()))
 
 
-def _memories(moment: Moment) -> Iterator[str]:
+def _memories(moment: MissionMoment) -> Iterator[str]:
     """Of each agent whose notes were otherwise then, the lines that came and went since."""
     for agent in moment.crew:
         made = [one for one in moment.mission.short_memories.all() if one.agent_id == agent.pk]
@@ -156,14 +156,14 @@ def _message(one: Message, names: dict[int, str]) -> str:
     return f"{sender} to {names.get(one.recipient, 'people')}: {one.text}"
 
 
-def _accepted(moment: Moment) -> Iterator[str]:
+def _accepted(moment: MissionMoment) -> Iterator[str]:
     """What the mission proposed for the library after the step, and somebody has accepted: it stays there."""
     found = MemoryVersion.objects.filter(mission=moment.mission, made__gt=moment.at, accepted=True)
     for one in found.select_related("memory").order_by("pk"):
         yield f"{one.memory.name}, version {one.number}"
 
 
-def _notes(moment: Moment) -> Iterator[str]:
+def _notes(moment: MissionMoment) -> Iterator[str]:
     if moment.lived:
         yield BETWEEN.format(commands=", ".join(str(one.number) for one in moment.lived))
     if moment.mission.begun_with:

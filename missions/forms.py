@@ -20,7 +20,7 @@ from .models import CrewVersion, Mission
 from .models.files import newest
 from .models.reading import first_step
 from .repositories import cloning
-from .repositories.cloning import Cloned, Unusable
+from .repositories.cloning import Cloned, RepositoryRefused
 from .repositories.contents import texts_at
 from .rules import MOST, Limits, name_complaint
 from .tools import NAMES
@@ -107,7 +107,7 @@ def asked(
         files = [*kept, *files]
     try:
         repository = _repository(given.get("git") or "", repository, before)
-    except Unusable as unusable:
+    except RepositoryRefused as unusable:
         return {}, [("git", str(unusable))]
     return {
         **values,
@@ -135,10 +135,12 @@ def _customs(
 
 
 def _repository(address: str, uploaded: Cloned | None, before: Mission | None) -> Cloned | None:
-    """The one that it begins with, cloned last of all: that takes longest. Unusable."""
+    """The one that it begins with, cloned last of all: that takes longest. RepositoryRefused."""
     row = before.begun_with if before else None
     if len([one for one in (address, uploaded, row) if one]) > 1:
-        raise Unusable("A mission begins with one repository: an address, an upload, or that of an earlier mission.")
+        raise RepositoryRefused(
+            "A mission begins with one repository: an address, an upload, or that of an earlier mission."
+        )
     if address:
         return origins.of_git(address).repository
     if row is None:
@@ -146,7 +148,7 @@ def _repository(address: str, uploaded: Cloned | None, before: Mission | None) -
     try:
         end = publishing.keep_end(row.mission_id, "What was not committed")
     except publishing.NotPublished as error:
-        raise Unusable(f"That mission's repository cannot be had: {error}") from error
+        raise RepositoryRefused(f"That mission's repository cannot be had: {error}") from error
     return cloning.from_mission(publishing.repository(row.mission_id), row.address, row.base, row.branch, end)
 
 

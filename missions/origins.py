@@ -16,10 +16,19 @@ from toolbox import child
 
 from . import unpacking
 from .repositories import cloning
-from .repositories.cloning import LARGEST_UPLOAD, Cloned, Unusable
+from .repositories.cloning import LARGEST_UPLOAD, Cloned, RepositoryRefused
 from .repositories.git import without_password
 
-__all__ = ["LARGEST_UPLOAD", "Origin", "Unusable", "allowed", "is_archive", "of_archive", "of_folder", "of_git"]
+__all__ = [
+    "LARGEST_UPLOAD",
+    "Origin",
+    "RepositoryRefused",
+    "allowed",
+    "is_archive",
+    "of_archive",
+    "of_folder",
+    "of_git",
+]
 BUNDLE_ENDS = ".bundle"
 ENDS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", BUNDLE_ENDS)
 LARGEST = 20_000_000  # bytes, packed, of one without a repository
@@ -41,17 +50,17 @@ def is_archive(name: str) -> bool:
 
 
 def of_archive(data: bytes, name: str = "an archive") -> Origin:
-    """The repository that is in it, else its texts; what is neither is named. Unusable."""
+    """The repository that is in it, else its texts; what is neither is named. RepositoryRefused."""
     if len(data) > LARGEST_UPLOAD:
-        raise Unusable(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
+        raise RepositoryRefused(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
     if data.startswith(b"# v"):
         return Origin((), repository=cloning.from_upload(data, name))
     try:
         found = json.loads(child.run(Path(unpacking.__file__), data, BOUNDS))
     except child.NoPlace as error:
-        raise Unusable("Others are being unpacked. Try it again in a moment.") from error
+        raise RepositoryRefused("Others are being unpacked. Try it again in a moment.") from error
     except (child.Stopped, ValueError) as error:
-        raise Unusable("It takes more time or memory than an archive may, or is broken.") from error
+        raise RepositoryRefused("It takes more time or memory than an archive may, or is broken.") from error
     if found.get("git"):
         return Origin((), repository=cloning.from_upload(data, name))
     return _of_texts(found, len(data))
@@ -59,11 +68,11 @@ def of_archive(data: bytes, name: str = "an archive") -> Origin:
 
 def _of_texts(found: Mapping[str, Any], size: int) -> Origin:
     if size > LARGEST:
-        raise Unusable(f"It has more than {LARGEST // 1_000_000} MB.")
+        raise RepositoryRefused(f"It has more than {LARGEST // 1_000_000} MB.")
     if "wrong" in found:
-        raise Unusable(found["wrong"])
+        raise RepositoryRefused(found["wrong"])
     if not found["files"]:
-        raise Unusable("There is no text in it.")
+        raise RepositoryRefused("There is no text in it.")
     note = " ".join(_notes(found["left_out"], found["no_files"]))
     return Origin([(path, text) for path, text in found["files"]], note)
 
@@ -81,18 +90,18 @@ def allowed() -> Sequence[str]:
 
 
 def of_git(address: str) -> Origin:
-    """A clone of it. Unusable."""
+    """A clone of it. RepositoryRefused."""
     address = without_password(address)
     found = [one for one in settings.WORKSPACES_FROM if without_password(one) == address]
     if not found:
         known = ", ".join(allowed()) or "none"
-        raise Unusable(f"Nobody has allowed {address[:200]}. Allowed: {known}.")
+        raise RepositoryRefused(f"Nobody has allowed {address[:200]}. Allowed: {known}.")
     return Origin((), repository=cloning.from_address(found[0]))
 
 
 def of_folder(folder: Path) -> Origin | None:
     """A clone of the repository whose files lie in it, as whoever types a command has it; None where it has none. What
-    is not committed is not taken: to find that out, git would run in it. Unusable."""
+    is not committed is not taken: to find that out, git would run in it. RepositoryRefused."""
     if not (folder / ".git").exists():
         return None
     note = "What was not committed there is not in it."

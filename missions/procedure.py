@@ -30,7 +30,7 @@ from .models import Agent, Mission, Step, Terminal, keeping, reading, recalling
 from .prompts import memory, steps
 from .publishing import NotPublished
 from .repositories import checkout
-from .repositories.cloning import Unusable
+from .repositories.cloning import RepositoryRefused
 from .repositories.git import GitFailed
 from .rules import MEMORY_LENGTH
 from .terminals.launcher import Refused
@@ -130,15 +130,15 @@ async def _prepare(run: RunContext) -> None:
         files |= await asyncio.to_thread(contents.read, run.pk, kept)
         await asyncio.to_thread(workshop.prepare, run.pk, files.items(), fill)
         await asyncio.to_thread(contents.mark_programs, run.pk, kept)
-    except (Refused, Unusable, GitFailed, OSError) as error:
+    except (Refused, RepositoryRefused, GitFailed, OSError) as error:
         raise RunFailed(NO_PLACE, f"There is no place for its workspace: {error}") from error
     if begun and begun.gone:
         await asyncio.to_thread(workshop.remove_files, run.pk, begun.gone)
 
 
 def _taken(mission: Any, begun: reading.BegunWith) -> Callable[[Path], None]:
-    """What makes the workspace of a repository, which is fetched once more where it does not lie here. Unusable,
-    GitFailed."""
+    """What makes the workspace of a repository, which is fetched once more where it does not lie here.
+    RepositoryRefused, GitFailed."""
     place = publishing.repository(mission)
     if not checkout.take(place, begun.staged):
         again = origins.of_git(begun.address).repository  # only where that is still allowed

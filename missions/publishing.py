@@ -30,7 +30,7 @@ from . import workshop
 from .files import FIRST, Change, FileProblem, digest_of, text_of
 from .repositories import commits, git
 from .repositories.checkout import beginning, first_blobs
-from .repositories.commits import DIFF, Branching, NotTaken
+from .repositories.commits import DIFF, Branching, CommitsRefused
 from .repositories.contents import EMPTY, blobs
 from .repositories.git import NAME, GitFailed, without_password
 
@@ -118,7 +118,7 @@ def prepare(mission: UUID, key: str, message: str, by: str, first: Mapping[str, 
 def _saved(mission: UUID, key: str, message: str) -> str:
     try:
         return commits.save(mission, repository(mission), key, message)
-    except NotTaken as error:
+    except CommitsRefused as error:
         raise NotPublished(str(error)) from error
 
 
@@ -179,7 +179,7 @@ def branching(mission: UUID, commit: str) -> Branching | None:
         return None
     try:
         return commits.read(repository(mission), commit)
-    except NotTaken:
+    except CommitsRefused:
         return None
 
 
@@ -220,7 +220,7 @@ def mailed(mission: UUID, commit: str) -> bytes | None:
         return None
     try:
         return commits.mailed(repository(mission), commit)
-    except (NotTaken, GitFailed):
+    except (CommitsRefused, GitFailed):
         return None
 
 
@@ -333,7 +333,7 @@ def _described_commits(mission: UUID, commit: str) -> Prepared:
     try:
         found = commits.read(repository(mission), commit)
         text = commits.described(repository(mission), found)
-    except (NotTaken, GitFailed) as error:
+    except (CommitsRefused, GitFailed) as error:
         raise NotPublished(str(error)) from error
     changed = [*found.files, *(one for each in found.commits for one in each.files)]
     no_text = {one.path for one in changed if not one.is_text}

@@ -276,7 +276,7 @@ ONLY_SLEEPS = re.compile(r"sleep\s+[\d.]+[smh]?")
 
 
 @dataclass(frozen=True)
-class Move:
+class StepMove:
     """A step: `same`, what it was and came to; `asked`, when its model was; `begun` and `settled`, its act. `waits`: it
     was there to let time pass, as long as it `settled`, or until the next one."""
 
@@ -287,7 +287,7 @@ class Move:
     waits: bool = False
 
 
-def same_in_a_row(moves: Sequence[Move], changed: datetime | None = None) -> int:
+def same_in_a_row(moves: Sequence[StepMove], changed: datetime | None = None) -> int:
     """How often the newest of these was the same, with nothing changed in between. `changed`: when files, output or
     messages were otherwise last."""
     count = 1
@@ -298,7 +298,7 @@ def same_in_a_row(moves: Sequence[Move], changed: datetime | None = None) -> int
     return count
 
 
-def _time_passed(older: Move, newer: Move) -> bool:
+def _time_passed(older: StepMove, newer: StepMove) -> bool:
     lasted = older.settled - older.begun, newer.asked - older.settled
     return older.waits and max(lasted).total_seconds() >= PASSES
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.evidence.entries import Entry
 from engine.models import Fork, record_name
-from runs.forking import ForkPreview, ForkRefused, NoSuchPlace, Section
+from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
 
 from . import procedure
 from .models import Plan, Step, TeamChanged
@@ -31,7 +31,7 @@ ASKED = "The planner writes the steps that are left, and they are asked about as
 
 
 @dataclass(frozen=True)
-class Moment:
+class PlanMoment:
     """A plan, read with `whole()`, after the step of this number in its current revision, which has ended."""
 
     plan: Plan
@@ -68,11 +68,11 @@ class PlanForks:
         "call of theirs is made again."
     )
 
-    def preview(self, row: Plan, number: int) -> ForkPreview:
+    def preview(self, row: Plan, number: int) -> ForkEffects:
         moment = _moment(row, number)
         numbers = [one.number for one in moment.steps]
         done = Section("Steps that come along", tuple(map(_line, moment.done)))
-        return ForkPreview(
+        return ForkEffects(
             number, max(numbers), f"step {number}", tuple(_undone(moment)), (done,), tuple(_notes(moment))
         )
 
@@ -105,13 +105,13 @@ class PlanForks:
             raise ForkRefused(str(error)) from error
 
 
-def _moment(row: Plan, number: int) -> Moment:
+def _moment(row: Plan, number: int) -> PlanMoment:
     """ForkRefused."""
-    moment = Moment(row, number)
+    moment = PlanMoment(row, number)
     step = next((one for one in moment.steps if one.number == number), None)
     if step is None:
         numbers = ", ".join(str(one.number) for one in moment.steps) or "none"
-        raise NoSuchPlace(f"There is no step {number} in the plan as it is now. There are: {numbers}.")
+        raise NoForkPoint(f"There is no step {number} in the plan as it is now. There are: {numbers}.")
     if not step_facts(step).settled:
         raise ForkRefused("This step has not ended. Fork the plan after an earlier one, or begin another from it.")
     if moment.entry() is None:
@@ -119,7 +119,7 @@ def _moment(row: Plan, number: int) -> Moment:
     return moment
 
 
-def _told(moment: Moment) -> str:
+def _told(moment: PlanMoment) -> str:
     quoted = []
     for one in moment.done:
         reply = one.reply if one.status == Status.COMPLETED else one.error
@@ -136,13 +136,13 @@ def _line(one: Step) -> str:
     return f"{one.number}, {one.owner}, {one.status.replace('_', ' ')}: {one.action}"
 
 
-def _undone(moment: Moment) -> Iterator[Section]:
+def _undone(moment: PlanMoment) -> Iterator[Section]:
     yield Section("Steps", tuple(map(_line, moment.later)), "No step came after it.")
     results = [f"{one.number}: {one.reply}" for one in moment.later if one.reply]
     yield Section("Results", tuple(results), "No step after it had a result.")
 
 
-def _notes(moment: Moment) -> Iterator[str]:
+def _notes(moment: PlanMoment) -> Iterator[str]:
     yield ASKED
     moves = [move for one in moment.later for move in one.moves.all()]
     acts = [(move, move.tool_call) for move in moves if move.tool_call and move.tool_call.done]

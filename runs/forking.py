@@ -21,7 +21,7 @@ class ForkRefused(Exception):
     """Why nothing goes on from there: a sentence that says what to do."""
 
 
-class NoSuchPlace(ForkRefused):
+class NoForkPoint(ForkRefused):
     """The run has no step or message of that number."""
 
 
@@ -35,7 +35,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class ForkPreview:
+class ForkEffects:
     """`of`: how many places there are; `place`: as in "step 3 of Ada"; `notes`: what is not exactly as it was, in
     sentences; `more`: what the procedure's own template shows besides."""
 
@@ -64,7 +64,7 @@ class Forks(Protocol):
     styles: tuple[str, ...]  # sheets that it needs
     along: str  # what comes along, in a sentence
 
-    def preview(self, row: Any, number: int) -> ForkPreview:
+    def preview(self, row: Any, number: int) -> ForkEffects:
         """ForkRefused."""
 
     def submit(self, row: Any, number: int, *, words: str, spend: int | None, **asked: Any) -> Any:
@@ -94,7 +94,7 @@ def refuse(run: Run) -> None:
         raise ForkRefused(reason)
 
 
-def preview(row: Any, number: int) -> ForkPreview:
+def preview(row: Any, number: int) -> ForkEffects:
     """What would be left behind. ForkRefused."""
     forks = forks_of(face_of(row.run))
     refuse(row.run)
@@ -128,7 +128,7 @@ def forked(run: Run) -> Fork | None:
 
 
 def number_of(text: str) -> int:
-    """NoSuchPlace where it is none."""
+    """NoForkPoint where it is none."""
     if not (number := as_number(text)):
-        raise NoSuchPlace(f"“{text[:20]}” is no number of a step or message. Count from 1.")
+        raise NoForkPoint(f"“{text[:20]}” is no number of a step or message. Count from 1.")
     return number

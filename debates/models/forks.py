@@ -32,7 +32,7 @@ STEER = ("by_id", "by_name", "act", "amount", "after", "text", "reasoning", "abs
 
 
 @dataclass(frozen=True)
-class Moment:
+class DebateMoment:
     """A debate, read with `whole()`, as it was when the message of this number was the newest."""
 
     debate: Debate
@@ -79,7 +79,7 @@ class Moment:
         return None
 
 
-def bring_along(moment: Moment, debate: Debate, words: str, user: Any) -> None:
+def bring_along(moment: DebateMoment, debate: Debate, words: str, user: Any) -> None:
     """In the transaction that submits the new debate. `words`: of whoever has forked it, who has its chair."""
     entry = moment.entry()
     if entry is None:
@@ -98,7 +98,7 @@ def bring_along(moment: Moment, debate: Debate, words: str, user: Any) -> None:
 
 
 class _Rows:
-    def __init__(self, moment: Moment, debate: Debate) -> None:
+    def __init__(self, moment: DebateMoment, debate: Debate) -> None:
         self._moment, self._debate = moment, debate
         self._seats = {one.pk: one.seat for one in moment.debate.members.all()}
         self._members = {one.seat: one for one in debate.members.all()}

@@ -77,7 +77,7 @@ def in_order(mission: Mission) -> list[Step]:
 
 
 @dataclass(frozen=True)
-class Moment:
+class MissionMoment:
     """A mission, read with `whole()`, as it was when as many steps as `number` had come to their ends, of all agents.
     What others were about to do then is undone."""
 
@@ -210,7 +210,7 @@ def state_of(files: Iterable[FileVersion]) -> str:
 # ---- bring along ----------------------------------------------------------------------------------------------
 
 
-def bring_along(moment: Moment, mission: Mission, words: str = "", by_name: str = "") -> None:
+def bring_along(moment: MissionMoment, mission: Mission, words: str = "", by_name: str = "") -> None:
     """All that the crew knew and had at that moment becomes rows of the new mission, in the transaction that submits
     it. `words`: of the person who has forked it, to the coordinator."""
     entry = moment.entry()
@@ -235,7 +235,7 @@ def bring_along(moment: Moment, mission: Mission, words: str = "", by_name: str 
         Halt.objects.create(mission=mission, after=0, heard=bisect_right(numbers, halt.heard), **told)
 
 
-def _bring_agent(moment: Moment, before: Agent, agent: Agent, numbers: Sequence[int]) -> None:
+def _bring_agent(moment: MissionMoment, before: Agent, agent: Agent, numbers: Sequence[int]) -> None:
     mission = agent.mission
     names = ("reasoning", "tool", "args", "ok", "result")
     rows = []
@@ -256,7 +256,7 @@ def _bring_agent(moment: Moment, before: Agent, agent: Agent, numbers: Sequence[
         Activation.objects.create(mission=mission, agent=agent, memory_id=activation.memory_id, on=activation.on)
 
 
-def _bring_messages(moment: Moment, mission: Mission, words: str, by_name: str) -> None:
+def _bring_messages(moment: MissionMoment, mission: Mission, words: str, by_name: str) -> None:
     names = ("sender", "by_name", "recipient", "text", "go_on")
     told = [{name: getattr(one, name) for name in names} for one in moment.messages]
     commands = ", ".join(f"{one.number} ({one.command[:100]})" for one in moment.lived)
@@ -268,7 +268,7 @@ def _bring_messages(moment: Moment, mission: Mission, words: str, by_name: str) 
     Message.objects.bulk_create([Message(mission=mission, number=n, **one) for n, one in enumerate(told, 1)])
 
 
-def _bring_files(moment: Moment, mission: Mission) -> None:
+def _bring_files(moment: MissionMoment, mission: Mission) -> None:
     """As what the workspace holds at first. Of what is no text its bytes lie beside."""
     names = ("path", "digest", "size", "text")
     rows = [{name: getattr(one, name) for name in names} | {"change": "A"} for _, one in sorted(moment.files.items())]

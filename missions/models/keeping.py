@@ -173,10 +173,10 @@ def _same(row: Step, result: str, changes: Sequence[Change]) -> int:
     return rules.same_in_a_row(moves, _changed(row))
 
 
-def _move(one: Step, result: str) -> rules.Move:
+def _move(one: Step, result: str) -> rules.StepMove:
     waits = bool(one.ok or not one.settled) and rules.waits(one.tool, one.arguments)
     moments = one.call.started, one.made, one.settled or timezone.now()
-    return rules.Move((one.tool, one.args, _plain(result)), *moments, waits)
+    return rules.StepMove((one.tool, one.args, _plain(result)), *moments, waits)
 
 
 def _changed(row: Step) -> datetime | None:

@@ -16,7 +16,18 @@ from ..files import UNWATCHED
 from ..sandbox.box import shell
 from ..terminals.launcher import Refused
 from .cloning import HEADS, TAGS, staged
-from .contents import LINK, OF_GIT, SUBMODULE, UNMADE, Entry, entries, keep_blob, keep_commit, left_out, with_entries
+from .contents import (
+    LINK,
+    OF_GIT,
+    SUBMODULE,
+    UNMADE,
+    TreeEntry,
+    entries,
+    keep_blob,
+    keep_commit,
+    left_out,
+    with_entries,
+)
 from .git import git, text
 
 ABOUT = "mission.json"  # in a repository: where its mission began
@@ -80,7 +91,7 @@ def begin(repository: Path, commit: str, start: str, branch: str, files: Mapping
     """Files that came with the goal are a commit on top. Made again it is the same."""
     held, without = entries(repository, start), {path.encode(): data for path, data in files.items()}
     odd = {path: held[path].mode for path in without.keys() & held.keys()}
-    brought = {path: Entry(odd.get(path, b"100644"), keep_blob(repository, data)) for path, data in without.items()}
+    brought = {path: TreeEntry(odd.get(path, b"100644"), keep_blob(repository, data)) for path, data in without.items()}
     if brought:
         tree = with_entries(repository, start, brought)
         who = f"{BY} {moment} +0000"

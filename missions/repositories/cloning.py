@@ -2,7 +2,7 @@
 
 Git runs in ours alone. What was uploaded is opened in a sandbox, where its settings do no harm, and gives its objects.
 
-    Unusable
+    RepositoryRefused
 
 Why so: docs/decisions.md, Missions.
 """
@@ -33,7 +33,7 @@ USUAL = ("main", "master", "trunk", "develop")
 HEADS, TAGS, HEAD = "refs/origin/heads/", "refs/origin/tags/", "refs/origin/HEAD"
 
 
-class Unusable(Exception):
+class RepositoryRefused(Exception):
     """Why nothing of it is taken, in a sentence."""
 
 
@@ -94,7 +94,8 @@ def sweep() -> bool:
 
 
 def from_address(address: str) -> Cloned:
-    """All its branches and tags; of a shallow one what it has. Whoever calls says that it may be read. Unusable."""
+    """All its branches and tags; of a shallow one what it has. Whoever calls says that it may be read.
+    RepositoryRefused."""
     name, place = _new()
     try:
         listed = _listed(place, address)
@@ -107,7 +108,7 @@ def from_address(address: str) -> Cloned:
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, GitFailed):
-            raise Unusable(f"git: {error}") from error
+            raise RepositoryRefused(f"git: {error}") from error
         raise
 
 
@@ -119,7 +120,8 @@ def _listed(place: Path, address: str) -> dict[str, str]:
 
 
 def _newest(listed: dict[str, str]) -> tuple[str, str]:
-    """The branch that somebody who clones it is on, and its commit; no branch where HEAD is on none. Unusable."""
+    """The branch that somebody who clones it is on, and its commit; no branch where HEAD is on none.
+    RepositoryRefused."""
     heads = {one.removeprefix("refs/heads/"): name for one, name in listed.items() if one.startswith("refs/heads/")}
     first, head = listed.get("HEAD is", "").removeprefix("refs/heads/"), listed.get("HEAD", "")
     same = [one for one in heads if heads[one] == head]
@@ -127,20 +129,20 @@ def _newest(listed: dict[str, str]) -> tuple[str, str]:
     if found:
         return found[0], heads[found[0]]
     if not NAME.fullmatch(head):
-        raise Unusable("There is no commit in it.")
+        raise RepositoryRefused("There is no commit in it.")
     return "", head
 
 
 def _described(name: str, place: Path, address: str, commit: str, branch: str) -> Cloned:
     if not NAME.fullmatch(commit):
-        raise Unusable("Its objects have names of SHA-256, which are not taken.")
+        raise RepositoryRefused("Its objects have names of SHA-256, which are not taken.")
     held = entries(place, commit)
     without = left_out(place, held)
     kept = [one for path, one in held.items() if path not in without]
     size = sum(one.size for one in kept) + sum(one.stat().st_size for one in place.rglob("*") if one.is_file())
     if len(kept) > MOST_ENTRIES or size > MOST_BYTES:
         most = f"{MOST_ENTRIES:,} files and {MOST_BYTES // 1_000_000:,} MB"
-        raise Unusable(
+        raise RepositoryRefused(
             f"It has {len(kept):,} files and {size // 1_000_000:,} MB with its history, and {most} are taken."
         )
     told = [(shown(path), why) for path, why in sorted(without.items())]
@@ -152,7 +154,8 @@ def _described(name: str, place: Path, address: str, commit: str, branch: str) -
 
 
 def from_mission(repository: Path, address: str, commit: str, branch: str, start: str) -> Cloned:
-    """The repository that another one began with, and what its crew made of it, for one that goes on. Unusable."""
+    """The repository that another one began with, and what its crew made of it, for one that goes on.
+    RepositoryRefused."""
     name = secrets.token_hex(16)
     place = staged(name)
     try:
@@ -164,16 +167,16 @@ def from_mission(repository: Path, address: str, commit: str, branch: str, start
         return replace(_described(name, place, address, start, branch), commit=commit, start=start)
     except (OSError, GitFailed) as error:
         shutil.rmtree(place, ignore_errors=True)
-        raise Unusable(f"Its repository cannot be had: {error}") from error
+        raise RepositoryRefused(f"Its repository cannot be had: {error}") from error
 
 
 # ---- from what was uploaded -------------------------------------------------------------------------------------
 
 
 def from_upload(data: bytes, called: str) -> Cloned:
-    """Of an archive with a folder .git, or a bundle of git. Unusable."""
+    """Of an archive with a folder .git, or a bundle of git. RepositoryRefused."""
     if len(data) > LARGEST_UPLOAD:
-        raise Unusable(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
+        raise RepositoryRefused(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
     name, place = _new()
     opened = f"{OPENED}{name}"
     try:
@@ -187,21 +190,21 @@ def from_upload(data: bytes, called: str) -> Cloned:
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, GitFailed | FileProblem | Refused | ValueError | KeyError):
-            raise Unusable(f"It gives no whole history: {error}") from error
+            raise RepositoryRefused(f"It gives no whole history: {error}") from error
         raise
     finally:
         shutil.rmtree(workshop.place(opened), ignore_errors=True)
 
 
 def _opened(name: str, data: bytes) -> Workspace:
-    """The place in which a sandbox has opened it. Unusable, Refused."""
+    """The place in which a sandbox has opened it. RepositoryRefused, Refused."""
     made = Launcher(workshop.home()).prepare(name)
     there = Workspace(made / "workspace")
     there.write("upload", data)
     program = (PYTHON, "-I", "-S", "-c", Path(opening.__file__).read_text())
     end = workshop.run_to_end(name, "open", program, OPENS_WITHIN)
     if end.code != 0:
-        raise Unusable(end.said or "It cannot be opened.")
+        raise RepositoryRefused(end.said or "It cannot be opened.")
     return there
 
 

@@ -3,7 +3,7 @@
 The sandbox commits and packs; here git looks at what it is given, in a repository of our own. What the workspace was
 made without is in each commit as it was: where one takes it away, it is written anew with it.
 
-    NotTaken
+    CommitsRefused
 
 Why so: docs/decisions.md, What leaves a mission.
 """
@@ -28,7 +28,7 @@ from .contents import (
     LARGEST,
     LEFT_OUT_SHOWN,
     MOST_LISTED,
-    Entry,
+    TreeEntry,
     blobs,
     entries,
     keep_commit,
@@ -59,7 +59,7 @@ git rev-list --objects HEAD --not "$3" --remotes=origin | git pack-objects --qui
 """
 
 
-class NotTaken(Exception):
+class CommitsRefused(Exception):
     """In a sentence, which begins with a word for programs."""
 
 
@@ -68,8 +68,8 @@ class ChangedFile:
     """`before` and `after`: None where it was added, or removed."""
 
     path: bytes
-    before: Entry | None
-    after: Entry | None
+    before: TreeEntry | None
+    after: TreeEntry | None
     digest: str
     is_text: bool
 
@@ -91,7 +91,7 @@ class ChangedFile:
             about.append(f"{self.before.size:,} bytes before")
         return [*about, *([] if self.is_text else ["no text"])]
 
-    def _modes(self, one: Entry) -> str:
+    def _modes(self, one: TreeEntry) -> str:
         if self.before and self.after and self.before.mode != self.after.mode:
             return f"mode {self.before.mode.decode()} to {self.after.mode.decode()}"
         return f"mode {one.mode.decode()}"
@@ -139,7 +139,7 @@ class Branching:
 
 
 def save(mission: UUID, repository: Path, key: str, message: str) -> str:
-    """The newest commit of the crew, with all that it has not committed as the last one. NotTaken."""
+    """The newest commit of the crew, with all that it has not committed as the last one. CommitsRefused."""
     began = _began(repository)
     name = re.sub(r"[^0-9a-z]", "-", key)
     try:
@@ -147,39 +147,40 @@ def save(mission: UUID, repository: Path, key: str, message: str) -> str:
             mission, f"save-{name}", (*SHELL, SAVE, "save", message, name, began.start), SAVES_WITHIN
         )
     except Refused as refused:
-        raise NotTaken(f"not_begun: {refused}") from refused
+        raise CommitsRefused(f"not_begun: {refused}") from refused
     if done.code == UNMERGED:
-        raise NotTaken("unmerged: there are conflicts in the workspace. Resolve them and commit first.")
+        raise CommitsRefused("unmerged: there are conflicts in the workspace. Resolve them and commit first.")
     if done.code:
-        raise NotTaken(f"git: {done.said or done.code}")
+        raise CommitsRefused(f"git: {done.said or done.code}")
     place = workshop.workspace(mission)
     try:
         tip = place.read(f"{OWN}/out/{name}.tip", 100).decode(errors="replace").strip()
         with place.opened(f"{OWN}/out/{name}.pack", PACK) as pack:
             git(repository, "index-pack", "--strict", "--stdin", "--fix-thin", file=pack)
     except FileProblem as problem:
-        raise NotTaken(f"git: {problem}") from problem
+        raise CommitsRefused(f"git: {problem}") from problem
     except GitFailed as failed:
-        raise NotTaken(f"git: what it gave is no commit of this repository: {failed}") from failed
+        raise CommitsRefused(f"git: what it gave is no commit of this repository: {failed}") from failed
     return _whole(repository, tip, began)
 
 
 def _began(repository: Path) -> Beginning:
     found = beginning(repository)
     if found is None:
-        raise NotTaken("not_here: the repository of this mission is on another machine.")
+        raise CommitsRefused("not_here: the repository of this mission is on another machine.")
     return found
 
 
 def _whole(repository: Path, tip: str, began: Beginning) -> str:
-    """A commit all of which is here, and which takes nothing away that the workspace was made without. NotTaken."""
+    """A commit all of which is here, and which takes nothing away that the workspace was made without.
+    CommitsRefused."""
     try:
         if not NAME.fullmatch(tip) or text(repository, "cat-file", "-t", tip) != "commit":
-            raise NotTaken("git: it names no commit.")
+            raise CommitsRefused("git: it names no commit.")
         git(repository, "rev-list", "--objects", "--quiet", tip, "--not", ORIGIN)
         return _with_left_out(repository, tip, began)
     except GitFailed as failed:
-        raise NotTaken(f"git: {failed}") from failed
+        raise CommitsRefused(f"git: {failed}") from failed
 
 
 def _with_left_out(repository: Path, tip: str, began: Beginning) -> str:
@@ -209,7 +210,7 @@ def _written_anew(repository: Path, name: str, without: Iterable[bytes], anew: M
     try:
         tree = with_entries(repository, tree, gone)
     except FileExistsError as error:
-        raise NotTaken(
+        raise CommitsRefused(
             f"left_out: {error} is a folder of the repository, of which something was left out here."
         ) from error
     kept = [line for line in _unsigned(lines) if not line.startswith((b"tree ", b"parent "))]
@@ -227,11 +228,11 @@ def _unsigned(lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _own(repository: Path, tip: str) -> list[str]:
-    """Commits that the repository did not have, parents before children. NotTaken."""
+    """Commits that the repository did not have, parents before children. CommitsRefused."""
     most = f"--max-count={COMMITS + 1}"
     found = text(repository, "rev-list", "--topo-order", most, tip, "--not", ORIGIN).split()
     if len(found) > COMMITS:
-        raise NotTaken(f"too_much: more than {COMMITS} commits. Publish fewer, or put some of them together.")
+        raise CommitsRefused(f"too_much: more than {COMMITS} commits. Publish fewer, or put some of them together.")
     return found[::-1]
 
 
@@ -239,17 +240,17 @@ def _own(repository: Path, tip: str) -> list[str]:
 
 
 def read(repository: Path, tip: str) -> Branching:
-    """NotTaken."""
+    """CommitsRefused."""
     began = _began(repository)
     try:
         bases = text(repository, "merge-base", tip, began.commit, fails=True).split()
         if not bases:
-            raise NotTaken("git: this branch has no commit of the repository in its history.")
+            raise CommitsRefused("git: this branch has no commit of the repository in its history.")
         base = bases[0]
         commits = [_commit(repository, name) for name in _own(repository, tip)]
         return Branching(base, tip, commits, _files(repository, base, tip))
     except GitFailed as failed:
-        raise NotTaken(f"git: {failed}") from failed
+        raise CommitsRefused(f"git: {failed}") from failed
 
 
 def _commit(repository: Path, name: str) -> CommitRead:
@@ -274,13 +275,13 @@ def _who(said: str) -> tuple[str, datetime]:
 
 
 def _files(repository: Path, before: str, now: str) -> list[ChangedFile]:
-    """NotTaken where one of them is no file, or leads out."""
+    """CommitsRefused where one of them is no file, or leads out."""
     parts = git(repository, "diff-tree", "-r", "-z", "--raw", "--no-renames", before, now, most=MOST_LISTED).split(
         b"\0"
     )[:-1]
     pairs = [(*parts[at][1:].split()[:4], parts[at + 1]) for at in range(0, len(parts), 2)]
     if len(pairs) > FILES:
-        raise NotTaken(f"too_much: more than {FILES:,} files are changed.")
+        raise CommitsRefused(f"too_much: more than {FILES:,} files are changed.")
     names = {name.decode() for _, _, *both, _ in pairs for name in both}
     data = _read(repository, names)
     looks = {name: (sha256(held).hexdigest(), _is_text(held)) for name, held in data.items()}  # once: many may be one
@@ -290,21 +291,21 @@ def _files(repository: Path, before: str, now: str) -> list[ChangedFile]:
 
 
 def _read(repository: Path, names: set[str]) -> dict[str, bytes]:
-    """What stands in blobs, by their names. NotTaken where it is too much."""
+    """What stands in blobs, by their names. CommitsRefused where it is too much."""
     checked = git(repository, "cat-file", "--batch-check", given="".join(f"{one}\n" for one in sorted(names)).encode())
     there = [line.split() for line in checked.decode().splitlines()]
     sizes = {line[0]: int(line[2]) for line in there if line[1] == "blob"}
     if sum(sizes.values()) > LARGEST:
-        raise NotTaken(f"too_much: the files that are changed have more than {LARGEST:,} bytes.")
+        raise CommitsRefused(f"too_much: the files that are changed have more than {LARGEST:,} bytes.")
     return dict(zip(sizes, blobs(repository, list(sizes)), strict=True))
 
 
-def _entry(mode: bytes, name: bytes, data: Mapping[str, bytes]) -> Entry | None:
-    return Entry(mode, name.decode(), len(data.get(name.decode(), b""))) if mode.strip(b"0") else None
+def _entry(mode: bytes, name: bytes, data: Mapping[str, bytes]) -> TreeEntry | None:
+    return TreeEntry(mode, name.decode(), len(data.get(name.decode(), b""))) if mode.strip(b"0") else None
 
 
 def _changed(
-    path: bytes, before: Entry | None, after: Entry | None, looks: Mapping[str, tuple[str, bool]]
+    path: bytes, before: TreeEntry | None, after: TreeEntry | None, looks: Mapping[str, tuple[str, bool]]
 ) -> ChangedFile:
     both = [looks.get(each.name, NO_BLOB) for each in (after, before) if each]
     return ChangedFile(path, before, after, both[0][0], all(is_text for _, is_text in both))
@@ -314,9 +315,11 @@ def _refuse_odd(changed: Sequence[ChangedFile], data: Mapping[str, bytes], commi
     anew = f"Write commit {commit[:12]} anew without it, as by git reset --soft."
     for one in changed:
         if one.after and one.after.is_submodule:
-            raise NotTaken(f"submodule: {one.shown} is a repository of its own, which no branch takes along. {anew}")
+            raise CommitsRefused(
+                f"submodule: {one.shown} is a repository of its own, which no branch takes along. {anew}"
+            )
         if one.after and one.after.is_link and leads_out(one.path, data.get(one.after.name, b"")):
-            raise NotTaken(f"link: {one.shown} is a link that leads out of the repository. {anew}")
+            raise CommitsRefused(f"link: {one.shown} is a link that leads out of the repository. {anew}")
 
 
 def _is_text(data: bytes) -> bool:

@@ -23,7 +23,7 @@ NOT_MADE, LONG_TARGET = "it could not be written", "a link to a name that is too
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """Of a tree, under its path. A submodule has no size."""
 
     mode: bytes
@@ -39,14 +39,14 @@ class Entry:
         return self.mode == SUBMODULE
 
 
-def entries(repository: Path, commit: str, paths: Sequence[str] = ()) -> dict[bytes, Entry]:
+def entries(repository: Path, commit: str, paths: Sequence[str] = ()) -> dict[bytes, TreeEntry]:
     """All, or those at these paths."""
     found = {}
     listed = git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *paths, most=MOST_LISTED)
     for line in listed.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         mode, _, name, size = head.split()
-        found[path] = Entry(mode, name.decode(), int(size) if size != b"-" else 0)
+        found[path] = TreeEntry(mode, name.decode(), int(size) if size != b"-" else 0)
     return found
 
 
@@ -58,7 +58,7 @@ def texts_at(repository: Path, commit: str, paths: Sequence[str]) -> dict[str, s
     return {shown(path): text_of(data) for path, data in zip(files, found, strict=True)}
 
 
-def left_out(repository: Path, held: Mapping[bytes, Entry]) -> dict[bytes, str]:
+def left_out(repository: Path, held: Mapping[bytes, TreeEntry]) -> dict[bytes, str]:
     """Why, by paths. A workspace has nothing at these, and no branch of its crew takes them away."""
     links = sorted({one.name for one in held.values() if one.is_link and one.size <= LONGEST_PATH})
     targets = dict(zip(links, blobs(repository, links), strict=True))
@@ -71,7 +71,7 @@ def left_out(repository: Path, held: Mapping[bytes, Entry]) -> dict[bytes, str]:
     return {path: why for path, why in found.items() if why}
 
 
-def _why_not(path: bytes, one: Entry, target: bytes | None) -> str:
+def _why_not(path: bytes, one: TreeEntry, target: bytes | None) -> str:
     if one.is_submodule:
         return MODULE
     if one.is_link and (target is None or leads_out(path, target)):
@@ -123,13 +123,13 @@ def blobs(repository: Path, names: list[str]) -> Iterator[bytes]:
 # ---- trees that are made ----------------------------------------------------------------------------------------
 
 
-def with_entries(repository: Path, tree: str, wanted: Mapping[bytes, Entry]) -> str:
+def with_entries(repository: Path, tree: str, wanted: Mapping[bytes, TreeEntry]) -> str:
     """This tree with these entries beside what it holds. FileExistsError where one lies in what is a file there."""
     lines = {}
     for line in git(repository, "ls-tree", "-z", tree).split(b"\0")[:-1]:
         head, _, name = line.partition(b"\t")
         lines[name] = head
-    below: dict[bytes, dict[bytes, Entry]] = {}
+    below: dict[bytes, dict[bytes, TreeEntry]] = {}
     for path, one in wanted.items():
         first, _, rest = path.partition(b"/")
         if rest:

@@ -144,11 +144,11 @@ def _unpacked(request: HttpRequest) -> tuple[Origin, list[tuple[str, str]]]:
     for file in filter(_is_packed, request.FILES.getlist(UPLOADS)):
         try:
             if (file.size or 0) > origins.LARGEST_UPLOAD:
-                raise origins.Unusable(f"It has more than {origins.LARGEST_UPLOAD // 1_000_000} MB.")
+                raise origins.RepositoryRefused(f"It has more than {origins.LARGEST_UPLOAD // 1_000_000} MB.")
             if any(one.repository for one in found):
-                raise origins.Unusable("A mission begins with one repository, and files come on top of it.")
+                raise origins.RepositoryRefused("A mission begins with one repository, and files come on top of it.")
             found.append(origins.of_archive(file.read(), file.name or "an archive"))
-        except origins.Unusable as unusable:
+        except origins.RepositoryRefused as unusable:
             wrong.append(("files", f"{file.name}: {unusable}"))
     repository = next((one.repository for one in found if one.repository), None)
     note = "\n".join(one.note for one in found if one.note)

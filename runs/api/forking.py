@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from runs import forking
 from runs.face import faces
-from runs.forking import ForkRefused, NoSuchPlace, WrongForm
+from runs.forking import ForkRefused, NoForkPoint, WrongForm
 
 from .answers import found, json_answer, take_only
 from .refusals import Refusal, wrong_fields
@@ -42,7 +42,7 @@ def _fork(request: HttpRequest, pk: UUID, kind: str, number: int, asked: Any, **
 def _taken(unit: str, deed: Callable[[], Given]) -> Given:
     try:
         return deed()
-    except NoSuchPlace as error:
+    except NoForkPoint as error:
         raise wrong_fields([(unit, str(error))]) from error
     except WrongForm as error:
         raise wrong_fields(error.problems) from error

@@ -12,7 +12,7 @@ from engine.models.budgets import BudgetUsedUp
 from engine.models.pace import LimitReached
 
 from .. import forking
-from ..forking import ForkForm, ForkRefused, NoSuchPlace, WrongForm
+from ..forking import ForkForm, ForkRefused, NoForkPoint, WrongForm
 from ..forms import as_typed
 from .finding import AnyFace, row_for
 
@@ -26,7 +26,7 @@ def fork(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         number = forking.number_of(typed.get(unit, ""))
         shown = forking.preview(row, number)
     except ForkRefused as refused:
-        return _refused(request, face, pk, str(refused), 422 if isinstance(refused, NoSuchPlace) else 409)
+        return _refused(request, face, pk, str(refused), 422 if isinstance(refused, NoForkPoint) else 409)
     if request.method == "GET":
         return _page(request, face, row, shown)
     try:
@@ -46,7 +46,7 @@ def fork(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, face: AnyFace, row: Any, shown: forking.ForkPreview, status: int = 200, wrong: str = ""
+    request: HttpRequest, face: AnyFace, row: Any, shown: forking.ForkEffects, status: int = 200, wrong: str = ""
 ) -> HttpResponse:
     forks = forking.forks_of(face)
     initial = {"spend": decimal(row.run.spend)}

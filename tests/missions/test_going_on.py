@@ -13,7 +13,7 @@ from engine.models import Gate, ModelCall, Run
 from missions import rules, talking, workshop
 from missions.models import Message, Mission, Step
 from missions.models.asking import bounds_of
-from missions.rules import Limits, Move
+from missions.rules import Limits, StepMove
 from missions.sweep import sweep
 from runs import steering
 from tests import moved_clock
@@ -31,7 +31,7 @@ def moves(*lasting, waits=True, between=0.1):
     """Equal ones: each is settled at once, and the next is asked for after so many seconds."""
     found, moment = [], START
     for seconds in lasting:
-        found.append(Move(("wait",), moment, moment, moment, waits))
+        found.append(StepMove(("wait",), moment, moment, moment, waits))
         moment += timedelta(seconds=seconds + between)
     return found
 

@@ -11,7 +11,15 @@ from missions import publishing
 from missions.publishing import branch_complaint
 from missions.repositories import commits, git
 from missions.repositories.checkout import ABOUT, _references, beginning
-from missions.repositories.contents import LONG_TARGET, Entry, entries, keep_blob, keep_commit, left_out, with_entries
+from missions.repositories.contents import (
+    LONG_TARGET,
+    TreeEntry,
+    entries,
+    keep_blob,
+    keep_commit,
+    left_out,
+    with_entries,
+)
 from missions.tools.publish import PublishCommit, publish
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -27,7 +35,7 @@ def place(tmp_path):
 def commit(place, path, *parents, odd=""):
     below = f"{parents[0]}^{{tree}}" if parents else git.git(place, "mktree", given=b"").decode().strip()
     blob = keep_blob(place, b"lines of %s\n" % path.encode())
-    tree = with_entries(place, below, {path.encode(): Entry(b"100644", blob)})
+    tree = with_entries(place, below, {path.encode(): TreeEntry(b"100644", blob)})
     told = "".join(f"parent {one}\n" for one in parents)
     return keep_commit(place, f"tree {tree}\n{told}author {WHO}\ncommitter {WHO}\n{odd}\nSaid\n".encode())
 
@@ -45,7 +53,7 @@ def both(place):
 
 def test_many_links_to_one_great_blob_are_left_out_unread(place):
     blob = keep_blob(place, bytes(1_000_000))
-    tree = with_entries(place, EMPTY, {b"l%d" % n: Entry(b"120000", blob) for n in range(2_000)})
+    tree = with_entries(place, EMPTY, {b"l%d" % n: TreeEntry(b"120000", blob) for n in range(2_000)})
     assert set(left_out(place, entries(place, tree)).values()) == {LONG_TARGET}
     with pytest.raises(git.GitFailed, match="more than 100 bytes"):
         git.git(place, "ls-tree", tree, most=100)

@@ -19,7 +19,7 @@ from engine.evidence.audit import verify_all
 from missions import origins, unpacking, workshop
 from missions.forms import asked
 from missions.models import Message, Mission
-from missions.origins import Unusable
+from missions.origins import RepositoryRefused
 from missions.repositories import cloning
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission
@@ -86,7 +86,7 @@ UNTAKEN = {
 @pytest.mark.parametrize("name", UNTAKEN)
 def test_what_leads_out_or_swells_is_refused_as_a_whole(name):
     made, why = UNTAKEN[name]
-    with pytest.raises(Unusable, match=why.replace(".", r"\.")):
+    with pytest.raises(RepositoryRefused, match=why.replace(".", r"\.")):
         origins.of_archive(made())
 
 
@@ -109,7 +109,7 @@ def test_a_locked_archive_and_a_large_one_are_refused():
     locked = zipped().replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00")
     with pytest.raises(unpacking.Wrong, match="password"):
         unpacking.unpacked(locked)
-    with pytest.raises(Unusable, match="more than 20 MB"):
+    with pytest.raises(RepositoryRefused, match="more than 20 MB"):
         origins.of_archive(bytes(20_000_001))
 
 
@@ -150,14 +150,14 @@ def test_a_repository_that_is_allowed_gives_its_newest_commit(repository, settin
 @pytest.mark.parametrize("address", ["/etc", "https://example.org/a.git", "--upload-pack=touch /tmp/never"])
 def test_what_nobody_has_allowed_is_not_looked_at(settings, address):
     settings.WORKSPACES_FROM = ["/srv/house.git"]
-    with pytest.raises(Unusable, match=r"Nobody has allowed .* Allowed: /srv/house\.git\."):
+    with pytest.raises(RepositoryRefused, match=r"Nobody has allowed .* Allowed: /srv/house\.git\."):
         origins.of_git(address)
 
 
 def test_a_password_in_an_allowed_address_is_told_to_nobody(settings):
     settings.WORKSPACES_FROM = ["https://user:secret@127.0.0.1:9/house.git"]
     assert origins.allowed() == ("https://127.0.0.1:9/house.git",)
-    with pytest.raises(Unusable, match="git: ") as refused:
+    with pytest.raises(RepositoryRefused, match="git: ") as refused:
         origins.of_git("https://127.0.0.1:9/house.git")
     assert "secret" not in str(refused.value)
 

@@ -8,7 +8,7 @@ import pytest
 from engine.evidence.audit import verify_all
 from engine.models import Fork, Gate, ToolCall
 from plans.models import Plan
-from runs.forking import ForkRefused, NoSuchPlace, fork, preview
+from runs.forking import ForkRefused, NoForkPoint, fork, preview
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, plan, replies, steps
@@ -51,7 +51,7 @@ def test_a_step_that_has_not_ended_is_not_forked(mira, page):
     row = whole(_done(mira))
     with pytest.raises(ForkRefused, match="This step has not ended"):
         preview(row, 2)
-    with pytest.raises(NoSuchPlace):
+    with pytest.raises(NoForkPoint):
         preview(row, 9)
     shown = page.get(f"/plans/{row.pk}/fork/?step=1").content.decode()
     assert "Go on from step 1" in shown

@@ -18,7 +18,7 @@ from missions.files import FileProblem, Workspace, text_of
 from missions.forms import asked
 from missions.leaving import WHO
 from missions.models import Mission
-from missions.origins import Origin, Unusable, of_archive, of_folder
+from missions.origins import Origin, RepositoryRefused, of_archive, of_folder
 from missions.procedure import submit
 from missions.pull_requests import patch_for
 from missions.spoken import Talk
@@ -115,7 +115,7 @@ class Command(RunCommand[Mission]):
             if not place.is_file():
                 return of_folder(place) or Origin(list(self._read(place)))
             return of_archive(place.read_bytes(), place.name)
-        except (OSError, Unusable) as error:
+        except (OSError, RepositoryRefused) as error:
             raise bad_input(f"--workspace: {place}: {error}") from error
 
     def _read(self, folder: Path) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from engine.models.budgets import BudgetUsedUp
 from runs import forking
 from runs.command import USAGE
 from runs.face import face_of
-from runs.forking import ForkPreview, ForkRefused, NoSuchPlace, WrongForm
+from runs.forking import ForkEffects, ForkRefused, NoForkPoint, WrongForm
 from runs.site import address
 
 from .gates import named
@@ -42,13 +42,13 @@ class Command(terminal.Command):
                 return
             said = {"words": options["words"], "spend": options["spend"]}
             made = forking.fork(row, number, owner=named(by) if by else None, **said)
-        except (NoSuchPlace, WrongForm) as wrong:
+        except (NoForkPoint, WrongForm) as wrong:
             raise CommandError(str(wrong), returncode=USAGE) from wrong
         except (ForkRefused, BudgetUsedUp) as refused:
             raise CommandError(str(refused)) from refused
         self.stdout.write(f"{made.pk}\n{address()}{face_of(found).address('live', made.pk)}")
 
-    def _show(self, shown: ForkPreview) -> None:
+    def _show(self, shown: ForkEffects) -> None:
         self.stdout.write(f"A fork after {shown.place} leaves behind:")
         for part in shown.undone:
             self.stdout.write(f"{part.title}:" if part.lines else f"{part.title}: {part.none}")
