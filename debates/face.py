@@ -169,7 +169,7 @@ class Debating(Face[Debate, Display]):
         return glances.UNDECIDED_SIGN if outcome == NO_DECISION else "mid", in_words(outcome)
 
     def in_words(self, outcome: str | None) -> str:
-        """An option is the words of whoever named it."""
+        """Options are shown as they were written."""
         return "no decision" if outcome == NO_DECISION else outcome or ""
 
     def calls_shown(self, row: Debate, calls: Sequence[ModelCall]) -> list[ModelCall]:

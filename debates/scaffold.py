@@ -21,7 +21,7 @@ from .table import EVERYONE, Artifact, Document, Option, Point, Shape
 @dataclass(frozen=True)
 class Message:
     """`run`: the first eight signs of its debate's id. `to`: names, none for everyone. `verdict`: what its speaker
-    stands by now; `stated` where this message says so. In the export alone: `kind`, whose words they are, where they
+    supports now; `stated` where this message says so. In the export alone: `kind`, whose words they are, where they
     are not a member's in its turn; `by`, which account spoke as the chair; and `cut`: it had no end."""
 
     run: str

@@ -62,13 +62,13 @@ class DebateMoment:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """Those that had come to their ends: whoever had the floor then is given it again."""
+        """Turns that were over. A turn that was open then is begun again."""
         made = sorted(self.debate.turns.all(), key=lambda one: one.number)
         return [one for one in made if one.why != rules.Why.CLOSING and one.closed and one.closed <= self.at]
 
     @cached_property
     def steers(self) -> list[Steer]:
-        """Without orders to end: whoever forks it wants it to go on."""
+        """Without orders to end the debate: a fork has to go on."""
         made = sorted(self.debate.steers.all(), key=lambda one: one.number)
         return [one for one in made if one.made <= self.at and one.act not in ENDING]
 
@@ -80,7 +80,7 @@ class DebateMoment:
 
 
 def bring_along(moment: DebateMoment, debate: Debate, words: str, user: Any) -> None:
-    """In the transaction that submits the new debate. `words`: of whoever has forked it, who has its chair."""
+    """In the transaction that submits the new debate. `words`: what whoever forks it says first, as chair."""
     entry = moment.entry()
     if entry is None:
         raise ValueError("The message is not in the record.")
