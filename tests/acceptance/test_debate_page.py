@@ -28,6 +28,7 @@ def page(browser, site):
     assert watched.complaints == []
 
 
+@pytest.mark.slow
 def test_words_stay_through_a_reload_and_many_pushes_and_a_turn_in_two_tabs_is_one_message(page: Page):
     say = page.get_by_role("textbox", name="Say something to the table")
     say.press_sequentially("Elin, can both run")

@@ -121,6 +121,7 @@ def test_a_row_goes_on_by_itself_and_a_newer_judgement_moves_nothing(page, site,
     expect(page.locator(ROWS).first).to_contain_text("Another one.")
 
 
+@pytest.mark.slow
 def test_two_ticked_rows_stand_side_by_side_and_a_third_replaces_the_first(page, site):
     done = manage("judge", "--no-wait", "--title", "Sell the boat", "-", env=site.env, text="Sell it?")
     assert not done.returncode, done.stderr

@@ -156,6 +156,7 @@ def test_the_mark_says_live_only_while_the_socket_is_open_and_the_focus_stays(br
     page.context.close()
 
 
+@pytest.mark.slow
 def test_who_has_it_open_too_many_times_is_told_so(browser, scripted_site, endpoint):
     endpoint.script(default=HELD)
     page = open_page(browser, scripted_site).page

@@ -42,6 +42,7 @@ def begun(browser: Browser, site: Site) -> str:
     return page.url
 
 
+@pytest.mark.slow
 def test_gates_that_open_together_come_once_each_though_the_page_is_told_of_more_meanwhile(desk: Page, begun: str):
     see(desk, begun)
     held: list[Route] = []
@@ -59,6 +60,7 @@ def test_gates_that_open_together_come_once_each_though_the_page_is_told_of_more
     assert len(held) == 3
 
 
+@pytest.mark.slow
 def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browser, site: Site, begun: str):
     page, asked = open_page(browser, site).page, list[Route]()
     see(page, begun)

@@ -89,6 +89,7 @@ def test_news_wait_for_what_is_pressed(pointer, pressed, page, scripted_site):
     page.wait_for_function("words => clicked === words", arg=words)
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_without_a_socket_waits_too(page, scripted_site):
     page.add_init_script(NO_SOCKETS)
     start(page, scripted_site)

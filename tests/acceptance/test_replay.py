@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.pages import PHONE, middle_of, open_page
@@ -40,6 +41,7 @@ def test_a_replay_plays_to_the_verdict_and_goes_back(reader, judged):
     assert reader.locator("#matrix td .lamp[data-state=reject]").count() == 3
 
 
+@pytest.mark.slow
 def test_a_replay_pauses_and_keeps_an_open_panel(reader, judged):
     reader.clock.install(time=0)
     reader.clock.pause_at(1_000)
@@ -59,6 +61,7 @@ def test_a_replay_pauses_and_keeps_an_open_panel(reader, judged):
     expect(reader.locator("#agent-3-detail")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_replay_waits_for_the_hand_that_holds_its_knob_and_leaves_panels_open(reader, judged):
     reader.clock.install(time=0)
     reader.clock.pause_at(1_000)

@@ -56,6 +56,7 @@ DEATHS = [  # where, at which passing, and whether nobody can know if it was don
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("point", "passing", "uncertain"), some_of(DEATHS, 2))
 def test_a_worker_that_dies_around_a_tool_does_nothing_twice(env, tmp_path, point, passing, uncertain):
     with EngineProcess(env | {"MAGI_TEST_FAULT": f"{point}=exit@{passing}"}, tmp_path / "faulty") as faulty:
@@ -70,6 +71,7 @@ def test_a_worker_that_dies_around_a_tool_does_nothing_twice(env, tmp_path, poin
     assert list(found["runs"]) == ["done failed done" if uncertain else "done done done"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_while_a_server_of_others_is_at_it_asks_once_and_calls_once(env, tmp_path):
     others = Folder(tmp_path / "others")
     others.say(call="hang", schema={"type": "object", "properties": {"word": {"type": "string"}}})

@@ -50,6 +50,7 @@ def ready(site):
         return refusal.code, refusal.read().decode().strip()
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_what_is_there_can_be_read_and_the_rest_is_refused_in_words(small_disk):
     with Site(small_disk, "--no-engine") as site:
         caller = Caller(site, token_of(site))
@@ -70,6 +71,7 @@ def test_on_a_full_disk_what_is_there_can_be_read_and_the_rest_is_refused_in_wor
         caller.submit()
 
 
+@pytest.mark.slow
 def test_the_command_line_says_in_one_sentence_that_the_disk_is_full(small_disk):
     env = environment(small_disk)
     manage("migrate", env=env)
@@ -105,6 +107,7 @@ def overwrite_index(file, name):
         raw.write(os.urandom(size))
 
 
+@pytest.mark.slow
 def test_a_damaged_page_of_an_index_is_said_by_doctor_readyz_and_commands(tmp_path):
     env = environment(tmp_path)
     judge("Shall it?", env=env)
@@ -118,6 +121,7 @@ def test_a_damaged_page_of_an_index_is_said_by_doctor_readyz_and_commands(tmp_pa
     assert (done.returncode, "the database is damaged" in done.stderr, "Traceback" in done.stderr) == (2, True, False)
 
 
+@pytest.mark.slow
 def test_a_server_that_became_read_only_is_read_and_says_so(postgres_database, tmp_path):
     with Site(tmp_path, "--no-engine", DATABASE_URL=postgres_database) as site:
         caller = Caller(site, token_of(site))

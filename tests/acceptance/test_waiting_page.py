@@ -105,6 +105,7 @@ def test_a_live_page_counts_what_waits(page, site):
             plan(page, site)
 
 
+@pytest.mark.slow
 def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, scripted_site, endpoint):
     endpoint.reset()
     endpoint.script(by_text=LAST_ROUND_LATER)
@@ -120,6 +121,7 @@ def test_who_wants_notices_and_looks_elsewhere_is_told_that_it_is_over(browser, 
     assert watched.complaints == []
 
 
+@pytest.mark.slow
 def test_the_bar_and_the_icon_say_what_is_under_way_and_elsewhere_its_end(scripted_alone, scripted_site, endpoint):
     endpoint.script(by_text=LAST_ROUND_LATER)
     page = go_to(scripted_alone, scripted_site)

@@ -40,6 +40,7 @@ def status(folder):
     return rows(folder, "SELECT status FROM engine_run")[0][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", some_of([*faults.POINTS_OF_WAITS[:2], *faults.POINTS_OF_GATES[:2]], 1))
 def test_a_worker_that_dies_around_a_wait_asks_nobody_twice_and_loses_no_decision(env, tmp_path, point):
     pk = manage("checkup", QUESTION, "--no-wait", env=env).stdout.strip()

@@ -161,6 +161,7 @@ class Patient(ModelClient):
         return await super().ask(*asked)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 async def test_fifty_words_and_acts_among_turns_leave_no_gap_and_it_is_known_who_had_heard_them():
     """Forty words are as many as the chair has; ten acts come with them."""

@@ -24,6 +24,7 @@ SERVERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", SERVERS)
 async def test_eight_messages_are_debated_with(name, mira, settings):
