@@ -8,7 +8,7 @@ from engine.llm.prices import decimal
 from engine.models import Document
 from runs.api.objects import time_of
 from runs.api.saved import part
-from runs.forking import forked
+from runs.forking import origin_facts
 
 from . import prompts
 from .estimate import Estimate, estimate
@@ -25,7 +25,7 @@ def facts(row: Debate) -> dict[str, Any]:
     come_to = row.come_to(course)
     return {
         "question": row.question,
-        "forked": fork.facts if (fork := forked(row.run)) else None,
+        "forked": origin_facts(row.run),
         "stage": _stage(row, course),
         "rule": row.rule,
         "most": course.most,

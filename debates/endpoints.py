@@ -14,13 +14,12 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query
 
 from engine.models.budgets import BudgetUsedUp
-from runs.api import forking
 from runs.api.answers import answer, found, json_answer, take_only
 from runs.api.endpoints import router_of
 from runs.api.limits import submits
 from runs.api.refusals import Faults, Refusal, wrong_fields
 from runs.api.saved import list_answer, saved_one
-from runs.api.schemas import ForkPreview, SoughtSaved, placed, problems
+from runs.api.schemas import SoughtSaved, placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, checked_encoding, submitted
 from runs.rights import EXPORT, SEE, STEER
@@ -148,31 +147,6 @@ def debate_messages(request: HttpRequest, id: UUID, after: After = 0) -> HttpRes
     """All of it, or what came after a message."""
     take_only(request, "after")
     return json_answer({"results": messages(found(request, id, "debate"), after=after)})
-
-
-@router.get(
-    "/debates/{uuid:id}/fork",
-    response=ForkPreview,
-    openapi_extra=problems(404, 409, 422),
-    summary="See what a fork of a debate would leave behind",
-)
-def debate_fork_preview(request: HttpRequest, id: UUID, message: int) -> HttpResponse:
-    """409 where it is not over, or its texts were erased."""
-    return forking.previewed(request, id, "debate", message)
-
-
-@router.post(
-    "/debates/{uuid:id}/fork",
-    response={202: schemas.Debate},
-    openapi_extra=problems(400, 402, 403, 404, 409, 413, 415, 422, 429, also={202: placed("debate")}),
-    summary="Go on from a message of a debate",
-)
-@needs(Scope.SUBMIT, "debate")
-@submits
-def fork_debate(request: HttpRequest, id: UUID, asked: schemas.DebateFork, key: OnceKey = None) -> HttpResponse:
-    """Another debate of the same panel, whose record begins with the messages up to that one. 409 as for the
-    preview."""
-    return forking.forked(request, id, "debate", asked.message, asked, key)
 
 
 @router.post(

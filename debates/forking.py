@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any
 
 from engine.models import NewDocument
+from runs.api.schemas import NewFork
 from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
 
 from . import procedure
 from .models import SWITCHES, Debate, Member
 from .models.forks import DebateMoment, bring_along
 from .rules.course import TURNS
+from .schemas import NewDebateFork
 
 LONGEST = 300  # characters of a message that are shown
 NOT_OVER = (
@@ -26,6 +28,7 @@ ENDED = "The chair's orders to end it do not come along."
 
 class DebateForks:
     unit, template = "message", ""
+    body: type[NewFork] = NewDebateFork
     styles: tuple[str, ...] = ()
     along = (
         "The panel, first positions, turns and messages up to there come along and count in the tally as stated then. "

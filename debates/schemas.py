@@ -7,7 +7,7 @@ from pydantic import ConfigDict, StrictBool, StrictInt
 
 from engine.models import TITLE_LENGTH
 from engine.models.documents import TITLE_LENGTH as DOCUMENT_TITLE_LENGTH
-from runs.api.schemas import Fork, ForkAsked, Gate, Moment, Run, Strict, or_empty, text
+from runs.api.schemas import ForkableRun, Gate, Moment, NewFork, Strict, or_empty, text
 
 from .fields import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, USUAL_REPLY
 from .forms import SEED_WORD_LENGTH
@@ -128,7 +128,7 @@ class NewDebate(Strict):
     )
 
 
-class DebateFork(ForkAsked):
+class NewDebateFork(NewFork):
     message: int = Field(ge=1, description="The number of the message after which it goes on.")
 
 
@@ -361,13 +361,12 @@ class Panels(Strict):
     results: list[PanelInShort | Panel]
 
 
-class Debate(Run):
+class Debate(ForkableRun):
     model_config = ConfigDict(extra="allow")
 
     kind: Literal["debate"]
     status: Status
     outcome: str | None = Field(description="An option, or no_decision; null until it has finished.")
-    forked: Fork | None = Field(description="Null: it was not forked.")
     question: str
     stage: Literal["first", "open", "closing"] | None = Field(description="Null once it is over.")
     rule: Rule

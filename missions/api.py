@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from runs.forking import forked as forked_at
+from runs.forking import origin_facts
 
 from . import workshop
 from .display import files_changed
@@ -43,7 +43,7 @@ def facts(row: Mission) -> dict[str, Any]:
         "branches": [{"name": one.name, "commit": one.commit, "to": one.to} for one in branches(row)],
         "limits": row.limits,
         "follows": str(row.follows_id) if row.follows_id else None,
-        "forked": forked.facts if (forked := forked_at(row.run)) else None,
+        "forked": origin_facts(row.run),
         "paused": bool(row.paused),
         "rehearsal": row.rehearsal,
     }

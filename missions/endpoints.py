@@ -10,12 +10,11 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 
 from engine.steering import Over
-from runs.api import forking
 from runs.api.answers import answer, found, json_answer, take_only
 from runs.api.endpoints import router_of
 from runs.api.limits import submits
 from runs.api.refusals import Faults, Refusal, wrong_fields
-from runs.api.schemas import ForkPreview, placed, problems
+from runs.api.schemas import placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 from runs.rights import STEER
@@ -70,31 +69,6 @@ def _see(request: HttpRequest, pk: str | None) -> None:
             found(request, UUID(pk), "mission")
     except ValueError as error:
         raise wrong_fields([("mission", "There is no such mission.")]) from error
-
-
-@router.get(
-    "/missions/{uuid:id}/fork",
-    response=ForkPreview,
-    openapi_extra=problems(404, 409, 422),
-    summary="See what a fork of a mission would leave behind",
-)
-def mission_fork_preview(request: HttpRequest, id: UUID, step: int) -> HttpResponse:
-    """409 where it is running, its texts were erased, or its files as they were then are not kept any more."""
-    return forking.previewed(request, id, "mission", step)
-
-
-@router.post(
-    "/missions/{uuid:id}/fork",
-    response={202: schemas.Mission},
-    openapi_extra=problems(400, 402, 403, 404, 409, 413, 415, 422, 429, also={202: placed("mission")}),
-    summary="Go on from a step of a mission",
-)
-@needs(Scope.SUBMIT, "mission")
-@submits
-def fork_mission(request: HttpRequest, id: UUID, asked: schemas.MissionFork, key: OnceKey = None) -> HttpResponse:
-    """Another mission with the files, the memory and the messages as they were after that step. This one stays as it
-    is. 409 as for the preview."""
-    return forking.forked(request, id, "mission", asked.step, asked, key)
 
 
 @router.post(

@@ -8,6 +8,7 @@ from difflib import unified_diff
 from typing import Any
 
 from engine.models import record_name
+from runs.api.schemas import NewFork
 from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
 
 from . import contents, procedure, publishing, workshop
@@ -18,6 +19,7 @@ from .models.files import newest
 from .models.forks import MissionMoment, bring_along
 from .repositories import checkout, cloning
 from .repositories.cloning import Cloned, RepositoryRefused
+from .schemas import NewMissionFork
 
 NAMED = 20
 COMMAND = "the command line"
@@ -35,6 +37,7 @@ GONE = (
 
 class MissionForks:
     unit, template = "step", "missions/_undone.html"
+    body: type[NewFork] = NewMissionFork
     styles: tuple[str, ...] = ("css/mission.css",)
     along = "The crew comes along with its steps, summaries, short-term memory and messages up to there, and the files."
 

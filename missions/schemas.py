@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from ninja import Field
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Fork, ForkAsked, Gate, Run, SoughtSaved, Strict, text
+from runs.api.schemas import ForkableRun, Gate, NewFork, SoughtSaved, Strict, text
 
 Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
 
@@ -45,7 +45,7 @@ class NewMission(Strict):
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
 
 
-class MissionFork(ForkAsked):
+class NewMissionFork(NewFork):
     step: int = Field(ge=1, description="How many steps come along, in the order in which they came to their ends.")
 
 
@@ -59,7 +59,7 @@ class Check(Strict):
     exit_code: int | None
 
 
-class Mission(Run):
+class Mission(ForkableRun):
     status: Status
     outcome: Literal["done", "unproven"] | None
     goal: str
@@ -75,7 +75,6 @@ class Mission(Run):
     branches: list[dict[str, Any]]
     limits: dict[str, int]
     follows: str | None
-    forked: Fork | None = Field(description="Null: it was not forked.")
     paused: bool
     rehearsal: bool
     waits: Literal["person", "run", "time"] | None

@@ -8,7 +8,7 @@ from engine import mcp
 from engine.models import McpLeftOut
 from engine.tools import tools
 from runs.api.objects import time_of
-from runs.forking import forked
+from runs.forking import origin_facts
 
 from .models import Plan, Step, TeamVersion
 from .models.reading import figures_of, is_tainted, note_of, possible, step_facts
@@ -23,7 +23,7 @@ def facts(row: Plan) -> dict[str, Any]:
         "team": {"id": version.team_id, "name": version.name, "version": version.number},
         "matter": (row.matter.name or None) if row.matter else None,
         "from": str(row.earlier_id) if row.earlier_id else None,
-        "forked": fork.facts if (fork := forked(row.run)) else None,
+        "forked": origin_facts(row.run),
         "policy": row.policy,
         "plan_revision": row.revision,
         "questions": row.current.questions.splitlines(),

@@ -13,12 +13,11 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query
 
 from engine.steering import Over
-from runs.api import forking
 from runs.api.answers import answer, found, history_answer, json_answer, take_only
 from runs.api.endpoints import router_of
 from runs.api.limits import submits
 from runs.api.refusals import Faults, Refusal, wrong_fields
-from runs.api.schemas import ForkPreview, page_of, placed, problems
+from runs.api.schemas import page_of, placed, problems
 from runs.api.scopes import Scope, credential, needs
 from runs.api.submitting import OnceKey, submitted
 from runs.face import faces
@@ -89,31 +88,6 @@ def _team(which: str | None) -> TeamVersion:
         return forms.team_named(which)
     except ValidationError as error:
         raise wrong_fields([("team", str(error.message))]) from error
-
-
-@router.get(
-    "/plans/{uuid:id}/fork",
-    response=ForkPreview,
-    openapi_extra=problems(404, 409, 422),
-    summary="See what a fork of a plan would leave behind",
-)
-def plan_fork_preview(request: HttpRequest, id: UUID, step: int) -> HttpResponse:
-    """409 where it is running, the step has not ended, or its texts were erased."""
-    return forking.previewed(request, id, "plan", step)
-
-
-@router.post(
-    "/plans/{uuid:id}/fork",
-    response={202: schemas.Plan},
-    openapi_extra=problems(400, 402, 403, 404, 409, 413, 415, 422, 429, also={202: placed("plan")}),
-    summary="Go on from a step of a plan",
-)
-@needs(Scope.SUBMIT, "plan")
-@submits
-def fork_plan(request: HttpRequest, id: UUID, asked: schemas.PlanFork, key: OnceKey = None) -> HttpResponse:
-    """Another plan whose planner is told what the steps up to there came to, and plans what is left. 409 as for the
-    preview."""
-    return forking.forked(request, id, "plan", asked.step, asked, key)
 
 
 @router.post(

@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.evidence.entries import Entry
 from engine.models import Fork, record_name
+from runs.api.schemas import NewFork
 from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
 
 from . import procedure
@@ -18,6 +19,7 @@ from .models import Plan, Step, TeamChanged
 from .models.reading import step_facts
 from .rules.demands import Policy
 from .rules.words import Effect, Status
+from .schemas import NewPlanFork
 
 STATE = "plan.step"  # the kind of entry that tells how a step came to stand as it does
 LONGEST = 4_000  # characters of a result that are quoted
@@ -62,6 +64,7 @@ class PlanMoment:
 
 class PlanForks:
     unit, template = "step", ""
+    body: type[NewFork] = NewPlanFork
     styles: tuple[str, ...] = ()
     along = (
         "The planner is told which steps ended and with what results, word for word, and plans what is left. No tool "

@@ -6,7 +6,7 @@ from ninja import Field
 from pydantic import StrictInt
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Fork, ForkAsked, Gate, Identifier, Moment, Run, SoughtOfKind, Strict, text
+from runs.api.schemas import ForkableRun, Gate, Identifier, Moment, NewFork, SoughtOfKind, Strict, text
 from runs.saved import NAME_LENGTH
 
 from .models.plans import TASK_LENGTH
@@ -109,10 +109,9 @@ class TeamNamed(Strict):
     version: int
 
 
-class Plan(Run):
+class Plan(ForkableRun):
     status: Status
     outcome: Literal["done", "claimed", "rejected", "failed"] | None
-    forked: Fork | None = Field(description="Null: it was not forked.")
     task: str
     team: TeamNamed
     matter: str | None
@@ -133,7 +132,7 @@ class Plan(Run):
     gates: list[Gate] = Field(description="What people and councils were asked, oldest first.")
 
 
-class PlanFork(ForkAsked):
+class NewPlanFork(NewFork):
     step: int = Field(ge=1, description="The number of the step after which it goes on.")
 
 

@@ -11,6 +11,7 @@ from django import forms
 
 from engine.models import Fork, Run
 
+from .api.schemas import NewFork
 from .face import Face, face_of
 from .forms import Spend, Text, as_number, first_errors
 
@@ -57,9 +58,11 @@ class ForkEffects:
 
 
 class Forks(Protocol):
-    """How runs of one kind are forked. `unit`: what they are forked after, step or message."""
+    """How runs of one kind are forked. `unit`: what they are forked after, step or message; `body`: what programs send,
+    with the number of that in a field of this name."""
 
     unit: str
+    body: type[NewFork]
     template: str
     styles: tuple[str, ...]  # sheets that it needs
     along: str  # what comes along, in a sentence
@@ -125,6 +128,11 @@ class WrongForm(ValueError):
 def forked(run: Run) -> Fork | None:
     """From where it goes on, if it was forked."""
     return getattr(run, "fork", None)
+
+
+def origin_facts(run: Run) -> dict[str, Any] | None:
+    """As the API says it."""
+    return origin.facts if (origin := forked(run)) else None
 
 
 def number_of(text: str) -> int:

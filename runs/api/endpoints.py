@@ -20,8 +20,9 @@ from engine.models import Run
 from engine.models.budgets import BudgetUsedUp
 from engine.reader import read
 from runs import reviews, steering
-from runs.face import face_of, faces
+from runs.face import Face, face_of, faces
 from runs.filters import HistoryForm
+from runs.forking import Forks
 from runs.history import History
 from runs.record import record_line
 from runs.reviews import ReviewText
@@ -30,10 +31,11 @@ from runs.rights import EXPORT, REVIEW, STEER
 from . import schemas
 from .answers import address_of, answer, found, history_answer, json_answer, kind_of, stream_answer, take_only
 from .events import stream, until_ended
+from .forking import ForkCalls
 from .limits import submits
 from .objects import review_object, run_object
 from .refusals import Refusal, wrong_fields
-from .schemas import LONGEST_WAIT, problems, streamed
+from .schemas import LONGEST_WAIT, placed, problems, streamed
 from .scopes import Scope, credential, needs
 
 Wait = Annotated[
@@ -195,6 +197,9 @@ def router_of(kind: str = "", *, lists: bool = True) -> Router:
     for route in _routes(Calls(kind, noun), noun, nouns, a_noun, face.schema if face else schemas.Run):
         if lists or route.name != nouns:
             _add(router, route, noun, nouns)
+    if face and face.forks:
+        for route in _routes_of_forks(kind, face, face.forks):
+            _add(router, route, noun, nouns)
     return router
 
 
@@ -223,6 +228,16 @@ def _routes(calls: Calls, noun: str, nouns: str, a_noun: str, schema: type[Schem
     yield Route("POST", f"{one}/retry", "retry", steers(submits(calls.retry)), {202: schema}, summary, said)
     said = problems(403, 404, 409)
     yield Route("GET", f"{one}/record", "record", calls.record, dict[str, Any], "The full record", said)
+
+
+def _routes_of_forks(kind: str, face: Face[Any, Any], forks: Forks) -> Iterator[Route]:
+    calls, submitting = ForkCalls(kind, forks), needs(Scope.SUBMIT, kind)
+    path, a_noun = f"/{face.nouns}/{{uuid:id}}/fork", face.a_noun.lower()
+    summary, said = f"See what a fork of {a_noun} would leave behind", problems(404, 409, 422)
+    yield Route("GET", path, "fork_preview", calls.preview, schemas.ForkPreview, summary, said)
+    summary = f"Go on from a {forks.unit} of {a_noun}"
+    said = problems(400, 402, 403, 404, 409, 413, 415, 422, 429, also={202: placed(face.noun)})
+    yield Route("POST", path, "fork", submitting(submits(calls.fork)), {202: face.schema}, summary, said)
 
 
 def _routes_of_reviews(calls: Calls) -> Iterator[Route]:

@@ -2,49 +2,71 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
+from ninja import Query
 
 from runs import forking
 from runs.face import faces
-from runs.forking import ForkRefused, NoForkPoint, WrongForm
+from runs.forking import ForkRefused, Forks, NoForkPoint, WrongForm
 
 from .answers import found, json_answer, take_only
 from .refusals import Refusal, wrong_fields
 from .scopes import credential
-from .submitting import submitted
+from .submitting import OnceKey, submitted
 
 Given = TypeVar("Given")
 
 
-def previewed(request: HttpRequest, pk: UUID, kind: str, number: int) -> HttpResponse:
-    unit = forking.forks_of(faces()[kind]).unit
-    take_only(request, unit)
-    row = found(request, pk, kind)
-    return json_answer(_taken(unit, lambda: forking.preview(row, number)).facts)
+class ForkCalls:
+    """What programs do with a run of a kind that can be forked."""
 
+    def __init__(self, kind: str, forks: Forks) -> None:
+        self._kind, self._forks = kind, forks
 
-def forked(request: HttpRequest, pk: UUID, kind: str, number: int, asked: Any, key: str | None) -> HttpResponse:
-    """The answer to a submission: the run that goes on from there. `asked`: has words and spend besides."""
-    queue = partial(_fork, request, pk, kind, number, asked)
-    return submitted(request, kind, asked, key, queue, place=faces()[kind].nouns)
+    @property
+    def preview(self) -> Callable[..., HttpResponse]:
+        unit = self._forks.unit
+        described = Query(alias=unit, description=self._forks.body.model_fields[unit].description)
 
+        def preview(request: HttpRequest, id: UUID, number: Annotated[int, described]) -> HttpResponse:
+            """409 where it cannot be forked there or now, with why."""
+            take_only(request, unit)
+            row = found(request, id, self._kind)
+            return json_answer(self._taken(lambda: forking.preview(row, number)).facts)
 
-def _fork(request: HttpRequest, pk: UUID, kind: str, number: int, asked: Any, **once: str) -> Any:
-    face, row = faces()[kind], found(request, pk, kind)
-    said = {"words": asked.words or "", "spend": asked.spend}
-    begin = partial(forking.fork, row, number, owner=credential(request).owner, limited=True, **said, **once)
-    return _taken(forking.forks_of(face).unit, begin)
+        return preview
 
+    @property
+    def fork(self) -> Callable[..., HttpResponse]:
+        body = self._forks.body
 
-def _taken(unit: str, deed: Callable[[], Given]) -> Given:
-    try:
-        return deed()
-    except NoForkPoint as error:
-        raise wrong_fields([(unit, str(error))]) from error
-    except WrongForm as error:
-        raise wrong_fields(error.problems) from error
-    except ForkRefused as refused:
-        raise Refusal(409, str(refused)) from refused
+        def fork(
+            request: HttpRequest,
+            id: UUID,
+            asked: body,  # type: ignore[valid-type]  # of this kind
+            key: OnceKey = None,
+        ) -> HttpResponse:
+            queue = partial(self._queue, request, id, asked)
+            return submitted(request, self._kind, asked, key, queue, place=faces()[self._kind].nouns)
+
+        fork.__doc__ = f"{self._forks.along} The origin stays as it is. 409 as for the preview."
+        return fork
+
+    def _queue(self, request: HttpRequest, pk: UUID, asked: Any, **once: str) -> Any:
+        row, number = found(request, pk, self._kind), getattr(asked, self._forks.unit)
+        said = {"words": asked.words or "", "spend": asked.spend}
+        begin = partial(forking.fork, row, number, owner=credential(request).owner, limited=True, **said, **once)
+        return self._taken(begin)
+
+    def _taken(self, deed: Callable[[], Given]) -> Given:
+        try:
+            return deed()
+        except NoForkPoint as error:
+            raise wrong_fields([(self._forks.unit, str(error))]) from error
+        except WrongForm as error:
+            raise wrong_fields(error.problems) from error
+        except ForkRefused as refused:
+            raise Refusal(409, str(refused)) from refused

@@ -303,8 +303,8 @@ class ToolCall(Strict):
     ended: Moment | None
 
 
-class Fork(Strict):
-    """Where a run left the one that it goes on from."""
+class ForkOrigin(Strict):
+    """The run that another one goes on from, and where it left that one."""
 
     run: Identifier
     number: int = Field(description="Of the step or message after which it goes on, counted from 1.")
@@ -312,7 +312,13 @@ class Fork(Strict):
     hash: str = Field(description="SHA-256 of that entry.")
 
 
-class ForkAsked(Strict):
+class ForkableRun(Run):
+    forked: ForkOrigin | None = Field(description="Null: it was not forked.")
+
+
+class NewFork(Strict):
+    """A kind adds one field, `step` or `message`: the number after which the new run goes on."""
+
     words: Annotated[str, text(8_000)] | None = Field(None, description="Said first in the new run, by you.")
     spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most; null: as the origin.")
 

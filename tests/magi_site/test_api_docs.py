@@ -9,13 +9,13 @@ from typing import Any, get_args
 from ninja import Schema
 from pydantic import RootModel
 
-from debates.schemas import DebateFork, DebateWords, NewDebate, Steering
+from debates.schemas import DebateWords, NewDebate, NewDebateFork, Steering
 from inquiries.schemas import InquiryWords, NewInquiry
 from judgements.schemas import ManyJudgements, NewJudgement, NewReceipt
 from magi_site import model_api
 from magi_site.api import api
-from missions.schemas import MemoryChange, MemoryDecision, MissionFork, MissionWords, NewMemory, NewMission
-from plans.schemas import MatterChange, NewPlan, PlanFork, PlanWords, StepChange
+from missions.schemas import MemoryChange, MemoryDecision, MissionWords, NewMemory, NewMission, NewMissionFork
+from plans.schemas import MatterChange, NewPlan, NewPlanFork, PlanWords, StepChange
 from runs.api.gates import Said, SaidAtMany
 from runs.api.hooks import NewHook
 from runs.api.schemas import NewReview
@@ -41,9 +41,9 @@ SHAPES = {
     "hooks": NewHook,
     f"{API}/plans/{{id}}/messages": PlanWords,
     f"{API}/missions/{{id}}/messages": MissionWords,
-    f"{API}/missions/{{id}}/fork": MissionFork,
-    f"{API}/plans/{{id}}/fork": PlanFork,
-    f"{API}/debates/{{id}}/fork": DebateFork,
+    f"{API}/missions/{{id}}/fork": NewMissionFork,
+    f"{API}/plans/{{id}}/fork": NewPlanFork,
+    f"{API}/debates/{{id}}/fork": NewDebateFork,
     f"{API}/matters/{{id}}": MatterChange,
     f"{API}/memories": NewMemory,
     f"{API}/memories/{{name}}": MemoryChange,
