@@ -8,7 +8,6 @@ than a line of the screen does, nothing that is kept grows with what is said, an
 Why so: docs/decisions.md, Terminals.
 """
 
-import codecs
 import copy
 import re
 from collections import defaultdict, deque
@@ -21,7 +20,7 @@ from pyte.screens import Char, Margins, StaticDefaultDict
 from wcwidth import wcwidth
 
 from .keeper import COLUMNS, ROWS
-from .screen import BEGUN, ESCAPE, LONGEST_BEGUN, OTHER_SCREEN, PLAIN, REVERSE, Line, Pen, Piece, number_of
+from .screen import OTHER_SCREEN, PLAIN, REVERSE, EscapeReader, Line, Pen, Piece, number_of
 
 LONGEST_SIGN = 8  # characters in one cell: what is combined without an end takes no more
 PARTS = re.compile(r"[\x00-\x1f\x7f]|[^\x00-\x1f\x7f]+")
@@ -54,7 +53,7 @@ class Emulator(pyte.Screen):
         self.alternate = False
         self.moved = False  # the cursor went up or down, and what was drawn so has not yet scrolled out
         self._scrolled, self._last = 0, ""
-        self._begun, self._decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
+        self._reader = EscapeReader()
         super().__init__(columns, rows)
         self._obeys, self._controls = self._what_it_obeys(), self._what_controls_do()
 
@@ -79,23 +78,16 @@ class Emulator(pyte.Screen):
     # ---- what it is fed -------------------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
-        text = self._begun + self._decoder.decode(data)
-        begun = BEGUN.search(text)
-        cut = begun.start() if begun and len(text) - begun.start() < LONGEST_BEGUN else len(text)
-        text, self._begun = text[:cut], text[cut:]
-        place = 0
-        for escape in ESCAPE.finditer(text):
-            self._write(text[place : escape.start()])
-            if escape["verb"]:
+        for text, escape in self._reader.read(data):
+            self._write(text)
+            if escape and escape["verb"]:
                 self._obey(escape["verb"], escape["numbers"], escape["between"])
-            elif escape["plain"]:
+            elif escape and escape["plain"]:
                 self._obey_plain(escape["plain"])
-            place = escape.end()
-        self._write(text[place:])
 
     def pass_over(self, data: bytes) -> None:
         """Draw nothing of this, but let hold on what holds on: on which screen it is, whether the cursor is shown."""
-        self._begun, self._decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
+        self._reader = EscapeReader()
         last: dict[bytes, bytes] = {}
         for said in STATE.findall(data):
             last.pop(kind := b"r" if said.endswith(b"r") else said[:-1], None)

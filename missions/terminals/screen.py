@@ -31,6 +31,26 @@ Piece = tuple[str, str]
 """Some text and its colour, empty where it has none."""
 
 
+class EscapeReader:
+    """Told what a program says in pieces cut anywhere, it gives texts and the escapes between them."""
+
+    def __init__(self) -> None:
+        self._begun, self._decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
+
+    def read(self, data: bytes) -> Iterator[tuple[str, re.Match[str] | None]]:
+        """Each text with the escape that comes after it, None after the last. An escape that has not ended yet waits
+        for the next piece."""
+        text = self._begun + self._decoder.decode(data)
+        begun = BEGUN.search(text)
+        cut = begun.start() if begun and len(text) - begun.start() < LONGEST_BEGUN else len(text)
+        text, self._begun = text[:cut], text[cut:]
+        place = 0
+        for escape in ESCAPE.finditer(text):
+            yield text[place : escape.start()], escape
+            place = escape.end()
+        yield text[place:], None
+
+
 @dataclass(frozen=True)
 class Pen:
     """In what colour comes what is written next: one of eight, or reverse."""
@@ -99,20 +119,13 @@ class Screen:
     def __init__(self) -> None:
         self.lines = [Line()]
         self.other_screen = False  # an editor or a pager draws on one of its own, which is not kept
-        self._column, self._pen, self._look, self._begun = 0, Pen(), PLAIN, ""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._column, self._pen, self._look, self._reader = 0, Pen(), PLAIN, EscapeReader()
 
     def feed(self, data: bytes) -> None:
-        text = self._begun + self._decoder.decode(data)
-        begun = BEGUN.search(text)
-        cut = begun.start() if begun and len(text) - begun.start() < LONGEST_BEGUN else len(text)
-        text, self._begun = text[:cut], text[cut:]
-        place = 0
-        for escape in ESCAPE.finditer(text):
-            self._write(text[place : escape.start()])
-            self._obey(escape["verb"] or "", escape["numbers"] or "")
-            place = escape.end()
-        self._write(text[place:])
+        for text, escape in self._reader.read(data):
+            self._write(text)
+            if escape and escape["verb"]:
+                self._obey(escape["verb"], escape["numbers"])
 
     @property
     def text(self) -> str:
