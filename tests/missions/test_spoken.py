@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import sys
 
 import pytest
@@ -22,7 +23,9 @@ from tests.missions.scenes import mission
 from tests.waiting import wait_until
 
 
-class Terminal:
+class ManagedTerminal:
+    """`manage.py` on a pseudo-terminal. Left in whatever way, it does not go on."""
+
     def __init__(self, words, env):
         self.said = ""
         self.pid, self.end = pty.fork()
@@ -45,7 +48,17 @@ class Terminal:
         os.write(self.end, line.encode())
 
     def status(self):
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        pid, self.pid = self.pid, 0
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)  # the kernel hangs up on what it began
+            self.status()
+        os.close(self.end)
 
 
 def test_a_line_is_said_to_the_crew_a_gate_is_answered_and_the_next_line_is_the_next_goal(tmp_path):
@@ -54,19 +67,26 @@ def test_a_line_is_said_to_the_crew_a_gate_is_answered_and_the_next_line_is_the_
     made = ["createsuperuser", "--username", "kelsier", "--email", "k@example.org", "--noinput"]
     assert manage(*made, env={**env, "DJANGO_SUPERUSER_PASSWORD": "a long enough secret"}).returncode == 0
     words = ["mission", "Ask me.", "--by", "kelsier", "--thoughts", "--calls", "--model", "rehearsal/instant"]
-    there = Terminal(words, {**env, "TERM": "dumb"})
-    there.until("Magi-01: Name a colour")
-    there.types("Use the second file.\n")
-    there.until("Magi-01: You said: Use the second file")
-    there.until(r"1\. allow: Approve once\s+2\. refuse: Reject")
-    there.types("refuse Not today.\n")
-    there.until("Not today")
-    there.until("done: It is over")
-    there.types("And now the next one.\n")
-    there.until("And now the next one.*Working on|Working on “And now the next one")
-    there.types("\x04")
-    there.until("done: It is over[^$]*done: It is over|unproven")
-    assert there.status() == 0
+    with ManagedTerminal(words, {**env, "TERM": "dumb"}) as there:
+        there.until("Magi-01: Name a colour")
+        there.types("Use the second file.\n")
+        there.until("Magi-01: You said: Use the second file")
+        there.until(r"1\. allow: Approve once\s+2\. refuse: Reject")
+        there.types("refuse Not today.\n")
+        there.until("Not today")
+        there.until("done: It is over")
+        there.types("And now the next one.\n")
+        there.until("And now the next one.*Working on|Working on “And now the next one")
+        there.types("\x04")
+        there.until("done: It is over[^$]*done: It is over|unproven")
+        assert there.status() == 0
+
+
+def test_the_process_of_a_terminal_ends_with_its_test(tmp_path):
+    with ManagedTerminal(["shell"], environment(tmp_path, empty=True)) as there:
+        pid = there.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 @pytest.mark.django_db
