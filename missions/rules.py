@@ -303,11 +303,12 @@ def _time_passed(older: StepMove, newer: StepMove) -> bool:
     return older.waits and max(lasted).total_seconds() >= PASSES
 
 
-def waits(tool: str, args: Mapping[str, Any]) -> bool:
-    """Whether such a call is there to let time pass."""
+def waits(tool: str, args: Mapping[str, Any], state: str = "") -> bool:
+    """Whether such a call is there to let time pass. `state`: of the command that it waited for, as its result says; of
+    one that has ended nothing was to be waited for."""
     if tool == "run_command":
         return bool(ONLY_SLEEPS.fullmatch(args.get("command", "").strip()))
-    return tool == "wait" or (tool == "command_status" and args.get("wait", 0) >= PASSES)
+    return state != "ended" and (tool == "wait" or (tool == "command_status" and args.get("wait", 0) >= PASSES))
 
 
 # ---- what came of it ------------------------------------------------------------------------------------------

@@ -174,7 +174,8 @@ def _same(row: Step, result: str, changes: Sequence[Change]) -> int:
 
 
 def _move(one: Step, result: str) -> rules.StepMove:
-    waits = bool(one.ok or not one.settled) and rules.waits(one.tool, one.arguments)
+    state = reading.facts_of(result).get("state", "")
+    waits = bool(one.ok or not one.settled) and rules.waits(one.tool, one.arguments, state)
     moments = one.call.started, one.made, one.settled or timezone.now()
     return rules.StepMove((one.tool, one.args, _plain(result)), *moments, waits)
 

@@ -17,6 +17,7 @@ MESSAGE_LENGTH, LONGEST_WAIT, RESULT_LENGTH = 8_000, 3_600, 20_000
 ALONE = frozenset({"finish"})  # of the coordinator
 TIDY = "tidy"
 TO_AND_FRO = 8
+HAS_ENDED = "Command {number} has ended. Look at it with command_status."
 
 
 class SendMessage(Arguments):
@@ -158,13 +159,15 @@ def _is_below(mission: Mission, other: Agent, agent: Agent) -> bool:
 
 
 def wait(asked: Wait, use: Use) -> str:
+    """For a command that has ended it is over at once, as `seen` in `models/reading.py` tells."""
     mission = mission_of(use)
     terminal = next((one for one in mission.terminals.all() if one.number == asked.for_command), None)
     if asked.for_command and terminal is None:
         raise Refused(f"not_found: there is no command {asked.for_command}.")
-    if terminal and not terminal.living:
-        raise Refused(f"ended: command {terminal.number} has ended. Look at it with command_status.")
-    return said("wait", **asked.model_dump(exclude_none=True))
+    facts = asked.model_dump(exclude_none=True)
+    if terminal and not terminal.living:  # no mistake of whoever waits: whether its end is kept already is chance
+        return said("wait", HAS_ENDED.format(number=terminal.number), **facts, state="ended")
+    return said("wait", **facts)
 
 
 def finish(asked: Finish, use: Use) -> str:

@@ -51,7 +51,8 @@ def test_what_is_no_wait_is_the_same_again_until_something_has_changed():
 def test_which_calls_are_there_to_let_time_pass():
     waiting = [("wait", {}), ("command_status", {"wait": 5}), ("run_command", {"command": "sleep 2m "})]
     others = [("ls", {}), ("command_status", {"wait": 0}), ("run_command", {"command": "sleep 1; make"})]
-    assert [rules.waits(*one) for one in (*waiting, *others)] == [True] * 3 + [False] * 3
+    others += [("wait", {"for_command": 1}, "ended"), ("command_status", {"wait": 5}, "ended")]
+    assert [rules.waits(*one) for one in (*waiting, *others)] == [True] * 3 + [False] * 5
 
 
 def test_a_limit_grows_as_often_as_it_is_allowed_and_never_over_what_may_be():

@@ -220,6 +220,16 @@ def test_a_command_that_ends_wakes_who_waits_for_it(mira: User, models):
     assert Mission.objects.whole().get(pk=row.pk).terminals.get().output == "slow\n"
 
 
+@pytest.mark.parametrize("timeout", [0, 5])  # nobody, or its own step, has noticed its end
+def test_a_wait_for_a_command_that_has_ended_is_over_at_once(mira: User, models, timeout):
+    waits = step("wait", for_command=1, seconds=900)
+    row = mission(mira, runs("sleep 0.3", timeout=timeout), waits, waits, finishes(), models=models)
+    assert until_over(row, models).outcome == "done"
+    steps = Mission.objects.whole().get(pk=row.pk).steps.all()
+    assert [one.ok for one in steps] == [True] * 4
+    assert "Command 1 has ended. Look at it with command_status." in steps[2].result
+
+
 def test_a_person_pauses_it_says_something_and_lets_it_go_on(mira: User, models):
     row = mission(mira, finishes(), models=models)
     talking.pause(row.pk, mira, True)
