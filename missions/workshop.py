@@ -33,6 +33,11 @@ NOBODY_IS_THERE = (
     *("EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes"),
     *("DEBIAN_FRONTEND=noninteractive", "PIP_NO_INPUT=1", "NPM_CONFIG_YES=true"),
 )
+# for what we have a sandbox do: a filter or helper that a crew has set up has no terminal on which it could ask
+ASKS_NOBODY = (
+    *("/usr/bin/env", *NOBODY_IS_THERE, "/usr/bin/setsid", "--wait"),
+    *("/bin/sh", "-c", 'exec "$@" </dev/null', "sh"),
+)
 SOCKET = "launcher"
 KILLED_WITHIN, LOOK = 12.0, 0.05  # seconds
 CUT_FOR = 40  # looks: one that begins this moment seems to be cut
@@ -139,9 +144,9 @@ class Ended:
 
 
 def run_to_end(mission: UUID | str, name: str, program: tuple[str, ...], seconds: float) -> Ended:
-    """A command of our own, which is no terminal of the mission. Found again by its name, with what it came to.
-    Refused, also where it takes too long."""
-    begin(mission, name, program)
+    """A command of our own, which is no terminal of the mission and has none. Found again by its name, with what it
+    came to. Refused, also where it takes too long."""
+    begin(mission, name, (*ASKS_NOBODY, *program))
     found, until, looks = spool(mission, name), time.monotonic() + seconds, 0
     while not (end := found.end) and time.monotonic() < until and looks < CUT_FOR:
         looks = looks + 1 if found.state == State.CUT else 0

@@ -3,6 +3,15 @@
 import asyncio
 import json
 import os
+import pty
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import zlib
+from hashlib import sha1
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -96,3 +105,95 @@ def test_no_branch_is_called_as_one_that_it_is_not():
     odd = ("m\u0430in", "HEAD", "a..b", "-x", "a/.b", "a.lock", "a\u202eb", "a\n", "a//b")
     assert [one for one in odd if not branch_complaint(one)] == []
     assert not branch_complaint("fix/it_2.0")
+
+
+def swelling_pack():
+    """A blob of 64 kB and, in a few kB, what copies it so often that it names one of 4 GB."""
+    size = 2**32 - 1
+    base, copies = bytes(0x10000), b"\xb0\xff\xff" * 0x10001
+    delta = b"\x80\x80\x04" + bytes([*(size >> shift & 127 | 128 for shift in (0, 7, 14, 21)), size >> 28]) + copies
+    first = b"\xb0\x80\x20" + zlib.compress(base)
+    back = len(first)
+    offset = [back & 127]
+    while back := back >> 7:
+        back -= 1
+        offset.insert(0, 128 | back & 127)
+    head, rest = len(delta) & 15, len(delta) >> 4
+    second = bytes([0x60 | head | 128, rest & 127 | 128, rest >> 7 & 127 | 128, rest >> 14])
+    pack = b"PACK" + struct.pack(">II", 2, 2) + first + second + bytes(offset) + zlib.compress(delta)
+    return pack + sha1(pack, usedforsecurity=False).digest()
+
+
+def test_a_pack_that_swells_to_4_gb_ends_by_a_limit_of_memory(place):
+    pack = swelling_pack()
+    assert len(pack) < 10_000
+    with pytest.raises(git.GitFailed, match=r"it needs more than 2,048 MB of memory"):
+        git.git(place, "index-pack", "--strict", "--stdin", given=pack)
+
+
+class AsksForPassword(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="house"')
+        self.end_headers()
+
+    def log_message(self, *about):
+        pass
+
+
+@pytest.fixture
+def asking():
+    """Whoever asks each caller for a password."""
+    with HTTPServer(("127.0.0.1", 0), AsksForPassword) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/house.git"
+        server.shutdown()
+
+
+@pytest.fixture
+def silent():
+    """Whoever takes each call and never speaks."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}/house.git"
+
+
+TAKES_THE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY)"
+BY_OURS = f"""{TAKES_THE_TERMINAL}
+from pathlib import Path
+from missions.repositories import git
+git.OUTWARD = (*git.OUTWARD, "http")
+try:
+    git.git(Path(sys.argv[1]), *sys.argv[2:], outward=True)
+except git.GitFailed as failed:
+    os.write(0, str(failed).encode())
+"""
+BY_PLAIN_GIT = f"{TAKES_THE_TERMINAL}; os.execv('/usr/bin/git', ['git', '--git-dir', *sys.argv[1:]])"
+
+
+def on_a_terminal(program, *words):
+    """What stands first on the terminal of a process that has one of its own."""
+    terminal, own = pty.openpty()
+    command = [sys.executable, "-c", program, *map(str, words)]
+    with subprocess.Popen(command, stdin=own, stdout=own, stderr=own, start_new_session=True) as process:
+        said = os.read(terminal, 1_000).decode()
+        process.kill()
+    os.close(own)
+    os.close(terminal)
+    return said
+
+
+def test_who_wants_a_password_is_answered_by_no_terminal_that_is_there(place, both, asking):
+    assert on_a_terminal(BY_PLAIN_GIT, place, "ls-remote", asking).startswith("Username for 'http")
+    for words in (("ls-remote", asking), ("push", asking, f"{both[0]}:refs/heads/it"), ("fetch", asking)):
+        assert "could not read Username" in on_a_terminal(BY_OURS, place, *words)
+
+
+@pytest.mark.parametrize(
+    ("address", "why"), [("ssh://{}", "timed out during banner exchange"), ("http://{}", "longer than 2 seconds")]
+)
+def test_who_never_speaks_is_not_waited_for(place, silent, monkeypatch, address, why):
+    monkeypatch.setattr(git, "OUTWARD", (*git.OUTWARD, "http"))
+    monkeypatch.setattr(git, "LONGEST", 2.0 if "http" in address else git.LONGEST)
+    monkeypatch.setattr(git, "SSH", git.SSH.replace(f"={git.ANSWERS_WITHIN}", "=1"))
+    with pytest.raises(git.GitFailed, match=why):
+        git.git(place, "ls-remote", address.format(silent), outward=True)

@@ -75,6 +75,9 @@ def test_a_change_of_any_column_of_a_repository_is_noticed(mira, models):
 
 
 HOOK = "mkdir hooks && printf '#!/bin/sh\nexit 1\n' > hooks/pre-commit && chmod +x hooks/pre-commit"
+ASKS = (
+    "git config filter.ask.clean 'read line < /dev/tty; read line; cat' && echo '* filter=ask' > .git/info/attributes"
+)
 OWN = "$(git branch --list 'magi/*' --format='%(refname:short)')"
 TRIES = (
     ("ln -s /etc/passwd out", "link: out is a link that leads out of the repository."),
@@ -88,7 +91,7 @@ TRIES = (
         "git: this branch has no commit of the repository in its history.",
     ),
     (f"git checkout -qf {OWN}; rm -rf .git/magi/out; ln -s /tmp .git/magi/out", "git: outside: "),
-    (f"rm .git/magi/out; {HOOK}; git config core.hooksPath hooks; echo two >> plain.txt", ""),
+    (f"rm .git/magi/out; {HOOK}; git config core.hooksPath hooks; {ASKS}; echo two >> plain.txt", ""),
 )
 
 
