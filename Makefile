@@ -7,8 +7,8 @@ PORT ?= 8000
 KILLS ?= 200
 PAUSES ?= 20
 DATABASE ?= sqlite
-# one more than processors, and the one on PostgreSQL: each waits now and then, for a page or for a process of its own
-WORKERS ?= 3
+# twice as many as processors, and the one on PostgreSQL: each waits now and then, for a page or for a process of its own
+WORKERS ?= 4
 # files stay whole, for tests of one file share servers; those that take longest come first
 PYTEST := -m pytest --dist loadfile --no-loadscope-reorder --durations 10 --numprocesses
 POSTGRES := $(or $(MAGI_TEST_POSTGRES),postgres://postgres@127.0.0.1:5432/postgres)

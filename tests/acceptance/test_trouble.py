@@ -82,6 +82,7 @@ def test_the_command_line_says_in_one_sentence_that_the_disk_is_full(small_disk)
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_logging_on_a_full_disk_ends_no_engine(tmp_path):
     env = environment(tmp_path)
     pk = manage("judge", "--no-wait", "Shall it?", env=env).stdout.strip()
