@@ -100,12 +100,14 @@ class Clock:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that is no message: who was skipped, what the chair did, how it ended."""
+    """Something that nobody at the table said: who was skipped, what the chair did, what the timekeeper told, how it
+    ended. `called`: with its number, as prompts and record have it, where it has one."""
 
     sign: str
     lead: str
     text: str
     struck: str = ""
+    called: str = ""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ class Slot:
     def note(self) -> Event | None:
         if self.message is None or self.message.kind != Sort.NOTE:
             return None
-        return Event("clock", lead_of_note(self.message.note), sentence_of_note(self.scene, self.message))
+        lead, called = lead_of_note(self.message.note), f"message {self.message.number}"
+        return Event("clock", lead, sentence_of_note(self.scene, self.message), called=called)
 
     @cached_property
     def said(self) -> Said | None:
@@ -292,7 +293,7 @@ def _skipped(scene: Scene) -> Iterator[tuple[datetime, Event]]:
 
 def _steered(scene: Scene) -> Iterator[tuple[datetime, Event]]:
     for steer, lead, text in acts_in_words(scene):
-        yield steer.made, Event("person", lead, text)
+        yield steer.made, Event("person", lead, text, called=f"act {steer.number}")
 
 
 def _waiting(scene: Scene) -> Event:

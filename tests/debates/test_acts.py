@@ -1,5 +1,6 @@
 """What people did to a debate, with numbers that are not those of messages, and who did it."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -44,6 +45,15 @@ def test_the_record_numbers_acts_apart_from_messages(table: Table, page: Client)
     html = " ".join(page.get(reverse("debate-record", args=[table.pk])).content.decode().split())
     assert "20 messages more: up to 80. (act 1)" in html
     assert "Rajiv Menon is given up. (act 2)" in html
+
+
+@pytest.mark.parametrize("where", ["live", "record"])
+def test_notes_and_acts_of_a_transcript_have_the_numbers_that_prompts_and_record_give_them(where, table, page):
+    html = page.get(reverse(f"debate-{where}", args=[table.pk])).content.decode().partition("<ol")[2]
+    events = re.findall(r'<p class="event">.*?</p>', html, re.DOTALL)
+    called = [re.findall(r'<small class="mono">(.*?)</small>', one) for one in events]
+    assert [[], *called][-3:] == [["message 1"], ["act 1"], ["act 2"]]
+    assert re.findall(r'class="msg__n">(\d)', html) == ["2", "3", "4"]
 
 
 def test_the_xml_and_the_api_say_who_did_it_and_after_which_message(table: Table):
