@@ -27,6 +27,7 @@ from runs.saved.retention import kept_for
 
 from . import (
     api,
+    approvals,
     comparing,
     deciding,
     display,
@@ -94,6 +95,7 @@ class Planning(Face[Plan, Display]):
     word_sources = staticmethod(deciding.word_sources)
     council_uses = staticmethod(council_uses)
     eased = staticmethod(easing.eased)
+    earlier = staticmethod(approvals.earlier)
     facts = staticmethod(api.facts)
     compared = staticmethod(comparing.compared)
     tell = staticmethod(evidence.tell)

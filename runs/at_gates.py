@@ -78,6 +78,10 @@ class AtGates:
         """What would happen, or what is asked, above it and in lists. Its title is what leaves the house by mail."""
         return gate.title
 
+    def earlier(self, gate: Gate, user: Any) -> str:
+        """What this person is told, above the buttons, of an earlier decision about the same; empty where none is."""
+        return ""
+
     def gate_template(self, gate: Gate) -> str:
         """The template of its own form; empty for a field for words alone."""
         return ""

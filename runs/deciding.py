@@ -169,6 +169,7 @@ def at_gate(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
         "folds": face.folds(gate),
         "open": gate.pending and not gate.run.over and (may_decide(gate, user) or may_override(gate, user)),
         "council": council_at(gate, user),
+        "earlier": face.earlier(gate, user),
         "authors": author_names(gate),
         "own_words": own_words(gate, user) if gate.asks_persons else "",
         "own": face.gate_template(gate),

@@ -1,7 +1,7 @@
 """What a plan's engine and its people write: each is a part of one transaction that holds the run's row."""
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -21,6 +21,7 @@ from ..prompts.planner import PERSON, NamedTools, Planned, PlannedStep
 from ..rules.actions import why_not_replanned
 from ..rules.course import BEFORE_WORK, is_asked
 from ..rules.demands import Kind
+from ..rules.places import Place, place_of
 from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after, strongest
 from .plans import Plan, Revision
 from .reading import asked_of, failure_of, line_of, looked_at, state_of, step_facts, subject_of, waits_for
@@ -109,34 +110,60 @@ def ask_how_to_plan(plan: UUID, number: int, why: str) -> None:
 
 
 def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told: Collection[int]) -> list[int]:
-    """Steps that are planned again as they were, and nobody began, stay and keep their gates, as far as none with a
-    higher number comes before them: numbers and order say the same. All of them by their numbers, in their order."""
+    """Steps that are planned again as they were, and nobody began, stay and keep their gates, as far as `place_of` has
+    a place for them. All of them by their numbers, in their order."""
+    highest = max((step.number for step in plan.steps.all()), default=0)
+    last = max((step.position for step in plan.steps.all()), default=0)
+    order = [_place(step, highest) for step in plan.steps_now if _goes_on(step, told)]
+    said, fixed = list(planned), len(order)
+    new, kept = _placed(plan, revision, said, order, highest)
+    places = [place.number for place in order[fixed:]]
+    for position, number in enumerate(places, last + 1):
+        if number in kept:
+            Step.objects.filter(pk=kept[number].pk).update(position=position)
+            continue
+        step, action = new[number]
+        step.position = position
+        statements.insert(step)
+        _state(step, Status.PLANNED, first=True, action=action, held=step.held)
+    _drop(revision, [step for step in plan.steps_now if step.number not in kept], told)
+    SearchText.objects.add(plan.pk, words_of("\n".join(one.action for one in said)))
+    return places
+
+
+def _placed(
+    plan: Plan, revision: int, planned: Sequence[PlannedStep], order: list[Place], highest: int
+) -> tuple[dict[int, tuple[Step, str]], dict[int, Step]]:
+    """Steps that are new, with their actions, and those that stay, each by its number; in `order` they get their
+    places. `highest`: of the numbers that there were."""
     old = [step for step in plan.steps_now if step.status in BEFORE_WORK and not step.tools_due]
     waiting = {(subject_of(plan, step).same, _as_key(step.needs)): step for step in reversed(old)}
-    first = max((step.number for step in plan.steps.all()), default=0) + 1
-    before = max((step.number for step in plan.steps_now if _goes_on(step, told)), default=0)
-    said, free = list(planned), first
-    numbers: dict[int, int] = {}
-    kept = set()
-    last = max((step.position for step in plan.steps.all()), default=0)
-    for called, wanted in enumerate(said, first):
+    new: dict[int, tuple[Step, str]] = {}
+    kept: dict[int, Step] = {}
+    numbers: dict[int, int] = {}  # of steps as the planner has numbered them
+    for called, wanted in enumerate(planned, highest + 1):
         needs = None if wanted.needs is None else [numbers.get(need, need) for need in wanted.needs]
-        position = last + 1 + called - first
-        step = _new(plan, revision, called, wanted, needs, position)
+        step = _new(plan, revision, highest + 1 + len(new), wanted, needs)
         same = waiting.pop((subject_of(plan, step, wanted.action).same, _as_key(needs)), None)
-        if same is None or same.number < before:
-            step.number = free
-            free += 1
-            statements.insert(step)
-            _state(step, Status.PLANNED, first=True, action=wanted.action, held=step.held)
+        at = place_of(_place(same, highest), order, _before(plan, same)) if same else None
+        if same is not None and at is not None:
+            kept[same.number] = step = same
         else:
-            Step.objects.filter(pk=same.pk).update(position=position)
-            kept.add(same.pk)
-            step = same
-        before = numbers[called] = step.number
-    _drop(revision, [step for step in plan.steps_now if step.pk not in kept], told)
-    SearchText.objects.add(plan.pk, words_of("\n".join(one.action for one in said)))
-    return list(numbers.values())
+            new[step.number] = step, wanted.action
+        order.insert(len(order) if at is None else at, _place(step, highest))
+        numbers[called] = step.number
+    return new, kept
+
+
+def _place(step: Step, highest: int) -> Place:
+    return Place(step.number, _as_key(step.needs), is_new=step.number > highest)
+
+
+def _before(plan: Plan, step: Step) -> set[int]:
+    """The numbers of all steps that came before it, but for those that were left out."""
+    left_out = (Status.REJECTED, Status.SUPERSEDED)
+    before = [one for one in plan.steps_now if one.position < step.position and one.status not in left_out]
+    return {one.number for one in before if not one.skipped}
 
 
 def _goes_on(step: Step, told: Collection[int]) -> bool:
@@ -150,11 +177,10 @@ def _as_key(needs: list[int] | None) -> tuple[int, ...] | None:
     return None if needs is None else tuple(needs)
 
 
-def _new(plan: Plan, revision: int, called: int, wanted: PlannedStep, needs: list[int] | None, position: int) -> Step:
+def _new(plan: Plan, revision: int, number: int, wanted: PlannedStep, needs: list[int] | None) -> Step:
     return Step(
         plan=plan,
-        number=called,
-        position=position,
+        number=number,
         first_in=revision,
         agent=_agent_named(plan, wanted.owner),
         tools=list(wanted.tools),

@@ -76,5 +76,24 @@ def action_in(text: str) -> str:
     return text.partition(ACTION)[2]
 
 
+NAMED = {"Owner": "owner", "Team": "team", "Tool": "tools or their descriptions", "After": "order", "Action": "action"}
+
+
+def parts_of(text: str) -> dict[str, list[str]]:
+    """What a step's text says, by the words at which its lines begin. Nothing of others can be such a line."""
+    head, _, action = text.partition(ACTION)
+    found: dict[str, list[str]] = {"Action": [action]}
+    for line in head.split("\n"):
+        word, _, said = line.partition(": ")
+        found.setdefault(word, []).append(said)
+    return found
+
+
+def differences(before: str, now: str) -> list[str]:
+    """What of a step is another one by these two texts, in words; its number is none."""
+    old, new = parts_of(before), parts_of(now)
+    return [named for word, named in NAMED.items() if old.get(word) != new.get(word)]
+
+
 def _in_one_line(name: str) -> str:
     return " ".join(name.split())

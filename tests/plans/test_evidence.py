@@ -81,7 +81,7 @@ def test_so_is_a_move_that_is_given_the_answer_or_the_call_of_another(done):
 
 def test_steps_of_a_later_revision_come_after_all_before_them(mira, models):
     """However often it was planned anew with the same steps."""
-    three = [(f"Add {number}.", "Sums", ["figures.calculate"]) for number in range(3)]
+    three = [(f"Add {number}.", "Sums", ["figures.calculate"], []) for number in range(3)]
     models.will("test/planner", steps(*three), steps(*three), steps(three[2], SUM))
     made = plan(mira)
     for words in ("", "Again.", "The last one first."):

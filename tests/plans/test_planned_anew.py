@@ -1,5 +1,7 @@
 """Steps that fail, and what is said meanwhile: the planner is asked anew."""
 
+import re
+
 import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
@@ -10,6 +12,7 @@ from plans.display import display_of
 from plans.models import Step, keeping
 from plans.prompts.planner import Planned, PlannedStep
 from plans.rules.demands import OPEN_READS
+from plans.rules.places import Place, place_of
 from runs.feed import snapshot_of
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, move, pending, planned, says, steps, team
@@ -89,3 +92,54 @@ def fail_and_plan(run):
     keeping.keep_plan(run, 2, call, Planned("So.", steps=(letter,)), told=[])
     step.refresh_from_db()
     assert (step.status, step.last_in) == ("failed", None)
+
+
+def test_a_step_keeps_its_number_where_it_comes_after_the_same_steps_as_before():
+    done, new, new_after_all = Place(1, ()), Place(5, (1,), is_new=True), Place(5, None, is_new=True)
+    after_one, after_all = Place(3, (1,)), Place(3, None)
+    found = {
+        "a new step comes later": place_of(after_one, [done, new], {1, 2}),
+        "the new step comes after all": place_of(after_one, [done, new_after_all], {1, 2}),
+        "a later step has begun": place_of(after_one, [done, Place(4, ())], {1}),
+        "after all, and they are the same": place_of(after_all, [done, Place(2, ())], {1, 2}),
+        "after all, and one is gone": place_of(after_all, [done], {1, 2}),
+        "after all, and one is new": place_of(after_all, [done, new], {1}),
+    }
+    assert [said for said, place in found.items() if place is not None] == [
+        "a new step comes later",
+        "after all, and they are the same",
+    ]
+    assert found["a new step comes later"] == 1
+
+
+@pytest.mark.parametrize("needs", [[1], None])
+async def test_an_approval_stays_where_a_step_and_what_it_comes_after_stay_and_else_says_what_changed(
+    needs, page, mira, models
+):
+    again = steps(("Add it twice.", *SUM[1:], [] if needs else None), (*LETTER, needs))
+    run = await planned(mira, models, steps(SUM, (*LETTER, needs)), again)
+    models.will("test/sums", move("ask", "Which two?"))
+    await says(run, mira, "approve", "all")
+    await perform(run, models)
+    await sync_to_async(talking.say)(run, mira, "And then twice that.")
+    await perform(run, models)
+    asked = {one.step: one.pk for one in await sync_to_async(pending)(run)}
+    letter, told = ("step-2", "plan-2") if needs else ("step-4", "step-4")
+    html = await sync_to_async(lambda: page.get(f"/gates/{asked[told]}/").content.decode())()
+    stays = "Step 2 is approved already." in html
+    again = "Unchanged since you approved it as step 2 on" in html and "but other steps come before it now." in html
+    assert (letter in asked, stays, again) == ((False, True, False) if needs else (True, False, True))
+
+
+async def test_a_step_that_was_approved_and_changed_says_what_of_it_changed(page, mira, models):
+    run = await planned(mira, models, steps(SUM, LETTER))
+    models.will("test/sums", move("ask", "Which two?"))
+    await says(run, mira, "approve", "all")
+    await perform(run, models)
+    await sync_to_async(talking.change_step)(run, mira, 2, {"action": "Write it to Ben.", "tools": ["mail.draft"]})
+    await perform(run, models)
+    asked = {one.step: one.pk for one in await sync_to_async(pending)(run)}
+    html = await sync_to_async(lambda: page.get(f"/gates/{asked['step-2']}/").content.decode())()
+    assert re.search(
+        r"Changed since you approved it on [^:]+:\d\d UTC: its tools or their descriptions and action\.", html
+    )
