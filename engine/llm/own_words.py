@@ -7,6 +7,7 @@ Why so: docs/decisions.md, What models are told and asked.
 """
 
 import re
+import string
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -34,6 +35,10 @@ _LONE = re.compile(
     r"|(a|some|example|sample|insert) text"
 )
 _QUOTED = re.compile("“[^“”]*”")
+_MARKS = "\"'`“”„‟‘’‚‛«»‹›「」『』"  # of quotes
+_UNQUOTED = str.maketrans("", "", "“”")  # each complaint has one pair, so that its end is found
+_REPEATS = "The answer only repeats its instructions"
+_OWN = "Write in words of your own, about what is in the material."
 
 
 def words(text: str) -> list[str]:
@@ -111,8 +116,9 @@ def repeated(texts: Mapping[K, str]) -> dict[K, K]:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text stands where another was to be put: dots, a lone word of a template, one pair of brackets."""
-    folded = _folded(text)
+    """Whether a text stands where another was to be put: dots, a lone word of a template, one pair of brackets; with
+    whatever quotes around it."""
+    folded = _folded(text).strip(_MARKS + string.whitespace)
     lone = " ".join(words(folded))
     return bool(folded.strip(". …") == "" or _BRACKETS.fullmatch(folded) or _LONE.fullmatch(lone))
 
@@ -124,9 +130,16 @@ def not_own(texts: Iterable[str], instructions: str) -> str:
         if is_placeholder(text):
             return f"The answer says “{_short(text)}”, which is a placeholder. Write out in its place what is meant."
         if passage := repeats_instructions(text, instructions):
-            said = f"The answer only repeats its instructions: “{_short(passage)}”."
-            return f"{said} Write in words of your own, about what is in the material."
+            return _complaint(passage, instructions)
     return ""
+
+
+def _complaint(passage: str, instructions: str) -> str:
+    """What was quoted to a model once and came back is not quoted again: small models wrap what they are shown in one
+    more pair of quotes each time."""
+    if _REPEATS in instructions:
+        return f"{_REPEATS} again. {_OWN}"
+    return f"{_REPEATS}: “{_short(passage.translate(_UNQUOTED))}”. {_OWN}"
 
 
 def _folded(text: str) -> str:

@@ -82,6 +82,17 @@ def test_a_complaint_is_an_instruction_and_the_answer_before_it_is_none():
     assert not repeats_instructions("I approve of this letter to everybody.", instructions_of(asked))
 
 
+@pytest.mark.parametrize("quotes", ["“{}”", '"{}"', "‘{}’", "«{}»", "“‘{}’”", "„“{}””", "「{}」", '"“{}”"', "“{}"])
+def test_what_comes_back_in_more_quotes_is_found_and_is_quoted_to_the_model_once(quotes):
+    said, asked, told = NOT_OWN[0], REQUEST, []
+    for _ in range(4):
+        told.append(not_own([quotes.format(said)], instructions_of(asked)))
+        said, asked = quotes.format(told[-1]), complained(REQUEST, "", told[-1])
+    again = "The answer only repeats its instructions again. Write in words of your own, about what is in the material."
+    assert (told[0].count("“"), told[1:]) == (1, [again] * 3)
+    assert [text for text in ("<reason>", "...") if not is_placeholder(quotes.format(text))] == []
+
+
 def test_what_a_complaint_quotes_of_an_answer_is_no_instruction():
     said = "The limit is 40 km/h on this road."
     for quoted in (said, "The limit is “40 km/h” on this road."):
