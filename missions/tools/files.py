@@ -3,6 +3,7 @@
 import asyncio
 import difflib
 import fnmatch
+import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from .said import SHOWN, Arguments, cut, said
 
 LINES = 400
 NEW = "new"
+DIGEST = re.compile(r"[0-9a-fA-F]{8,64}")  # or its beginning
 LONGEST_LINE = 2_000
 
 
@@ -90,14 +92,25 @@ def _short(line: str) -> str:
 def write_file(asked: WriteFile, place: Workspace) -> str:
     before = _digest(place, asked.path)
     after = digest_of(asked.content.encode())
-    if asked.expect == NEW and before not in (None, after):
-        raise FileProblem("changed_meanwhile", f"{asked.path} is there already.")
-    if asked.expect not in (None, NEW) and before is None:
-        raise FileProblem("not_found", f"{asked.path} is not there: write it without “expect”.")
-    if asked.expect not in (None, NEW) and before != after and not (before or "").startswith(asked.expect or " "):
-        raise FileProblem("changed_meanwhile", f"{asked.path} is not as you have read it: read it again.")
+    if before != after:
+        _refuse_unexpected(asked.path, asked.expect, before)
     place.write(asked.path, asked.content.encode())
     return said("write_to_file", path=asked.path, digest_before=before and before[:16], digest=after[:16])
+
+
+def _refuse_unexpected(path: str, expect: str | None, before: str | None) -> None:
+    """`before`: the digest of the file as it is; None where there is none."""
+    if expect == NEW and before is not None:
+        raise FileProblem("changed_meanwhile", f"{path} is there already.")
+    if expect in (None, NEW):
+        return
+    if before is None:
+        raise FileProblem("not_found", f"{path} is not there: write it without “expect”, or with “{NEW}”.")
+    if not DIGEST.fullmatch(expect or ""):
+        wanted = f"the digest of {path} is wanted there, which is “{before[:16]}”, or leave it out"
+        raise FileProblem("no_digest", f"“expect” is “{(expect or '')[:60]}”: {wanted}.")
+    if not before.startswith((expect or "").lower()):
+        raise FileProblem("changed_meanwhile", f"{path} is not as you have read it: read it again.")
 
 
 def _digest(place: Workspace, path: str) -> str | None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from hashlib import sha256
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,9 +12,10 @@ from engine.evidence.audit import verify_all
 from engine.models import Gate, ToolCall
 from engine.tools import Use
 from missions import patches, workshop
-from missions.files import FileProblem
+from missions.files import FileProblem, Workspace
 from missions.models import Message, Mission
 from missions.tools import patching
+from missions.tools.files import WriteFile, write_file
 from missions.tools.patching import settle
 from runs import steering
 from runs.face import face_of
@@ -90,6 +93,24 @@ def test_what_is_no_patch_or_does_not_fit_is_said(patch, code):
     with pytest.raises(FileProblem) as problem:
         after(patch, poem=POEM, twice="same\nsame\n")
     assert problem.value.code == code
+
+
+def test_what_is_no_digest_is_refused_with_the_one_that_is_wanted_there(tmp_path):
+    digest = sha256(POEM.encode()).hexdigest()
+    (tmp_path / "poem").write_text(POEM)
+    told = f"the digest of poem is wanted there, which is “{digest[:16]}”, or leave it out."
+    refused = {
+        "poem": f"no_digest: “expect” is “poem”: {told}",
+        "": f"no_digest: “expect” is “”: {told}",
+        "0" * 16: "changed_meanwhile: poem is not as you have read it: read it again.",
+        "new": "changed_meanwhile: poem is there already.",
+    }
+    for expect, said in refused.items():
+        with pytest.raises(FileProblem, match=re.escape(said)):
+            write_file(WriteFile(path="poem", content="nought", expect=expect), Workspace(tmp_path))
+    with pytest.raises(FileProblem, match="not_found: song is not there: write it without “expect”, or with “new”"):
+        write_file(WriteFile(path="song", content="la", expect=digest), Workspace(tmp_path))
+    assert write_file(WriteFile(path="poem", content="nought", expect=digest[:16].upper()), Workspace(tmp_path))
 
 
 # ---- in a mission ---------------------------------------------------------------------------------------------
