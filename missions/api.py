@@ -8,7 +8,7 @@ from runs.forking import origin_facts
 
 from . import workshop
 from .display import files_changed
-from .display.ending import branches, figures
+from .display.ending import Branch, branches, figures
 from .models import Mission, Step, Terminal, reading
 from .models.forks import in_order
 from .models.terminals import OUTPUT_LENGTH
@@ -40,13 +40,19 @@ def facts(row: Mission) -> dict[str, Any]:
         "messages": [_message(row, one) for one in row.talk],
         "terminals": [terminal_object(one) for one in row.terminals.all()],
         "files": [{"path": one.path, "change": one.change} for one in files_changed(row)],
-        "branches": [{"name": one.name, "commit": one.commit, "to": one.to} for one in branches(row)],
+        "branches": [_branch(one) for one in branches(row)],
         "limits": row.limits,
         "follows": str(row.follows_id) if row.follows_id else None,
         "forked": origin_facts(row.run),
         "paused": bool(row.paused),
         "rehearsal": row.rehearsal,
     }
+
+
+def _branch(one: Branch) -> dict[str, Any]:
+    commits, merged = ([{"commit": name, "subject": said} for name, said in each] for each in (one.commits, one.merged))
+    about = {name: getattr(one, name) for name in ("name", "commit", "to", "base", "before")}
+    return {**about, "commits": commits, "merged": merged}
 
 
 def _check(row: Mission) -> dict[str, Any] | None:

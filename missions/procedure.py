@@ -334,8 +334,9 @@ class Crew:
         message, moment = said["message"], int(step.made.timestamp())
         about = (run.pk, step.key, message, step.agent.name, first, moment)
         made = await asyncio.to_thread(publishing.prepare, *about)
+        at = await asyncio.to_thread(publishing.target, run.pk, step.key, said["branch"], made.commit)
         said |= {"goal": mission.goal, "to": publishing.to() or publishing.BUNDLE_OF_MISSION}
-        return said | vars(made)
+        return said | vars(made) | vars(at)
 
     async def _keep(self, step: Step, call: ToolCall) -> None:
         run = self._run

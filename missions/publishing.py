@@ -39,6 +39,12 @@ BEGINNING = 10_000  # bytes of what the mission began with that are shown, too; 
 FILES, TOGETHER = 5_000, 100_000_000
 BRANCH = re.compile(r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}", re.ASCII)  # no letter that looks like another
 COMMIT = NAME
+HEADS = "refs/heads/"
+TARGETS = "targets"  # in a repository: which commit a branch had where it goes, by the steps that would publish it
+EXISTS = (
+    "branch_exists: {to} has a branch {branch} at {there}, which this commit does not hold: the push would be refused. "
+    "Publish under another name."
+)
 END = "end"  # the key of what all of it is at the end
 BUNDLE = "application/x-git-bundle"
 BUNDLE_OF_MISSION = "the bundle of this mission"  # where branches go that go nowhere else
@@ -53,7 +59,8 @@ class NotPublished(Exception):
 class Prepared:
     """`difference`: a line for each file of the branch, then all lines that are shown of them. `digest`: SHA-256 of the
     lines of files. `files`: how many are otherwise than at the beginning; `left_out`: of how many not all is shown.
-    `base` and `commits`: of a mission that began with a repository, its commit and those of the crew."""
+    `base` and `commits`: of a mission that began with a repository, its commit and those of the crew; `merged`: those
+    of other branches of the repository, which go along."""
 
     commit: str
     files: int
@@ -62,6 +69,16 @@ class Prepared:
     left_out: int
     base: str = ""
     commits: Sequence[str] = ()
+    merged: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class PublishTarget:
+    """What is where a branch goes. `there`: the commit that it has now, empty where it is new; `effect`: what the push
+    does, in a sentence."""
+
+    there: str
+    effect: str
 
 
 def repository(mission: UUID | str) -> Path:
@@ -122,20 +139,90 @@ def _saved(mission: UUID, key: str, message: str) -> str:
         raise NotPublished(str(error)) from error
 
 
-def publish(mission: UUID, branch: str, commit: str, shown: str) -> str:
-    """Push it where branches go, if that is said; besides it is in the bundle. Where it is now. `shown`: the difference
-    that was decided about. NotPublished, also where the commit is another."""
+def target(mission: UUID, key: str, branch: str, commit: str) -> PublishTarget:
+    """What the push of this step would do, looked up once: whoever decides is asked about just that. NotPublished where
+    it would be refused there, or change nothing."""
+    kept = repository(mission) / TARGETS / key
+    with _alone(mission):
+        where, _, there = kept.read_text().partition("\n") if kept.exists() else ("", "", "")
+        if not kept.exists() or where != to():
+            there = _there(mission, branch)
+        if not there:
+            found = PublishTarget("", "The branch is not there yet: it is made.")
+        elif _goes_on(mission, there, commit):
+            found = PublishTarget(there, f"The branch is there, at {there}, and moves on from that: a fast-forward.")
+        elif to():
+            raise NotPublished(EXISTS.format(branch=branch, to=to(), there=there))
+        else:
+            found = PublishTarget(
+                there, f"The branch is there, at {there}, which this one does not hold: it is replaced."
+            )
+        if there == commit:
+            raise NotPublished(f"nothing: {branch} is that commit already where it would go.")
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(f"{to()}\n{there}")
+    return found
+
+
+def _there(mission: UUID, branch: str) -> str:
+    """The commit of this branch where it goes; empty where there is none. NotPublished, also where another branch is in
+    its way."""
+    name = HEADS + branch
+    above = [HEADS + "/".join(branch.split("/")[:depth]) for depth in range(1, branch.count("/") + 1)]
+    listed = _listed(mission, name, f"{name}/*", *above)
+    found = {ref: commit for commit, _, ref in (line.partition("\t") for line in listed.splitlines())}
+    if in_the_way := [ref for ref in found if ref in above or ref.startswith(f"{name}/")]:
+        other = in_the_way[0].removeprefix(HEADS)
+        where = to() or BUNDLE_OF_MISSION
+        raise NotPublished(f"branch_exists: {where} has a branch {other}, beside which none can be named {branch}.")
+    return found.get(name, "")
+
+
+def _listed(mission: UUID, *names: str) -> str:
+    """Commits and branches of where branches go, among them all of these names. NotPublished."""
+    if not settings.PUBLISH_TO:
+        return _git(mission, "for-each-ref", "--format=%(objectname)\t%(refname)", HEADS)
+    try:
+        return _git(mission, "ls-remote", settings.PUBLISH_TO, *names, outward=True)
+    except NotPublished as error:
+        raise NotPublished(f"not_reached: nobody can see whether {to()} has this branch already: {error}") from error
+
+
+def _goes_on(mission: UUID, there: str, commit: str) -> bool:
+    """Whether the commit holds this one, which it can only where this one lies here."""
+    known = _git(mission, "cat-file", "-t", there, fails=True).strip() == "commit"
+    return known and _git(mission, "merge-base", there, commit, fails=True).strip() == there
+
+
+def publish(mission: UUID, branch: str, commit: str, shown: str, there: str = "") -> str:
+    """Push it where branches go, if that is said; besides it is in the bundle. Where it is now. `shown`, `there`: the
+    difference that was decided about, and the commit that the branch had then. NotPublished, also where either is
+    another by now."""
     with _alone(mission):
         if not beginning(repository(mission)):  # else each object was looked at when it came
             _git(mission, "fsck", "--strict", "--no-dangling")
         if _described(mission, commit).difference != shown:
             raise NotPublished(f"changed: the files of commit {commit} are not those that were shown. Publish again.")
+        if (now := _there(mission, branch)) != there:
+            before, after = (one or "not there" for one in (there, now))
+            raise NotPublished(
+                f"changed: {branch} was {before} when it was decided, and is {after} by now. Publish again."
+            )
         if settings.PUBLISH_TO:
-            refs = f"{commit}:refs/heads/{branch}"
-            _git(mission, "push", "--quiet", "--no-verify", settings.PUBLISH_TO, refs, outward=True)
-        _git(mission, "update-ref", f"refs/heads/{branch}", commit)
+            _push(mission, branch, commit, there)
+        _git(mission, "update-ref", HEADS + branch, commit)
         _git(mission, "bundle", "create", "--quiet", str(bundle(mission)), "--branches", *_without(mission))
     return to() or BUNDLE_OF_MISSION
+
+
+def _push(mission: UUID, branch: str, commit: str, there: str) -> None:
+    """Where the branch is still what it was: that is looked at and written there in one."""
+    if there and not _goes_on(mission, there, commit):
+        raise NotPublished(EXISTS.format(branch=branch, to=to(), there=there))
+    lease = f"--force-with-lease={HEADS}{branch}:{there}"
+    _git(
+        mission, "push", "--quiet", "--no-verify", lease, settings.PUBLISH_TO, f"{commit}:{HEADS}{branch}", outward=True
+    )
 
 
 def bundled_commit(mission: UUID, commit: str) -> bytes | None:
@@ -226,10 +313,7 @@ def mailed(mission: UUID, commit: str) -> bytes | None:
 
 def is_published(mission: UUID, branch: str, commit: str) -> bool:
     """Whether it was, as whoever comes after a crash finds it. NotPublished."""
-    name = f"refs/heads/{branch}"
-    if not settings.PUBLISH_TO:
-        return _git(mission, "rev-parse", "--verify", "--quiet", name, fails=True).strip() == commit
-    return _git(mission, "ls-remote", settings.PUBLISH_TO, name, outward=True).partition("\t")[0] == commit
+    return _there(mission, branch) == commit
 
 
 def remove(mission: UUID | str) -> None:
@@ -338,11 +422,19 @@ def _described_commits(mission: UUID, commit: str) -> Prepared:
     changed = [*found.files, *(one for each in found.commits for one in each.files)]
     no_text = {one.path for one in changed if not one.is_text}
     counts, _, rest = text.partition("\n")
-    told = "\n".join([counts, *_left_out(mission, commit, len(no_text), 0), rest])
-    digest = sha256("\n".join([one.line for one in found.files] + [one.name for one in found.commits]).encode())
-    names = [f"{one.name} {one.subject}" for one in found.commits]
+    left_out = [*_left_out(mission, commit, len(no_text), 0), *_along(found)]
+    told = "\n".join([counts, *left_out, rest])
+    names = [*(one.name for one in found.merged), *(one.name for one in found.commits)]
+    digest = sha256("\n".join([one.line for one in found.files] + names).encode())
     about = (commit, len(found.files), storable(told), digest.hexdigest(), len(no_text))
-    return Prepared(*about, base=found.base, commits=names)
+    own, merged = [one.line for one in found.commits], [one.line for one in found.merged]
+    return Prepared(*about, base=found.base, commits=own, merged=merged)
+
+
+def _along(found: Branching) -> Iterator[str]:
+    if found.merged:
+        which = counted(len(found.merged), "commit")
+        yield f"Not shown here: the lines of each of {which} of other branches of the repository. They stand there."
 
 
 def _left_out(mission: UUID, commit: str, no_text: int, began: int) -> Iterator[str]:

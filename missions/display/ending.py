@@ -54,8 +54,9 @@ class GateShown:
 @dataclass(frozen=True)
 class Branch:
     """That was published; `bundled`: a file with it can be had here. `base`: the commit of the repository that its
-    `commits` stand on, names and first lines, oldest first, where the mission began with one, and `files` what is
-    otherwise there; `opens_at`: where a forge opens a pull request."""
+    `commits` stand on, names and first lines, oldest first, where the mission began with one, `merged` those of its
+    other branches that went along, and `files` what is otherwise there; `before`: the commit that the branch had there
+    until then; `opens_at`: where a forge opens a pull request."""
 
     name: str
     commit: str
@@ -63,6 +64,8 @@ class Branch:
     bundled: bool
     base: str = ""
     commits: tuple[tuple[str, str], ...] = ()
+    merged: tuple[tuple[str, str], ...] = ()
+    before: str = ""
     files: tuple[str, ...] = ()
     message: str = ""
     opens_at: str = ""
@@ -133,11 +136,14 @@ def branches(mission: Mission) -> Iterator[Branch]:
 
 
 def _of_asked(asked: PublishCommit) -> dict[str, Any]:
-    commits = tuple((one[:COMMIT_LENGTH], one[COMMIT_LENGTH + 1 :]) for one in asked.commits)
+    commits, merged = (
+        tuple((one[:COMMIT_LENGTH], one[COMMIT_LENGTH + 1 :]) for one in each) for each in (asked.commits, asked.merged)
+    )
     head, _, _ = asked.difference.partition("\n\n")
     lines = [line for line in head.splitlines()[1:] if line.startswith(("added: ", "changed: ", "removed: "))]
     files = tuple(DIGEST.sub("", line) for line in lines) if asked.base else ()
-    return {"base": asked.base, "commits": commits, "files": files, "message": asked.message}
+    about = {"commits": commits, "merged": merged, "files": files}
+    return {"base": asked.base, "message": asked.message, "before": asked.there, **about}
 
 
 def _published(mission: Mission) -> dict[str, tuple[dict[str, Any], ToolCall | None]]:

@@ -10,7 +10,7 @@ Why so: docs/decisions.md, What leaves a mission.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -40,8 +40,10 @@ from .contents import (
 from .git import NAME, GitFailed, git, text
 
 DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index")
+SHORT_NAME = 12  # letters of the name of a commit
 ORIGIN = "--glob=refs/origin/*"
 COMMITS, PACK, FILES = 200, 200_000_000, 5_000
+MERGED = 2_000  # commits of other branches of the repository that may go along
 SAVES_WITHIN = 120.0
 UNMERGED = 9
 NO_BLOB = sha256(b"").hexdigest(), True
@@ -123,16 +125,48 @@ class CommitRead:
     def subject(self) -> str:
         return self.message.partition("\n")[0]
 
+    @property
+    def line(self) -> str:
+        return _in_a_line(self.name, self.others, self.subject)
+
+
+@dataclass(frozen=True)
+class MergedCommit:
+    """Of another branch of the repository, which goes along as it is there."""
+
+    name: str
+    author: str
+    moment: datetime
+    subject: str
+    others: Sequence[str]  # that it merges
+
+    @property
+    def line(self) -> str:
+        return _in_a_line(self.name, self.others, self.subject)
+
+    @property
+    def told(self) -> str:
+        said = (json.dumps(one, ensure_ascii=False) for one in (self.author, self.subject))
+        merges = "".join(f", merges: {one}" for one in self.others)
+        return f"goes along: {self.name}, {self.moment.isoformat()}, author {', message '.join(said)}{merges}"
+
+
+def _in_a_line(name: str, others: Sequence[str], subject: str) -> str:
+    merges = ", ".join(one[:SHORT_NAME] for one in others)
+    return f"{name} {f'[merges {merges}] ' if others else ''}{subject}"
+
 
 @dataclass(frozen=True)
 class Branching:
-    """What a branch has beside the repository: its commits, oldest first, and the files that are otherwise than at
-    `base`, the last commit of the repository that it holds."""
+    """All commits of a branch that are not among those of `base`, with which the mission began: `commits` of its crew,
+    and `merged` of other branches of the repository, each oldest first; and the files that are otherwise than at
+    `base`, the last commit of the repository that both have."""
 
     base: str
     tip: str
     commits: Sequence[CommitRead]
     files: Sequence[ChangedFile]
+    merged: Sequence[MergedCommit] = ()
 
 
 # ---- out of the workspace ---------------------------------------------------------------------------------------
@@ -247,10 +281,26 @@ def read(repository: Path, tip: str) -> Branching:
         if not bases:
             raise CommitsRefused("git: this branch has no commit of the repository in its history.")
         base = bases[0]
-        commits = [_commit(repository, name) for name in _own(repository, tip)]
-        return Branching(base, tip, commits, _files(repository, base, tip))
+        own = _own(repository, tip)
+        merged = list(_merged(repository, tip, began.commit, own))
+        commits = [_commit(repository, name) for name in own]
+        return Branching(base, tip, commits, _files(repository, base, tip), merged)
     except GitFailed as failed:
         raise CommitsRefused(f"git: {failed}") from failed
+
+
+def _merged(repository: Path, tip: str, began: str, own: Collection[str]) -> Iterator[MergedCommit]:
+    """What is pushed beside the commits of the crew, for the branch holds it. CommitsRefused."""
+    most, form = f"--max-count={MERGED + len(own) + 1}", "--format=%H%n%P%n%an <%ae>%n%at%n%s"
+    listed = text(repository, "log", "-z", "--topo-order", "--no-show-signature", most, form, tip, f"^{began}")
+    found = [one.split("\n") for one in listed.split("\0") if one and one[:40] not in own]
+    if len(found) > MERGED:
+        raise CommitsRefused(
+            f"too_much: more than {MERGED:,} commits of other branches of the repository would go along. Merge less."
+        )
+    for name, parents, author, seconds, subject in reversed(found):
+        _, moment = _who(f"{author} {seconds} +0000")
+        yield MergedCommit(name, author, moment, subject, parents.split()[1:])
 
 
 def _commit(repository: Path, name: str) -> CommitRead:
@@ -332,9 +382,13 @@ def _is_text(data: bytes) -> bool:
 def described(repository: Path, found: Branching) -> str:
     """A line for each file that is otherwise, then each commit with all of its lines."""
     changed = [one.line for one in found.files]
-    counts = f"{_counted(len(found.commits), 'commit')} on {found.base}: {_counted(len(changed), 'file')} otherwise."
+    along = f" and {_counted(len(found.merged), 'commit')} of other branches of the repository" if found.merged else ""
+    counts = (
+        f"{_counted(len(found.commits), 'commit')}{along} on {found.base}: {_counted(len(changed), 'file')} otherwise."
+    )
     told = [_told(repository, one, number, len(found.commits)) for number, one in enumerate(found.commits, 1)]
-    return "\n".join([counts, *_unseen(repository, found), *changed, "", *told, *_together(repository, found)])
+    merged = [one.told for one in found.merged]
+    return "\n".join([counts, *_unseen(repository, found), *changed, "", *merged, *told, *_together(repository, found)])
 
 
 def _together(repository: Path, found: Branching) -> Iterator[str]:
@@ -381,14 +435,13 @@ def _counted(number: int, noun: str) -> str:
 
 
 def mailed(repository: Path, tip: str) -> bytes:
-    """As git am takes it. What merges cannot be mailed: then all is one commit."""
+    """As git am takes it. What merges, or comes of another branch, cannot be mailed: then all is one commit."""
     found = read(repository, tip)
-    merges = text(repository, "rev-list", "--merges", tip, "--not", ORIGIN).split()
-    if merges:
-        last = found.commits[-1]
+    if found.merged or any(one.others for one in found.commits):
+        last = found.commits[-1] if found.commits else _commit(repository, tip)
         who = f"{last.author} {int(last.moment.timestamp())} +0000"
         tree = text(repository, "rev-parse", f"{tip}^{{tree}}")
         said = f"tree {tree}\nparent {found.base}\nauthor {who}\ncommitter {who}\n\n{last.message}"
         tip = keep_commit(repository, said.encode())
     options = ("--stdout", "--binary", "--full-index", "--no-renames", "--no-signature", "--no-ext-diff")
-    return git(repository, "format-patch", *options, "--no-textconv", tip, "--not", ORIGIN)
+    return git(repository, "format-patch", *options, "--no-textconv", tip, f"^{found.base}")

@@ -27,11 +27,15 @@ class Publish(Arguments):
 class PublishCommit(Publish):
     """As it was prepared: `difference` names all files and shows their lines, `digest` is of their names; of the files
     that are counted in `left_out` not all is shown. `commits`: those of the crew, oldest first, where it began with a
-    repository; `base`: the commit of that which they stand on."""
+    repository; `base`: the commit of that which they stand on; `merged`: those of its other branches that go along.
+    `there`: the commit that the branch has where it goes; `effect`: what becomes of it."""
 
     commit: str
     base: str = ""
     commits: list[str] = []
+    merged: list[str] = []
+    there: str = ""
+    effect: str = ""
     goal: str = ""
     to: str
     files: int
@@ -51,7 +55,8 @@ async def publish(asked: PublishCommit, use: Use) -> str:
     if (now := publishing.to() or BUNDLE) != asked.to:
         raise Refused(f"changed: branches go to {now} by now, and it was decided about {asked.to}. Publish again.")
     try:
-        where = await asyncio.to_thread(publishing.publish, use.run.pk, asked.branch, asked.commit, asked.difference)
+        about = (use.run.pk, asked.branch, asked.commit, asked.difference, asked.there)
+        where = await asyncio.to_thread(publishing.publish, *about)
     except NotPublished as error:
         raise Refused(f"not_published: {error}") from error
     return said(PUBLISH, branch=asked.branch, commit=asked.commit, to=where)
@@ -87,7 +92,7 @@ TOOLS = (
         settle=settle,
         question="May this branch leave the sandbox?",
         exact=partial(exactly, last="difference"),
-        cut_from=lambda asked: asked.digest if asked.left_out else "",
+        cut_from=lambda asked: asked.digest if asked.left_out or asked.merged else "",
         timeout=300.0,
         shown=SHOWN,
         kept=SHOWN,

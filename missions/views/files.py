@@ -97,7 +97,8 @@ def pull_request(request: HttpRequest, pk: UUID) -> HttpResponse:
     if not found:
         raise Http404
     one = found[-1]
-    text = described(row, one.message or row.run.shown_title, [f"{name[:12]} {said}" for name, said in one.commits])
+    commits = [f"{name[:12]} {said}" for name, said in (*one.merged, *one.commits)]
+    text = described(row, one.message or row.run.shown_title, commits)
     return _named(HttpResponse(text, content_type="text/markdown; charset=utf-8"), f"mission-{str(pk)[:8]}.md")
 
 

@@ -80,6 +80,7 @@ def test_all_of_60_files_is_read_and_exactly_that_is_pushed(sandbox, mira, model
     row = mission(mira, runs(MANY), PUBLISHES, finishes(), models=models, policy={"publish": COUNCIL})
     _, gate = asked(row, models)
     assert len(gate.text) > 200_000
+    assert '\neffect: "The branch is not there yet: it is made."\n' in gate.text
     assert (gate.council, gate.cut, gate.asks_persons) == (None, False, True)
     assert "A council judges texts of 1 to 20,000 characters" in gate.decisions.all()[0].text
     client.force_login(mira)

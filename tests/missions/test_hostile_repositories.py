@@ -15,9 +15,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from engine.tools import Refused
+from engine.tools import Refused, tools
 from missions import publishing
-from missions.publishing import branch_complaint
+from missions.publishing import NotPublished, branch_complaint
 from missions.repositories import commits, git
 from missions.repositories.checkout import ABOUT, _references, beginning
 from missions.repositories.contents import (
@@ -60,6 +60,13 @@ def both(place):
     return base, other
 
 
+@pytest.fixture
+def own(place, monkeypatch):
+    """A mission whose repository it is."""
+    monkeypatch.setattr(publishing, "repository", lambda mission: place)
+    return "it"
+
+
 def test_many_links_to_one_great_blob_are_left_out_unread(place):
     blob = keep_blob(place, bytes(1_000_000))
     tree = with_entries(place, EMPTY, {b"l%d" % n: TreeEntry(b"120000", blob) for n in range(2_000)})
@@ -76,8 +83,24 @@ def test_a_gate_shows_lines_of_a_commit_that_git_shows_nobody(place, both):
 def test_a_gate_shows_what_comes_of_another_branch_of_the_repository(place, both):
     base, other = both
     for tip in (other, commit(place, "new", other), commit(place, "new", other, base)):
-        assert "\n+lines of other\n" in commits.described(place, commits.read(place, tip))
+        told = commits.described(place, commits.read(place, tip))
+        assert "\n+lines of other\n" in told
+        assert f'\ngoes along: {other}, 1970-01-01T00:00:01+00:00, author "a <a@b>", message "Said"\n' in told
     assert "All of it" not in commits.described(place, commits.read(place, commit(place, "new", base)))
+
+
+def test_all_commits_that_a_branch_holds_are_named_and_who_decides_reads_which_lines_are_not_there(place, both, own):
+    base, other = both
+    third = commit(place, "third", other)
+    tip = commit(place, "new", third, base)
+    made = publishing._described(own, tip)
+    assert made.merged == [f"{other} Said"]
+    assert made.commits == [f"{third} Said", f"{tip} [merges {base[:12]}] Said"]
+    assert "Not shown here: the lines of each of 1 commit of other branches of the repository." in made.difference
+    asked = PublishCommit(branch="it", message="It", to="there", **vars(made))
+    assert tools("mission")["publish_commit"].cut_from(asked) == made.digest
+    mail = publishing.mailed(own, tip).decode()
+    assert [mail.count(one) for one in ("\nSubject: ", "lines of new", "lines of other", "lines of third")] == [1] * 4
 
 
 def test_a_branch_whose_name_has_another_end_of_a_line_is_one_line(place, both):
@@ -85,12 +108,11 @@ def test_a_branch_whose_name_has_another_end_of_a_line_is_one_line(place, both):
     assert f"{both[1]} refs/remotes/origin/o\u2028dd\n" in found
 
 
-def test_the_newest_is_what_was_made_last_whatever_the_crew_dates_it(place, both, monkeypatch):
-    monkeypatch.setattr(publishing, "repository", lambda mission: place)
+def test_the_newest_is_what_was_made_last_whatever_the_crew_dates_it(place, both, own):
     for name, path in (("a", "first"), ("b", "last")):
         git.git(place, "update-ref", f"refs/magi/{name}", commit(place, path, both[0]))
     os.utime(place / "refs/magi/a", (1, 1))
-    assert publishing.newest_made("it") == git.text(place, "rev-parse", "refs/magi/b")
+    assert publishing.newest_made(own) == git.text(place, "rev-parse", "refs/magi/b")
 
 
 def test_what_was_approved_for_one_place_goes_to_no_other(settings):
@@ -99,6 +121,52 @@ def test_what_was_approved_for_one_place_goes_to_no_other(settings):
     about |= {"difference": "", "digest": "", "to": "https://example.org/house.git"}
     with pytest.raises(Refused, match="changed: branches go to"):
         asyncio.run(publish(PublishCommit(**about), None))
+
+
+@pytest.fixture
+def there(place, both, settings):
+    """Where branches go: it has the branch fix of the repository's first commit, and away of another."""
+    there = place.with_name("there.git")
+    git.make(there)
+    git.git(place, "push", "-q", there, f"{both[0]}:refs/heads/fix", f"{both[1]}:refs/heads/away", outward=True)
+    settings.PUBLISH_TO = str(there)
+    return there
+
+
+def test_who_decides_reads_what_the_push_will_do_and_nobody_is_asked_about_one_that_is_refused(there, place, both, own):
+    tip = commit(place, "new", both[0])
+    new = publishing.target(own, "1.1", "new", tip)
+    assert (new.there, new.effect) == ("", "The branch is not there yet: it is made.")
+    known = publishing.target(own, "1.2", "fix", tip)
+    assert (known.there, known.effect.endswith("moves on from that: a fast-forward.")) == (both[0], True)
+    refused = {("away", tip): "branch_exists: ", ("fix", both[0]): "nothing: ", ("fix/it", tip): "branch_exists: "}
+    for number, ((branch, name), why) in enumerate(refused.items()):
+        with pytest.raises(NotPublished, match=why):
+            publishing.target(own, f"2.{number}", branch, name)
+    shown = publishing._described(own, tip).difference
+    publishing.publish(own, "fix", tip, shown, both[0])
+    assert git.text(there, "rev-parse", "fix") == tip
+    assert publishing.target(own, "1.2", "fix", commit(place, "more", tip)) == known
+
+
+def test_a_branch_that_has_moved_since_it_was_decided_is_left_alone(there, place, both, own, monkeypatch):
+    tip = commit(place, "new", both[0])
+    shown = publishing._described(own, tip).difference
+    with pytest.raises(NotPublished, match=f"changed: fix was not there when it was decided, and is {both[0]} by now"):
+        publishing.publish(own, "fix", tip, shown)
+    monkeypatch.setattr(publishing, "_there", lambda *about: "")  # it moves between the look and the push
+    with pytest.raises(NotPublished, match="stale info"):
+        publishing.publish(own, "fix", tip, shown)
+    assert git.text(there, "rev-parse", "fix") == both[0]
+
+
+def test_where_branches_go_that_wants_a_password_is_told_before_anybody_is_asked(
+    both, own, asking, settings, monkeypatch
+):
+    monkeypatch.setattr(git, "OUTWARD", (*git.OUTWARD, "http"))
+    settings.PUBLISH_TO = asking
+    with pytest.raises(NotPublished, match=r"not_reached: .*could not read Username"):
+        publishing.target(own, "1.1", "fix", both[1])
 
 
 def test_no_branch_is_called_as_one_that_it_is_not():

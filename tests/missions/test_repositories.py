@@ -19,7 +19,7 @@ from missions.repositories.cloning import Cloned
 from tests.columns import turned
 from tests.conftest import need, perform
 from tests.databases import tampering
-from tests.missions.repositories import SAMPLES, elsewhere, git, one_commit
+from tests.missions.repositories import SAMPLES, commit, elsewhere, git, one_commit, put
 from tests.missions.scenes import finishes, mission, runs, step
 from tests.read_gates import steer_as_read
 
@@ -79,6 +79,7 @@ ASKS = (
     "git config filter.ask.clean 'read line < /dev/tty; read line; cat' && echo '* filter=ask' > .git/info/attributes"
 )
 OWN = "$(git branch --list 'magi/*' --format='%(refname:short)')"
+MERGES = "git merge -q --no-edit origin/other"
 TRIES = (
     ("ln -s /etc/passwd out", "link: out is a link that leads out of the repository."),
     (
@@ -91,13 +92,19 @@ TRIES = (
         "git: this branch has no commit of the repository in its history.",
     ),
     (f"git checkout -qf {OWN}; rm -rf .git/magi/out; ln -s /tmp .git/magi/out", "git: outside: "),
-    (f"rm .git/magi/out; {HOOK}; git config core.hooksPath hooks; {ASKS}; echo two >> plain.txt", ""),
+    (f"{MERGES}; rm .git/magi/out; {HOOK}; git config core.hooksPath hooks; {ASKS}; echo two >> plain.txt", ""),
 )
 
 
-def test_a_mission_goes_on_with_the_commits_of_another_and_publishes_what_is_whole(mira, models, settings, tmp_path):
+def test_a_mission_goes_on_with_the_commits_of_another_and_publishes_what_is_whole(
+    mira, models, settings, tmp_path, client
+):
     place = tmp_path / "house"
     one_commit(place)
+    git(place, "checkout", "-qb", "other")
+    put(place, other=b"other\n")
+    commit(place, "On another branch")
+    git(place, "checkout", "-q", "main")
     settings.WORKSPACES_FROM = [str(place)]
     values, _ = asked({"goal": "Begin.", "git": str(place)})
     acts = runs("echo one > one; git rm -q plain.txt; git commit -qm 'Take it away'; git checkout HEAD~1 plain.txt")
@@ -112,7 +119,11 @@ def test_a_mission_goes_on_with_the_commits_of_another_and_publishes_what_is_who
     said = [one.result for one in row.steps.filter(tool="publish", settled__isnull=False)]
     assert [result.startswith(why) for result, (_, why) in zip(said, TRIES, strict=False)] == [True] * 4
     text = Gate.objects.get(run=row.pk, state="pending").text
-    assert [text.count(one) for one in ("\nCommit ", "of 3: ", 'removed: "plain.txt"')] == [3, 3, 1]
+    assert [text.count(one) for one in ("\nCommit ", "of 4: ", 'removed: "plain.txt"')] == [4, 4, 1]
+    assert [text.count(one) for one in ("[merges ", "goes along: ", "\nmerges: ", "Not shown here: ")] == [1] * 4
+    client.force_login(mira)
+    page = client.get(reverse("mission-files", args=[row.pk])).content.decode()
+    assert [one in page for one in ("; merges\n", "On another branch. Mira")] == [True, True]
 
 
 @pytest.mark.parametrize(
