@@ -1,6 +1,7 @@
 """The page that looks at evidence says of every file what the program says of it: of the corpus of forgeries (by `make
 test` twenty of them; the program sees all), of honest files and of what is none, in one visit of a real browser."""
 
+import asyncio
 import gzip
 import json
 import zipfile
@@ -16,11 +17,14 @@ from playwright.sync_api import Page, expect
 
 from engine.evidence import signing
 from engine.evidence.chain import NOTHING_BEFORE, canonical
+from missions import workshop
 from runs.evidence_file import evidence_file
+from runs.face import faces
+from runs.forking import fork
 from runs.record import record_line
 from tests.acceptance.test_old_records import OLD, VERIFIER_KEY, VERSIONS
 from tests.conftest import some_of
-from tests.contract import OFFLINE, played
+from tests.contract import OFFLINE, play, played
 from tests.corpus import CASES
 from tests.corpus.history import History, make
 from tests.databases import tampering
@@ -117,6 +121,22 @@ def of_kinds(owner: User, folder: Any) -> list[File]:
     return files
 
 
+def of_forks(owner: User, folder: Any) -> list[File]:
+    """A fork of each kind beside its origin, and beside another origin than it names."""
+    kinds = [kind for kind in OFFLINE if faces()[kind].forks and not (kind == "mission" and workshop.missing())]
+    files = []
+    for kind in kinds:
+        origin = faces()[kind].rows().get(pk=played(kind, owner).pk)
+        made = asyncio.run(play(fork(origin, 1, owner=owner).pk))
+        lines = [record_line(one) for one in (origin.pk, made.pk)]
+        files.append(said_of(f"fork of a {kind}", "".join(lines).encode(), "", folder))
+        other = json.loads(lines[0])
+        other["entries"][0]["facts"]["other"] = True
+        files.append(said_of(f"fork of another {kind}", (hashed_anew(other) + lines[1]).encode(), "", folder))
+    assert [file.plate for file in files] == ["alone", "changed"] * len(kinds)
+    return files
+
+
 def made_anew(line: str, die: Random) -> str:
     """The record with one fact changed and all hashes worked out again; nobody has signed it."""
     record = json.loads(line)
@@ -126,6 +146,10 @@ def made_anew(line: str, die: Random) -> str:
     entry["facts"][name] = (
         other if other != entry["facts"][name] else die.choice([None, 0, 1, "", "approve", "done", []])
     )
+    return hashed_anew(record)
+
+
+def hashed_anew(record: dict[str, Any]) -> str:
     prev, hashes = NOTHING_BEFORE, {}
     for one in record["entries"]:
         one["line"] = canonical({**json.loads(one["line"]), "facts": one["facts"], "prev": prev})
@@ -153,7 +177,12 @@ def files(django_db_setup: Any, django_db_blocker: Any, tmp_path_factory: pytest
     with django_db_blocker.unblock():
         made = History(**make())
         try:
-            return [*honest(made, folder), *forged(made, folder), *of_kinds(made.mira, folder)]
+            return [
+                *honest(made, folder),
+                *forged(made, folder),
+                *of_kinds(made.mira, folder),
+                *of_forks(made.mira, folder),
+            ]
         finally:
             django_db_setup()
 

@@ -1,7 +1,6 @@
 """A debate goes on from a message of another one, with the same panel."""
 
 import asyncio
-from collections import Counter
 
 import pytest
 
@@ -14,7 +13,7 @@ from runs.record import record_line
 from tests.conftest import perform
 from tests.debates.scenes import speaking
 from tests.debates.test_procedure import NAMES, OPTIONS, Panel
-from tests.tools.offline import verifier
+from tests.tools.offline import verified_forks
 
 pytestmark = pytest.mark.django_db
 
@@ -53,14 +52,8 @@ def test_who_forks_it_speaks_first_and_both_records_are_verified_together(over, 
     assert (row.run.outcome is not None, told(made.pk)[6][1], told(made.pk, 6)) == (True, "chair", told(over.pk, 6))
     assert len(told(made.pk)) > 7
     lines = [record_line(one.pk) for one in (over, made)]
-    assert (verified(lines), verified(lines[1:])) == (([], 0), ([], 1))
+    assert (verified_forks(lines), verified_forks(lines[1:])) == (([], 0), ([], 1))
     assert verify_all().faults == []
-
-
-def verified(lines):
-    counts = Counter()
-    problems = list(verifier.verify([one.encode() for one in lines], None, "", counts))
-    return problems, counts["forked from what is not in it"]
 
 
 def test_pages_and_programs_fork_a_debate(over, page, mira_calls):

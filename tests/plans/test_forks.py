@@ -9,10 +9,12 @@ from engine.evidence.audit import verify_all
 from engine.models import Fork, Gate, ToolCall
 from plans.models import Plan
 from runs.forking import ForkRefused, NoForkPoint, fork, preview
+from runs.record import record_line
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, plan, replies, steps
 from tests.read_gates import decide_as_read
+from tests.tools.offline import verified_forks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,6 +45,8 @@ def test_its_planner_has_the_results_and_no_call_is_made_again(mira, models):
     assert all(one in material["notes"] for one in ("It is 5.", "sha256", "mira adds: Be brief."))
     assert "example" not in material
     assert not ToolCall.objects.filter(run=made.pk).exists()
+    lines = [record_line(one.pk) for one in (row, made)]
+    assert (verified_forks(lines), verified_forks(lines[1:])) == (([], 0), ([], 1))
     assert [(one.origin_id, one.number) for one in Fork.objects.all()] == [(row.pk, 1)]
     assert verify_all().faults == []
 

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from collections import Counter
 
 from asgiref.sync import async_to_sync
 from django import conf
@@ -19,7 +20,7 @@ from tests.verifier import VERIFIER, run_here
 RECEIPTS = VERIFIER.with_name("receipt.py")
 sys.path.insert(0, str(VERIFIER.parent))
 import receipt as receipts  # noqa: E402, F401 - for the tests
-import verify as verifier  # noqa: E402, F401
+import verify as verifier  # noqa: E402
 
 
 def judged(owner, *, content=JAPAN, **said):
@@ -59,6 +60,13 @@ def verify_in_a_process(*words):
     command = [sys.executable, "-I", "-S", str(VERIFIER), *map(str, words)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return done.returncode, done.stdout.splitlines()
+
+
+def verified_forks(lines):
+    """What is wrong with these records, and how many of them are forks of what is not among them."""
+    counts = Counter()
+    problems = list(verifier.verify([one.encode() for one in lines], None, "", counts))
+    return problems, counts["forked from what is not in it"]
 
 
 def cancelled(owner):
