@@ -25,6 +25,7 @@ from ..prompts.planner import (
     Example,
     ExampleStep,
     Fixed,
+    Left,
     Messages,
     OwnerShown,
     ToolsBrief,
@@ -46,7 +47,7 @@ OF_STEP = re.compile(r"step-(\d{1,4})-")
 EARLIER = 10  # plans of the same matter that the planner sees
 EARLIER_LENGTH = 4_000
 FIXED = (Status.COMPLETED, Status.WORKING)
-PLAN_SEAT = OwnerShown(PERSON, "A person of the house. Does what no tool can do, and says when it is done.")
+PLAN_SEAT = OwnerShown(PERSON, "A person, who does what no tool can do, and says when it is done.")
 
 
 def looked_at(pk: UUID) -> Plan:
@@ -291,7 +292,11 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
             for one in now
             if one.status in FIXED
         ],
-        left=[one.action for one in now if one.status in course.BEFORE_WORK],
+        left=[
+            Left(one.number, one.owner, one.action, one.tools, one.needs)
+            for one in now
+            if one.status in course.BEFORE_WORK
+        ],
         earlier=_earlier(plan),
         example=_example(plan),
         asked=_times_asked(plan),

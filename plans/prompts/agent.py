@@ -70,8 +70,7 @@ You are {agent}. {description}
 
 # Your step
 
-You carry out one step of a plan that people have approved: "action" in the material, no less and no more. Make one \
-move at a time:
+You carry out one step of a plan: "action" in the material, no less and no more. Make one move at a time:
 
 - call: use one of your tools
 - reply: the step is done; say what was done, with the names, dates and numbers that matter

@@ -1,7 +1,7 @@
 """What the planner is told, and how its answer is read."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -44,6 +44,17 @@ class Fixed:
 
 
 @dataclass(frozen=True)
+class Left:
+    """A step that was planned and has not begun. Planned again as it is here, it keeps its number and its approval."""
+
+    number: int
+    owner: str
+    action: str
+    tools: Sequence[str] = ()
+    needs: Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
 class Earlier:
     """How another plan of the same matter came out. `figures`: what its tools really did."""
 
@@ -71,8 +82,8 @@ class Example:
 @dataclass(frozen=True)
 class Brief:
     """All that the planner is given. `answers`: what it asked, with what was answered; `notes`: why it is planned
-    anew, in the words of whoever or whatever caused it; `fixed` are not planned again, `left` are actions of steps
-    that were planned and are not done; `example`: what this plan begins from; `asked`: how often it has asked;
+    anew, in the words of whoever or whatever caused it; `fixed` are not planned again, `left` are; `example`: what this
+    plan begins from; `asked`: how often it has asked;
     `first`: the number of the first step that it writes, `most`: how many it may write."""
 
     task: str
@@ -81,7 +92,7 @@ class Brief:
     notes: str = ""
     answers: Sequence[tuple[str, str]] = ()
     fixed: Sequence[Fixed] = ()
-    left: Sequence[str] = ()
+    left: Sequence[Left] = ()
     earlier: Sequence[Earlier] = ()
     example: Example | None = None
     asked: int = 0
@@ -168,7 +179,11 @@ MAY_ASK = (
     f"{QUESTIONS} questions in one go. Do not ask what a tool can find out."
 )
 MAY_NOT_ASK = f'You have asked already. Plan with what is known, and give what is missing to the owner "{PERSON}".'
-_REST = '"notes" says what. The steps in "fixed" stay as they are, those in "left" are dropped: plan what is left.'
+_REST = (
+    '"notes" says what. The steps in "fixed" stay as they are. Those in "left" have not begun: write each that is '
+    "still right again, with its action, owner, tools and needs as they stand there, leave out the others, and add "
+    "what is missing."
+)
 SITUATION = {
     Cause.TASK: "This is the first plan of this task.",
     Cause.ANSWERS: "Your questions were answered as far as they could be: the answers are in the material.",
@@ -265,7 +280,8 @@ TOOLS_SCHEMA = object_of({"thought": TEXT, "owner": TEXT, "tools": list_of(TEXT)
 
 def exact_schema(brief: Brief) -> Schema:
     """Steps of the owners that there are, each with tools of its own; or questions, where it may ask."""
-    numbers = [*(one.number for one in brief.fixed), *range(brief.first, brief.first + brief.most)]
+    there = [*(one.number for one in brief.fixed), *(one.number for one in brief.left)]
+    numbers = [*there, *range(brief.first, brief.first + brief.most)]
     needs = either([list_of(number_of(numbers), len(numbers)), NULL])
     steps = [object_of({"action": TEXT, **owned, "needs": needs}) for owned in _owned(brief.owners)]
     shapes = [object_of({"thought": TEXT, "steps": list_of(either(steps), brief.most, 1)})]
@@ -316,8 +332,7 @@ def read_plan(text: str, brief: Brief) -> Planned:
         return Planned(said.thought.strip(), questions=_asked(questions, brief))
     if len(said.steps) > brief.most:
         raise ValueError(f"A plan has at most {brief.most} steps, and this one has {len(said.steps)}.")
-    steps = tuple(_step(step, number, brief) for number, step in enumerate(said.steps, brief.first))
-    return Planned(said.thought.strip(), steps=steps)
+    return Planned(said.thought.strip(), steps=tuple(_steps(said.steps, brief)))
 
 
 NEITHER = {True: "write “steps”, or “questions” where something is missing", False: "write “steps”"}
@@ -331,7 +346,18 @@ def _asked(questions: tuple[str, ...], brief: Brief) -> tuple[str, ...]:
     return questions
 
 
-def _step(step: _Step, number: int, brief: Brief) -> PlannedStep:
+def _steps(planned: Sequence[_Step], brief: Brief) -> Iterator[PlannedStep]:
+    """Steps that are written again can be needed by the numbers that they had."""
+    left = {(one.owner, one.action): one.number for one in brief.left}
+    again: dict[int, int] = {}
+    for number, step in enumerate(planned, brief.first):
+        read = _step(step, number, brief, again)
+        if had := left.get((read.owner, read.action)):
+            again.setdefault(had, number)
+        yield read
+
+
+def _step(step: _Step, number: int, brief: Brief, again: Mapping[int, int]) -> PlannedStep:
     action = step.action.strip()
     if not 2 <= len(action) <= ACTION_LENGTH:
         raise ValueError(f"The action of step {number} has to have 2 to {ACTION_LENGTH:,} characters.")
@@ -342,10 +368,11 @@ def _step(step: _Step, number: int, brief: Brief) -> PlannedStep:
         )
     tools = _tools_of(step.owner, step.tools, brief.owners)
     known = {one.number for one in brief.fixed} | set(range(brief.first, number))
-    if wrong := [need for need in step.needs or () if need not in known]:
+    wanted = None if step.needs is None else [again.get(need, need) for need in step.needs]
+    if wrong := [need for need in wanted or () if need not in known]:
         there = f"one of {', '.join(map(str, sorted(known)))}, or null" if known else "null, for none is before it"
         raise ValueError(f"Step {number} cannot need step {wrong[0]}, but steps before it alone. Its “needs”: {there}.")
-    needs = None if step.needs is None else tuple(dict.fromkeys(step.needs))
+    needs = None if wanted is None else tuple(dict.fromkeys(wanted))
     return PlannedStep(action, step.owner, tools, needs)
 
 

@@ -6,6 +6,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from engine.llm.prompting import read_fenced
 from engine.models import ModelCall, Run
 from plans import talking
 from plans.display import display_of
@@ -123,6 +124,8 @@ async def test_an_approval_stays_where_a_step_and_what_it_comes_after_stay_and_e
     await perform(run, models)
     await sync_to_async(talking.say)(run, mira, "And then twice that.")
     await perform(run, models)
+    [left] = read_fenced(models.asked[-1][1][1]["content"])["left"]
+    assert left == {"number": 2, "owner": "Letters", "action": LETTER[0], "tools": LETTER[2], "needs": needs}
     asked = {one.step: one.pk for one in await sync_to_async(pending)(run)}
     letter, told = ("step-2", "plan-2") if needs else ("step-4", "step-4")
     html = await sync_to_async(lambda: page.get(f"/gates/{asked[told]}/").content.decode())()

@@ -8,7 +8,7 @@ import pytest
 from engine.llm.prompting import read_fenced
 from plans import rehearsal
 from plans.prompts import planner
-from plans.prompts.planner import Brief, Fixed, OwnerShown, PlannedStep, ToolShown, read_plan
+from plans.prompts.planner import Brief, Fixed, Left, OwnerShown, PlannedStep, ToolShown, read_plan
 from plans.rules.words import Cause
 
 FIND = ToolShown("calendar.find", "reads", "Entries of the calendar.")
@@ -50,6 +50,20 @@ def test_a_plan_is_read_as_it_was_written():
 )
 def test_a_step_that_cannot_be_is_complained_about_with_what_there_is(wrong, said):
     assert said in complaint_about(steps=[{**STEP, **wrong}])
+
+
+def test_steps_that_are_written_again_as_they_stood_can_be_needed_by_the_numbers_that_they_had():
+    left = [
+        Left(2, "Calendar", "Find a room", ["calendar.find"], [1]),
+        Left(3, "Calendar", "Add the review", ["calendar.add"], [1, 2]),
+    ]
+    brief = replace(BRIEF, cause=Cause.FAILURE, fixed=[FOUND], left=left, first=4)
+    shown = read_fenced(planner.plan(brief)[1]["content"])["left"]
+    written = [{name: value for name, value in one.items() if name != "number"} for one in shown]
+    new = {**STEP, "action": "Find who is free", "needs": [2]}
+    read = read_plan(answer(steps=[written[0], new, written[1]]), brief)
+    assert [one.needs for one in read.steps] == [(1,), (4,), (1, 4)]
+    assert "step 4 cannot need step 2" in complaint_about(brief, steps=[written[1]]).replace("Step", "step")
 
 
 def test_either_questions_or_steps():
