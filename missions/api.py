@@ -15,7 +15,9 @@ from .models.terminals import OUTPUT_LENGTH
 from .secrets import without_secrets
 from .terminals.drawn import picture, text_of_command
 from .terminals.spool import State
-from .tools.commands import screen_facts
+from .tools.commands import command_state, screen_facts
+
+OVER: dict[str, Any] = {"screen": None, "waits_for": None, "children": []}
 
 
 def facts(row: Mission) -> dict[str, Any]:
@@ -80,15 +82,16 @@ def terminal_object(one: Terminal) -> dict[str, Any]:
 
 
 def said_object(one: Terminal) -> dict[str, Any]:
-    """What it has said, and its screen while it lives. It reads files."""
+    """What it has said; while it lives its screen, and what it waits for. It reads files."""
     spool = workshop.spool(one.mission_id, one.spool)
     if not one.living or spool.state not in (State.LIVES, State.ENDED, State.CUT):
-        return {"text": one.output, "screen": None}
+        return {"text": one.output, **OVER}
     text = without_secrets(text_of_command(spool))[-OUTPUT_LENGTH:]
     if spool.state != State.LIVES:
-        return {"text": text, "screen": None}
-    shown = picture(spool)
-    return {"text": text, "screen": {"text": without_secrets(shown.text), **screen_facts(shown)}}
+        return {"text": text, **OVER}
+    shown, wait = picture(spool), command_state(spool).wait
+    screen = {"text": without_secrets(shown.text), **screen_facts(shown)}
+    return {"text": text, "screen": screen, "waits_for": wait.kind, "children": list(wait.children)}
 
 
 def _message(row: Mission, one: Any) -> dict[str, Any]:

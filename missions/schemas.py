@@ -104,6 +104,10 @@ class Terminal(Strict):
     living: bool
     text: str = Field(description="What it has printed, while it lives so far; what an editor draws is on its screen.")
     screen: TerminalScreen | None = Field(description="Of one that lives on this machine.")
+    waits_for: Literal["input", "time", "child"] | None = Field(
+        description="While it lives, as the kernel says; null where it computes, or nobody can know."
+    )
+    children: list[str] = Field(description="Names of the processes that it waits for, where these are its children.")
 
 
 class Patch(Strict):

@@ -16,11 +16,11 @@ from ..models import Mission, Terminal
 from ..terminals import drawn
 from ..terminals.screen import Line, Piece
 from ..terminals.spool import Spool, State
-from ..terminals.waiting import Waiting
-from ..tools.commands import standing
+from ..terminals.waiting import Waiting, WaitKind
+from ..tools.commands import CommandState, command_state
 
 SHOWN, SHOWN_LINES = 3, 200
-DRAWN, CURSOR = "drawn", "cursor"
+CURSOR = "cursor"
 TAIL = 48_000  # bytes of a screen that are drawn again and again while it lives
 Lines = tuple[tuple[Piece, ...], ...]
 WORDS: dict[str, tuple[str, str]] = {
@@ -29,6 +29,7 @@ WORDS: dict[str, tuple[str, str]] = {
     Waiting.PASSWORD: ("pending", "Asks for a password"),
     Waiting.FULL_SCREEN: ("judging", "Draws a screen"),
 }
+WAITS = {WaitKind.TIME: "Sleeps", WaitKind.CHILD: "Waits for {children}"}
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,12 @@ def terminal(seen: Snapshot[Mission], one: Terminal) -> TerminalShown:
     if not one.living:
         state, word = terminal_state(one, seen.run.over)
         return TerminalShown(one.number, one.command, state, word, _of_past(one), tuple(foot))
-    head, _, text = seen.texts.get(key_of(one.number), f"{Waiting.RUNNING}\n").partition("\n")
-    standing, _, kind = head.partition(" ")
-    over, is_drawn = seen.run.over, kind == DRAWN
+    head, _, text = seen.texts.get(key_of(one.number), _head(CommandState(Waiting.RUNNING))).partition("\n")
+    standing, waits_for, children, is_drawn = json.loads(head)
+    over, is_drawn = seen.run.over, bool(is_drawn)
     state, word = WORDS.get(standing, WORDS[Waiting.RUNNING]) if not over else ("stopped", "Ended with it")
+    if standing == Waiting.RUNNING and not over:
+        word = WAITS.get(waits_for, word).format(children=", ".join(children))
     lines = _read(text) if is_drawn else lines_of(text.encode(errors="replace"))
     is_secret = standing == Waiting.PASSWORD or seen.row.policy.get("typing") == NEVER
     return TerminalShown(
@@ -107,15 +110,20 @@ def grown(mission: Mission) -> dict[str, str]:
 
 def _said(spool: Spool) -> str:
     if spool.state != State.LIVES:
-        return f"{Waiting.RUNNING}\n"
+        return _head(CommandState(Waiting.RUNNING))
     shown = drawn.picture(spool, at_once=False)
     if shown.is_drawn:
-        return f"{standing(spool)} {DRAWN}\n{_written(shown)}"
+        return _head(command_state(spool), is_drawn=True) + _written(shown)
     part = spool.said(-TAIL)
     text = part.data.decode(errors="replace")
     if part.start:
         text = text.partition("\n")[2]
-    return f"{standing(spool)}\n{text}"
+    return _head(command_state(spool)) + text
+
+
+def _head(state: CommandState, is_drawn: bool = False) -> str:
+    """A line before what it says: how it stands, and what it waits for."""
+    return json.dumps([state.word, state.wait.kind, state.wait.children, is_drawn]) + "\n"
 
 
 def _written(shown: drawn.Picture) -> str:

@@ -337,33 +337,38 @@ def in_memory(data: bytes) -> int:
 
 
 def standing(terminal: int) -> dict[str, Any]:
-    """Echo and lines as the terminal has them, and which calls those in front of it are blocked in."""
+    """Echo and lines as the terminal has them, which calls those in front of it are blocked in, and these processes
+    with their children."""
     local = termios.tcgetattr(terminal)[3]
     try:
         group = os.tcgetpgrp(terminal)
     except OSError:
         group = 0
-    calls = [_blocked_in(pid) for pid in in_group(group) if not _holds(pid)] if group > 0 else []
-    return {"echo": bool(local & termios.ECHO), "lines": bool(local & termios.ICANON), "calls": calls}
+    found = in_front(group) if group > 0 else []
+    calls = [one["call"] for one in found if one["group"] == group]
+    modes = {"echo": bool(local & termios.ECHO), "lines": bool(local & termios.ICANON)}
+    return {**modes, "calls": calls, "processes": found}
 
 
-def in_group(group: int) -> list[int]:
-    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _group_of(pid) == group]
+def in_front(group: int) -> list[dict[str, Any]]:
+    """The processes of this group but for what makes the sandbox, which stands in it, too; and their children of any
+    group."""
+    known = [one for one in map(_process, filter(str.isdigit, os.listdir("/proc"))) if one]
+    front = {one["pid"] for one in known if one["group"] == group and one["name"] != "bwrap"}
+    found = [one for one in known if one["pid"] in front or one["parent"] in front]
+    return [{**one, "call": _blocked_in(one["pid"])} for one in found]
 
 
-def _group_of(pid: int) -> int:
+def _process(pid: str) -> dict[str, Any]:
+    """As the kernel has it; empty where it is gone. A name may be any bytes."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_bytes().decode(errors="replace")
     except OSError:
-        return -1
-    return int(stat.rpartition(")")[2].split()[2])
-
-
-def _holds(pid: int) -> bool:
-    """What makes the sandbox stands in the same group."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"
-    return True
+        return {}
+    name, _, rest = stat.partition("(")[2].rpartition(")")
+    state, parent, group, *more = rest.split()
+    about = {"parent": int(parent), "group": int(group), "threads": int(more[14])}
+    return {"pid": int(pid), "name": name, "state": state, **about}
 
 
 def _blocked_in(pid: int) -> list[str]:

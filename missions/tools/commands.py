@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -26,7 +27,7 @@ from ..terminals.drawn import Picture, on_other_screen, picture, text_of_command
 from ..terminals.keeper import LEAST_COLUMNS, LEAST_ROWS, MOST_COLUMNS, MOST_ROWS
 from ..terminals.launcher import Refused as NotBegun
 from ..terminals.spool import Silent, Spool, State
-from ..terminals.waiting import Waiting, waiting_for
+from ..terminals.waiting import NOT_WAITING, CommandWait, Waiting, wait_of, waiting_for
 from .places import memory_of_agent
 from .said import SHOWN, Arguments, cut, said
 
@@ -88,16 +89,36 @@ class NoArguments(Arguments):
 # ---- looking --------------------------------------------------------------------------------------------------
 
 
-def standing(spool: Spool) -> str:
+@dataclass(frozen=True)
+class CommandState:
+    """`word`: one of `Waiting`, `ended` or `cut`."""
+
+    word: str
+    wait: CommandWait = NOT_WAITING
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As agents and programs read it; of a wait nothing where none is known."""
+        named = {"children": list(self.wait.children)} if self.wait.children else {}
+        return {"state": self.word} | ({"waits_for": str(self.wait.kind), **named} if self.wait.kind else {})
+
+
+def command_state(spool: Spool) -> CommandState:
     state = spool.state
     if state == State.NEW:  # its keeper has not come to begin it yet
-        return str(Waiting.RUNNING)
+        return CommandState(Waiting.RUNNING)
     if state != State.LIVES:
-        return CUT if state == State.CUT else "ended"
+        return CommandState(CUT if state == State.CUT else "ended")
     try:
-        return str(waiting_for(spool.status(), other_screen=on_other_screen(spool)))
+        status = spool.status()
     except Silent:
-        return str(Waiting.RUNNING)
+        return CommandState(Waiting.RUNNING)
+    waiting = waiting_for(status, other_screen=on_other_screen(spool))
+    return CommandState(waiting, wait_of(status, waiting))
+
+
+def standing(spool: Spool) -> str:
+    return str(command_state(spool).word)
 
 
 async def until_it_ends(spool: Spool, seconds: float, asks: bool = True) -> None:
@@ -120,7 +141,7 @@ async def until_it_ends(spool: Spool, seconds: float, asks: bool = True) -> None
 
 def seen(number: int, spool: Spool, tool: str, lines: int | None = None, start: int | None = None) -> str:
     """What is drawn on a screen that lives, with its cursor; what only prints, and what is over, in lines."""
-    facts: dict[str, Any] = {"command_id": number, "state": standing(spool)}
+    facts: dict[str, Any] = {"command_id": number, **command_state(spool).facts}
     shown = picture(spool) if spool.state == State.LIVES and start is None else None
     if shown and shown.is_drawn:
         return said(tool, cut(shown.text, SMALLER), **facts, **screen_facts(shown))

@@ -10,7 +10,7 @@ from missions.terminals.drawn import text_of_command
 from missions.terminals.keeper import HEAD, RING
 from missions.terminals.launcher import Refused
 from missions.terminals.spool import State
-from missions.terminals.waiting import Waiting
+from missions.terminals.waiting import NOT_WAITING, CommandWait, Waiting, WaitKind, wait_of
 from tests.missions.commands import becomes, ended, keeper_of, standing, until
 
 
@@ -77,6 +77,30 @@ def test_what_it_waits_for_is_known_from_the_kernel(workshop, command, state):
     becomes(spool, state)
     assert {standing(spool) for _ in range(5)} == {state}
     spool.stop("ended")
+
+
+@pytest.mark.parametrize(
+    ("command", "wait"),
+    [
+        ("sleep 60", CommandWait(WaitKind.TIME)),
+        ("python3 -c 'import time; time.sleep(60)'", CommandWait(WaitKind.TIME)),
+        ("read -p 'Name? '", CommandWait(WaitKind.INPUT)),
+        ("python3 -c 'while True: pass'; :", CommandWait(WaitKind.CHILD, ("python3",))),
+        ("timeout 60 cat /dev/zero > /dev/null; :", CommandWait(WaitKind.CHILD, ("timeout",))),
+        ("while :; do :; done", NOT_WAITING),
+        ("python3 -c 'import threading, time; threading.Thread(target=time.sleep, args=[60]).start()'", NOT_WAITING),
+    ],
+)
+def test_input_time_and_children_that_it_waits_for_are_told_apart(workshop, command, wait):
+    spool = workshop.begin(f"echo begun; {command}")
+    until(lambda: b"begun" in spool.said().data)
+    until(lambda: wait_of(spool.status(), standing(spool)) == wait)
+    spool.stop("ended")
+
+
+def test_of_a_keeper_that_says_nothing_of_processes_no_wait_is_known():
+    status = {"echo": True, "lines": True, "calls": [["", ""]]}
+    assert wait_of(status, Waiting.RUNNING) == NOT_WAITING
 
 
 def test_words_on_the_screen_do_not_say_that_it_asks(workshop):
