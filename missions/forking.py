@@ -17,7 +17,7 @@ from .files import MOST_FILES, UNWATCHED
 from .models import Agent, MemoryVersion, Message, Mission
 from .models.files import newest
 from .models.forks import MissionMoment, bring_along
-from .repositories import checkout, cloning
+from .repositories import checkout, cloning, commits
 from .repositories.cloning import Cloned, RepositoryRefused
 from .schemas import NewMissionFork
 
@@ -28,7 +28,7 @@ BETWEEN = (
     "Commands ran beside this step ({commands}). What they wrote is known from the next step that changed a file, so "
     "the files may be a little older than the step."
 )
-COMMITS = "Commits that the crew made by then come along as files on the commit that it began with, not as commits."
+COMMITS = "Where the crew's branch stood then is not known: files come along, and commits that it made by then do not."
 GONE = (
     "The files as they were after this step are not kept any more ({paths}). They are kept on the machine that the "
     "mission worked on. Fork it after an earlier step, or continue it."
@@ -78,7 +78,7 @@ class MissionForks:
             spend=spend,
             library=row.library,
             customs=row.customs,
-            repository=_repository(row),
+            repository=_repository(moment),
             carry=carry,
             refusals=(ForkRefused,),
             **asked,
@@ -99,8 +99,14 @@ def _moment(row: Mission, number: int) -> MissionMoment:
     return moment
 
 
-def _repository(row: Mission) -> Cloned | None:
-    """That which the mission began with, as it was then. ForkRefused where it is not here."""
+def _head(moment: MissionMoment) -> str:
+    """The commit on which the crew stood after the step; empty where that is not known."""
+    return commits.head_after(publishing.repository(moment.mission.pk), [one.key for one in moment.done])
+
+
+def _repository(moment: MissionMoment) -> Cloned | None:
+    """That which the mission began with, with the commits of its crew by then. ForkRefused where it is not here."""
+    row = moment.mission
     if (before := row.begun_with) is None:
         return None
     place = publishing.repository(row.pk)
@@ -108,7 +114,7 @@ def _repository(row: Mission) -> Cloned | None:
     if found is None:
         raise ForkRefused("The repository that it began with is not on this machine, so nothing can go on from there.")
     try:
-        return cloning.from_mission(place, before.address, before.base, before.branch, found.start)
+        return cloning.from_mission(place, before.address, before.base, before.branch, _head(moment) or found.start)
     except RepositoryRefused as unusable:
         raise ForkRefused(str(unusable)) from unusable
 
@@ -169,7 +175,7 @@ def _accepted(moment: MissionMoment) -> Iterator[str]:
 def _notes(moment: MissionMoment) -> Iterator[str]:
     if moment.lived:
         yield BETWEEN.format(commands=", ".join(str(one.number) for one in moment.lived))
-    if moment.mission.begun_with:
+    if moment.mission.begun_with and not _head(moment):
         yield COMMITS
     yield NOT_KEPT.format(names=", ".join(sorted(UNWATCHED)))
     if len(moment.files) >= MOST_FILES:

@@ -342,6 +342,7 @@ class Crew:
         run = self._run
         changes = await _changes(run)
         await asyncio.to_thread(contents.keep, run.pk, changes)
+        await asyncio.to_thread(publishing.keep_head, run.pk, step.key)
         mission = await run.read(partial(reading.looked_at, run.pk))
         ends = await asyncio.to_thread(ends_of, mission)
         await run.write(partial(keeping.keep_result, run.pk, step.pk, call, changes, ends), "result")

@@ -290,6 +290,13 @@ def keep_end(mission: UUID, message: str) -> str:
         return commit
 
 
+def keep_head(mission: UUID, key: str) -> None:
+    """The commits on which the crew stands after this step, where its mission began with a repository that is here."""
+    if beginning(repository(mission)):
+        with _alone(mission):
+            commits.keep_head(mission, repository(mission), key)
+
+
 def newest_made(mission: UUID) -> str:
     """The commit that was last made to be published, by when it was made here: its own date is what a crew says; empty
     where there is none."""

@@ -306,7 +306,9 @@ def begun_with(pk: UUID) -> BegunWith | None:
     branch, moment = own_branch(pk), int(mission.run.created.timestamp())
     crew, gone = mission.crew or mission.agent(COORDINATOR).name, sorted(paths - there.keys())
     asked = (row.staged, row.address, row.base, row.start, branch)
-    return BegunWith(*asked, crew, first_files(pk), gone, moment)
+    # in a fork these are not committed: what of them was is in the commits that it begins with
+    brought = {} if hasattr(mission.run, "fork") else first_files(pk)
+    return BegunWith(*asked, crew, brought, gone, moment)
 
 
 def newest_versions(pk: UUID) -> dict[str, FileVersion]:

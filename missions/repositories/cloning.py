@@ -164,6 +164,7 @@ def from_mission(repository: Path, address: str, commit: str, branch: str, start
         for reference in text(place, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/magi").split():
             git(place, "update-ref", "-d", reference)
         git(place, "update-ref", "refs/magi/start", start)
+        shutil.rmtree(place / "step-heads", ignore_errors=True)  # steps of the other one
         return replace(_described(name, place, address, start, branch), commit=commit, start=start)
     except (OSError, GitFailed) as error:
         shutil.rmtree(place, ignore_errors=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from uuid import UUID
 
 from .. import workshop
-from ..files import FileProblem
+from ..files import FileProblem, Workspace
 from ..sandbox.box import SHELL
 from ..terminals.launcher import Refused
 from .checkout import OWN, Beginning, beginning
@@ -58,6 +58,13 @@ git diff --cached --quiet --no-ext-diff ||
 mkdir -p {OWN}/out && git rev-parse --verify HEAD > "{OWN}/out/$2.tip" || exit 4
 set -o pipefail
 git rev-list --objects HEAD --not "$3" --remotes=origin | git pack-objects --quiet --stdout > "{OWN}/out/$2.pack"
+"""
+
+STEP_HEADS = "step-heads"  # in a repository: by the key of a step where HEAD stood after it; empty where nobody knows
+PACK_HEAD = f"""cd /workspace || exit 1
+set -o pipefail
+mkdir -p {OWN}/out &&
+  git rev-list --objects "$1" --not "$2" --remotes=origin | git pack-objects --quiet --stdout > "{OWN}/out/$3.pack"
 """
 
 
@@ -196,6 +203,59 @@ def save(mission: UUID, repository: Path, key: str, message: str) -> str:
     except GitFailed as failed:
         raise CommitsRefused(f"git: what it gave is no commit of this repository: {failed}") from failed
     return _whole(repository, tip, began)
+
+
+def keep_head(mission: UUID, repository: Path, key: str) -> None:
+    """Take the commits on which the crew stands after this step, for a fork that goes on from it."""
+    began, head = _began(repository), head_of(workshop.workspace(mission))
+    try:
+        if head and head != began.start:
+            if text(repository, "cat-file", "-t", head, fails=True) != "commit":
+                _take_head(mission, repository, head, f"head-{key.replace('.', '-')}", began)
+            head = _whole(repository, head, began)
+    except (CommitsRefused, GitFailed):
+        head = ""  # a fork says so
+    place = repository / STEP_HEADS / key
+    place.parent.mkdir(exist_ok=True)
+    temporary = place.with_name(f".{key}.new")
+    temporary.write_text(head)
+    temporary.rename(place)
+
+
+def _take_head(mission: UUID, repository: Path, head: str, name: str, began: Beginning) -> None:
+    try:
+        done = workshop.run_to_end(mission, name, (*SHELL, PACK_HEAD, "pack", head, began.start, name), SAVES_WITHIN)
+        if done.code:
+            raise CommitsRefused(f"git: {done.said or done.code}")
+        with workshop.workspace(mission).opened(f"{OWN}/out/{name}.pack", PACK) as pack:
+            git(repository, "index-pack", "--strict", "--stdin", "--fix-thin", file=pack)
+    except (Refused, FileProblem) as problem:
+        raise CommitsRefused(f"git: {problem}") from problem
+
+
+def head_of(place: Workspace) -> str:
+    """The commit on which a workspace stands, as its files say it; empty where they say none."""
+    try:
+        said = place.read(".git/HEAD", 1_000).decode(errors="replace").strip()
+        if said.startswith("ref: refs/"):
+            said = _commit_of(place, said.removeprefix("ref: "))
+    except FileProblem:
+        return ""
+    return said if NAME.fullmatch(said) else ""
+
+
+def _commit_of(place: Workspace, reference: str) -> str:
+    try:
+        return place.read(f".git/{reference}", 100).decode(errors="replace").strip()
+    except FileProblem:
+        packed = place.read(".git/packed-refs").decode(errors="replace").split("\n")
+        return next((line[:40] for line in packed if line[41:] == reference), "")
+
+
+def head_after(repository: Path, keys: Sequence[str]) -> str:
+    """Where HEAD stood after the last of these steps; empty where that was not kept."""
+    places = [repository / STEP_HEADS / key for key in reversed(keys)]
+    return next((place.read_text() for place in places if place.is_file()), "")
 
 
 def _began(repository: Path) -> Beginning:

@@ -11,11 +11,13 @@ from engine.evidence.verification import verify_one
 from engine.llm.answer import Reply
 from engine.llm.prompting import run_boundary
 from engine.models import Entry, Fork
-from missions import contents, talking, workshop
+from missions import contents, publishing, talking, workshop
 from missions.files import digest_of
 from missions.forms import asked
 from missions.models import Mission
 from missions.models.forks import in_order
+from missions.repositories import commits
+from missions.repositories.git import text
 from runs.forking import ForkRefused, fork, preview
 from runs.record import record_line
 from runs.redaction import redact
@@ -255,10 +257,15 @@ def test_a_repository_is_as_it_was_after_the_step(mira, settings, tmp_path):
     values, problems = asked({"goal": "Correct it.", "git": str(place)})
     assert problems == []
     own = {name: values[name] for name in ("files", "note", "repository")}
-    acts = (runs(f"rm *.md; {BYTES.format('one')}"), runs("echo late >> setup.py; rm data.bin"), finishes())
+    first = f"git commit -qam One --allow-empty; rm *.md; git commit -qam Two; {BYTES.format('one')}"
+    acts = (runs(first), runs("echo late >> setup.py; rm data.bin; git commit -qam Late"), finishes())
     row = played(mira, models, *acts, **own)
     made = fork(row, 1, owner=mira)
     performed([made])
+    begun = f"{commits.head_of(workshop.workspace(made.pk))}~1"  # the end of a mission is a commit of its own
+    log = text(publishing.repository(made.pk), "log", "--format=%H %s", begun).split("\n")
+    there = commits.head_after(publishing.repository(row.pk), ["1.1"])
+    assert (log[0], log[1].endswith(" One")) == (f"{there} Two", True)
     assert files_in(made.pk) == models.states[1]
     assert files_in(row.pk) != models.states[1]
     assert verify_all().faults == []
