@@ -140,8 +140,8 @@ def _saved(mission: UUID, key: str, message: str) -> str:
 
 
 def target(mission: UUID, key: str, branch: str, commit: str) -> PublishTarget:
-    """What the push of this step would do, looked up once: whoever decides is asked about just that. NotPublished where
-    it would be refused there, or change nothing."""
+    """What the push of this step would do. It is looked up once, so that the gate shows what is then done.
+    NotPublished where it would be refused there, or change nothing."""
     kept = repository(mission) / TARGETS / key
     with _alone(mission):
         where, _, there = kept.read_text().partition("\n") if kept.exists() else ("", "", "")

@@ -80,7 +80,7 @@ class DebateMoment:
 
 
 def bring_along(moment: DebateMoment, debate: Debate, words: str, user: Any) -> None:
-    """In the transaction that submits the new debate. `words`: what whoever forks it says first, as chair."""
+    """In the transaction that submits the new debate. `words`: said first, by the chair: the user who forks it."""
     entry = moment.entry()
     if entry is None:
         raise ValueError("The message is not in the record.")

@@ -94,7 +94,7 @@ def sweep() -> bool:
 
 
 def from_address(address: str) -> Cloned:
-    """All its branches and tags; of a shallow one what it has. Whoever calls says that it may be read.
+    """All its branches and tags; of a shallow one what it has. The caller has checked that the address is allowed.
     RepositoryRefused."""
     name, place = _new()
     try:

@@ -426,10 +426,10 @@ def _refuse_odd(changed: Sequence[ChangedFile], data: Mapping[str, bytes], commi
     for one in changed:
         if one.after and one.after.is_submodule:
             raise CommitsRefused(
-                f"submodule: {one.shown} is a repository of its own, which no branch takes along. {anew}"
+                f"submodule: {one.shown} is a repository of its own, and a published branch cannot contain one. {anew}"
             )
         if one.after and one.after.is_link and leads_out(one.path, data.get(one.after.name, b"")):
-            raise CommitsRefused(f"link: {one.shown} is a link that leads out of the repository. {anew}")
+            raise CommitsRefused(f"link: {one.shown} links to a place outside of the repository. {anew}")
 
 
 def _is_text(data: bytes) -> bool:

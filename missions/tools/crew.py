@@ -165,7 +165,7 @@ def wait(asked: Wait, use: Use) -> str:
     if asked.for_command and terminal is None:
         raise Refused(f"not_found: there is no command {asked.for_command}.")
     facts = asked.model_dump(exclude_none=True)
-    if terminal and not terminal.living:  # no mistake of whoever waits: whether its end is kept already is chance
+    if terminal and not terminal.living:  # the agent cannot know whether the end is stored yet: that is no error
         return said("wait", HAS_ENDED.format(number=terminal.number), **facts, state="ended")
     return said("wait", **facts)
 

@@ -21,7 +21,7 @@ from ..prompts.planner import PERSON, NamedTools, Planned, PlannedStep
 from ..rules.actions import why_not_replanned
 from ..rules.course import BEFORE_WORK, is_asked
 from ..rules.demands import Kind
-from ..rules.places import Place, place_of
+from ..rules.places import StepPlace, place_of
 from ..rules.words import Cause, Effect, Event, Outcome, Standing, Status, after, strongest
 from .plans import Plan, Revision
 from .reading import asked_of, failure_of, line_of, looked_at, state_of, step_facts, subject_of, waits_for
@@ -132,7 +132,7 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[PlannedStep], told:
 
 
 def _placed(
-    plan: Plan, revision: int, planned: Sequence[PlannedStep], order: list[Place], highest: int
+    plan: Plan, revision: int, planned: Sequence[PlannedStep], order: list[StepPlace], highest: int
 ) -> tuple[dict[int, tuple[Step, str]], dict[int, Step]]:
     """Steps that are new, with their actions, and those that stay, each by its number; in `order` they get their
     places. `highest`: of the numbers that there were."""
@@ -155,8 +155,8 @@ def _placed(
     return new, kept
 
 
-def _place(step: Step, highest: int) -> Place:
-    return Place(step.number, _as_key(step.needs), is_new=step.number > highest)
+def _place(step: Step, highest: int) -> StepPlace:
+    return StepPlace(step.number, _as_key(step.needs), is_new=step.number > highest)
 
 
 def _before(plan: Plan, step: Step) -> set[int]:

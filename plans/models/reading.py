@@ -25,11 +25,11 @@ from ..prompts.planner import (
     Example,
     ExampleStep,
     Fixed,
-    Left,
     Messages,
     OwnerShown,
     ToolsBrief,
     ToolShown,
+    UnbegunStep,
 )
 from ..rules import actions, course, subjects
 from ..rules.actions import PlanAction, PlanState
@@ -293,7 +293,7 @@ def brief_of(plan: Plan, revision: Revision) -> Brief:
             if one.status in FIXED
         ],
         left=[
-            Left(one.number, one.owner, one.action, one.tools, one.needs)
+            UnbegunStep(one.number, one.owner, one.action, one.tools, one.needs)
             for one in now
             if one.status in course.BEFORE_WORK
         ],

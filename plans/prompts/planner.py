@@ -44,7 +44,7 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Left:
+class UnbegunStep:
     """A step that was planned and has not begun. Planned again as it is here, it keeps its number and its approval."""
 
     number: int
@@ -92,7 +92,7 @@ class Brief:
     notes: str = ""
     answers: Sequence[tuple[str, str]] = ()
     fixed: Sequence[Fixed] = ()
-    left: Sequence[Left] = ()
+    left: Sequence[UnbegunStep] = ()
     earlier: Sequence[Earlier] = ()
     example: Example | None = None
     asked: int = 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
+class StepPlace:
     """`needs`: numbers of steps; None: all before it. `is_new`: no earlier revision has it."""
 
     number: int
@@ -14,7 +14,7 @@ class Place:
     is_new: bool = False
 
 
-def place_of(step: Place, placed: Sequence[Place], before: Collection[int]) -> int | None:
+def place_of(step: StepPlace, placed: Sequence[StepPlace], before: Collection[int]) -> int | None:
     """Its index among those that come before it in the new plan; None where it gets a new number.
 
     `before`: what it came after until now. Numbers rise from the first step to the last. A step that names what it

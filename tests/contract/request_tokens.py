@@ -294,7 +294,7 @@ def _brief(owners: Sequence[planner.OwnerShown], task: int, done: int, action: i
         cause=Cause.FAILURE if done else Cause.TASK,
         notes=long(reply) if done else "",
         fixed=fixed,
-        left=[planner.Left(done + 1, "Desk", long(action), ["documents.read"], [done])] * (done // 2),
+        left=[planner.UnbegunStep(done + 1, "Desk", long(action), ["documents.read"], [done])] * (done // 2),
         first=done + 1,
     )
 

@@ -81,7 +81,7 @@ ASKS = (
 OWN = "$(git branch --list 'magi/*' --format='%(refname:short)')"
 MERGES = "git merge -q --no-edit origin/other"
 TRIES = (
-    ("ln -s /etc/passwd out", "link: out is a link that leads out of the repository."),
+    ("ln -s /etc/passwd out", "link: out links to a place outside of the repository."),
     (
         "git reset -q --hard HEAD~1; git init -q inner; git -C inner -c user.name=a -c user.email=a@example.org "
         "commit -q --allow-empty -m Inner",

@@ -13,7 +13,7 @@ from plans.display import display_of
 from plans.models import Step, keeping
 from plans.prompts.planner import Planned, PlannedStep
 from plans.rules.demands import OPEN_READS
-from plans.rules.places import Place, place_of
+from plans.rules.places import StepPlace, place_of
 from runs.feed import snapshot_of
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, move, pending, planned, says, steps, team
@@ -96,13 +96,13 @@ def fail_and_plan(run):
 
 
 def test_a_step_keeps_its_number_where_it_comes_after_the_same_steps_as_before():
-    done, new, new_after_all = Place(1, ()), Place(5, (1,), is_new=True), Place(5, None, is_new=True)
-    after_one, after_all = Place(3, (1,)), Place(3, None)
+    done, new, new_after_all = StepPlace(1, ()), StepPlace(5, (1,), is_new=True), StepPlace(5, None, is_new=True)
+    after_one, after_all = StepPlace(3, (1,)), StepPlace(3, None)
     found = {
         "a new step comes later": place_of(after_one, [done, new], {1, 2}),
         "the new step comes after all": place_of(after_one, [done, new_after_all], {1, 2}),
-        "a later step has begun": place_of(after_one, [done, Place(4, ())], {1}),
-        "after all, and they are the same": place_of(after_all, [done, Place(2, ())], {1, 2}),
+        "a later step has begun": place_of(after_one, [done, StepPlace(4, ())], {1}),
+        "after all, and they are the same": place_of(after_all, [done, StepPlace(2, ())], {1, 2}),
         "after all, and one is gone": place_of(after_all, [done], {1, 2}),
         "after all, and one is new": place_of(after_all, [done, new], {1}),
     }

@@ -8,7 +8,7 @@ import pytest
 from engine.llm.prompting import read_fenced
 from plans import rehearsal
 from plans.prompts import planner
-from plans.prompts.planner import Brief, Fixed, Left, OwnerShown, PlannedStep, ToolShown, read_plan
+from plans.prompts.planner import Brief, Fixed, OwnerShown, PlannedStep, ToolShown, UnbegunStep, read_plan
 from plans.rules.words import Cause
 
 FIND = ToolShown("calendar.find", "reads", "Entries of the calendar.")
@@ -54,8 +54,8 @@ def test_a_step_that_cannot_be_is_complained_about_with_what_there_is(wrong, sai
 
 def test_steps_that_are_written_again_as_they_stood_can_be_needed_by_the_numbers_that_they_had():
     left = [
-        Left(2, "Calendar", "Find a room", ["calendar.find"], [1]),
-        Left(3, "Calendar", "Add the review", ["calendar.add"], [1, 2]),
+        UnbegunStep(2, "Calendar", "Find a room", ["calendar.find"], [1]),
+        UnbegunStep(3, "Calendar", "Add the review", ["calendar.add"], [1, 2]),
     ]
     brief = replace(BRIEF, cause=Cause.FAILURE, fixed=[FOUND], left=left, first=4)
     shown = read_fenced(planner.plan(brief)[1]["content"])["left"]
