@@ -10,9 +10,9 @@ if __name__ == "__main__":
     try:
         execute_from_command_line(sys.argv)
     except DBError as error:
-        from engine import tables, trouble  # which need the settings
+        from engine import database_errors, tables  # which need the settings
 
-        if not (found := trouble.of(error) or tables.lacking(error)):
+        if not (found := database_errors.problem_of(error) or tables.lacking(error)):
             raise
         print(f"{found} {found.advice}", file=sys.stderr)
-        sys.exit(trouble.EXIT_STATUS)
+        sys.exit(database_errors.EXIT_STATUS)

@@ -4,24 +4,24 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
-from engine.hidden import visible_text
-from engine.templatetags.hidden import visible
-from runs.admin import KindAdmin
-from runs.admin.filters import Asked, DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
+from engine.templatetags.visible import visible
+from engine.text.invisible_chars import visible_text
+from runs.admin import ProcedureRunAdmin
+from runs.admin.filters import DateRangeFilter, FlagFilter, PersonFilter, RehearsalFilter, RunListFilter, StatusFilter
 
-from .filters import in_words, panels
+from .history import outcome_label, panels
 from .models import Debate
 from .rules.outcome import NO_DECISION
 
 
-class OutcomeFilter(StatusFilter):
+class DebateOutcomeFilter(StatusFilter):
     """Options are each debate's own: those who seek one type it into the history's filter."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(NO_DECISION, in_words(NO_DECISION)), *super().lookups(request, model_admin)]
+        return [(NO_DECISION, outcome_label(NO_DECISION)), *super().lookups(request, model_admin)]
 
 
-class PanelFilter(Asked):
+class PanelListFilter(RunListFilter):
     title = parameter_name = "panel"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -29,11 +29,11 @@ class PanelFilter(Asked):
 
 
 @admin.register(Debate)
-class DebateAdmin(KindAdmin):
+class DebateAdmin(ProcedureRunAdmin):
     kind = "debate"
 
     list_display = ["status_word", "shown_title", "seats", "panel", "who", "when", "took", "flags"]
-    list_filter = [OutcomeFilter, FlagFilter, PanelFilter, PersonFilter, DateFilter, RehearsalFilter]
+    list_filter = [DebateOutcomeFilter, FlagFilter, PanelListFilter, PersonFilter, DateRangeFilter, RehearsalFilter]
 
     @admin.display(description="positions")
     def seats(self, listed: Any) -> str:

@@ -5,6 +5,6 @@ class DebatesConfig(AppConfig):
     name = "debates"
 
     def ready(self) -> None:
-        from .people import watch_accounts
+        from .human_turns import check_accounts
 
-        watch_accounts()
+        check_accounts()

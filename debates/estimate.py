@@ -4,23 +4,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from engine.llm import prices
+from engine.llm import pricing
 from engine.llm.providers import is_rehearsal
 from engine.llm.tokens import ANSWER
 from engine.llm.tokens import tokens_of as tokens_of_text
 
-from .prompts.wording import counted
+from .prompts.wording import count_noun
 
 MESSAGE, LINE = 260, 45  # tokens of a message as others read it whole, and as one line of the minutes
-WHOLE = 30  # of the newest messages are read whole, on average
+FULL_HISTORY = 30  # of the newest messages are read whole, on average
 INSTRUCTIONS = 1_400
 LEAST_WHOLE, LEAST_LINES = 8, 20  # messages that a member has to see, to speak with sense
-LIKELY = 30  # messages of a debate that ends by itself
+LIKELY_SHARE = 30  # messages of a debate that ends by itself
 SECONDS = (8, 15)  # that a model takes for a message, from and to; a rehearsal is over in a minute at most
 
 
 @dataclass(frozen=True)
-class Estimate:
+class DebateEstimate:
     """`cost` in billionths of a dollar; None where the price of a model is unknown. `likely`: if it ends sooner.
     `minutes`, from and to, of all its messages, without what persons take."""
 
@@ -30,31 +30,31 @@ class Estimate:
     minutes: tuple[int, int]
 
     @property
-    def lasting(self) -> str:
+    def seconds(self) -> str:
         least, longest = self.minutes
-        return f"{least} to {longest} minutes" if least < longest else counted(longest, "minute")
+        return f"{least} to {longest} minutes" if least < longest else count_noun(longest, "minute")
 
 
-class Text(Protocol):
+class HasText(Protocol):
     """A document, attached already or not yet."""
 
     @property
     def text(self) -> str: ...
 
 
-def tokens_of(question: str, documents: Iterable[Text] = ()) -> int:
+def tokens_of(question: str, documents: Iterable[HasText] = ()) -> int:
     """Of what everybody reads before anything is said. The lines of documents have numbers in front."""
     texts = [document.text for document in documents]
     return tokens_of_text(question) + sum(tokens_of_text(text) + 2 * (text.count("\n") + 1) for text in texts)
 
 
-def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, most: int) -> Estimate:
+def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, most: int) -> DebateEstimate:
     """`read`: `tokens_of` what is asked."""
     asked = [one for one in members if one.get("model")]
     base = INSTRUCTIONS + read
     at_most = _cost(asked, timekeeper, base, most)
-    likely = _cost(asked, timekeeper, base, min(LIKELY, most))
-    return Estimate(2 * len(asked) + most, at_most, likely, _minutes(asked, most))
+    likely = _cost(asked, timekeeper, base, min(LIKELY_SHARE, most))
+    return DebateEstimate(2 * len(asked) + most, at_most, likely, _minutes(asked, most))
 
 
 def _minutes(asked: Sequence[Mapping[str, Any]], most: int) -> tuple[int, int]:
@@ -68,7 +68,7 @@ def _minutes(asked: Sequence[Mapping[str, Any]], most: int) -> tuple[int, int]:
 
 def prompt_tokens(base: int, said: int) -> int:
     """Of one request after so many messages."""
-    return base + min(said, WHOLE) * MESSAGE + max(0, said - WHOLE) * LINE
+    return base + min(said, FULL_HISTORY) * MESSAGE + max(0, said - FULL_HISTORY) * LINE
 
 
 def least_prompt(read: int, most: int) -> int:
@@ -85,7 +85,7 @@ def _cost(asked: Sequence[Mapping[str, Any]], timekeeper: str, base: int, most: 
     tokens = turns + base + prompt_tokens(base, most)
     answers = ANSWER * (most // len(asked) + 3)
     costs = [_dearest(one, tokens, answers) for one in asked]
-    costs.append(prices.cost(timekeeper, 400 * (most // 4 + 1), 100 * (most // 4 + 1)) if timekeeper else 0)
+    costs.append(pricing.cost(timekeeper, 400 * (most // 4 + 1), 100 * (most // 4 + 1)) if timekeeper else 0)
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
 
@@ -97,5 +97,5 @@ def turn_cost(read: int, member: Mapping[str, Any], said: int) -> int:
 
 
 def _dearest(one: Mapping[str, Any], tokens: int, answers: int) -> int | None:
-    costs = [prices.cost(model, tokens, answers) for model in (one["model"], one.get("fallback")) if model]
+    costs = [pricing.cost(model, tokens, answers) for model in (one["model"], one.get("fallback")) if model]
     return None if None in costs else max(cost for cost in costs if cost is not None)

@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Example:
+class DebateExample:
     """`key` stands in addresses, `title` is what it is called where it is offered. `options`: word, direction and
     meaning; `members`: name and who that is."""
 
@@ -17,7 +17,7 @@ class Example:
     members: Sequence[tuple[str, str]]
     rule: str = "majority"
 
-    def as_typed(self, model: str) -> dict[str, Any]:
+    def form_values(self, model: str) -> dict[str, Any]:
         """As the form of a new debate starts from it, each member asking this model."""
         options: list[Mapping[str, str]] = [
             {"word": word, "direction": direction, "meaning": meaning} for word, direction, meaning in self.options
@@ -27,7 +27,7 @@ class Example:
 
 
 EXAMPLES = (
-    Example(
+    DebateExample(
         "sundays",
         "A library on Sundays",
         "Should the city library open on Sundays from one to six, for a year to begin with? Two thirds of those asked "
@@ -44,7 +44,7 @@ EXAMPLES = (
             ("Dev Rao", "Plans the city. Asks what else would change if it were open. Thinks aloud, likes examples."),
         ),
     ),
-    Example(
+    DebateExample(
         "rewrite",
         "Rewrite or repair",
         "Our billing program is twelve years old. Each change takes three weeks and breaks something. Shall we write "
@@ -62,7 +62,7 @@ EXAMPLES = (
         ),
         "plurality",
     ),
-    Example(
+    DebateExample(
         "grant",
         "One grant, three years",
         "A foundation offers 900,000 for three years of work on river deltas. It wants a say in what is published. "
@@ -86,5 +86,5 @@ EXAMPLES = (
 )
 
 
-def example_called(key: str) -> Example | None:
+def example_by_key(key: str) -> DebateExample | None:
     return next((example for example in EXAMPLES if example.key == key), None)

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from engine.models import NewDocument
-from runs.api.schemas import NewFork
 from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
+from runs.procedure.schemas import NewFork
 
 from . import procedure
 from .models import SWITCHES, Debate, Member
 from .models.forks import DebateMoment, bring_along
-from .rules.course import TURNS
+from .rules.state import TURNS
 from .schemas import NewDebateFork
 
 LONGEST = 300  # characters of a message that are shown
@@ -78,7 +78,7 @@ def _document(one: Any) -> NewDocument:
 
 def _moment(row: Debate, number: int) -> DebateMoment:
     """ForkRefused."""
-    if not row.run.over:
+    if not row.run.is_ended:
         raise ForkRefused(NOT_OVER)
     moment = DebateMoment(row, number)
     if not 0 < number <= len(moment.all):
@@ -96,7 +96,7 @@ def _moment(row: Debate, number: int) -> DebateMoment:
 
 
 def _undone(moment: DebateMoment) -> Iterator[Section]:
-    names = {one.pk: one.name for one in moment.debate.table}
+    names = {one.pk: one.name for one in moment.debate.prompt_context}
     said = []
     for one in moment.later:
         who = names.get(one.member_id or 0, one.by_name or "The timekeeper")
@@ -107,10 +107,10 @@ def _undone(moment: DebateMoment) -> Iterator[Section]:
 
 def _positions(moment: DebateMoment) -> Iterator[str]:
     """Of whom the fork begins with another one than the debate ended with."""
-    course = moment.debate.so_far
-    then = course.stood_at(moment.number)
+    course = moment.debate.partial_outcome
+    then = course.verdict_at(moment.number)
     for seat in course.speakers:
-        before, after = then.get(seat.seat, ""), course.stands_by.get(seat.seat, "")
+        before, after = then.get(seat.seat, ""), course.verdict_of.get(seat.seat, "")
         if TURNS[seat.kind].votes and before != after:
             yield f"{seat.name}: {before or 'none'} then, {after or 'none'} at the end"
 

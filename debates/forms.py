@@ -12,22 +12,30 @@ from django.utils import timezone
 
 from engine.llm.tokens import too_long
 from engine.models import TITLE_LENGTH, NewDocument
-from engine.models.documents import label_of
+from engine.models.documents import document_label
 from engine.names import look_alike
 from runs import retention
-from runs.forms import FieldProblem, Numbered, Spend, Text, first_errors
-from runs.saved.forms import SavedForm, named
+from runs.forms import FieldProblem, NumberedForm, PlainTextField, SpendField, first_errors
+from runs.presets.forms import PresetForm, preset_named
 
-from .attached import Attached
+from .attachments import DebateAttachments
 from .estimate import least_prompt, tokens_of
-from .fields import LEAST_MEMBERS, LEAST_OPTIONS, MemberForm, OptionForm, PanelSeatForm, RulesForm, Seated
+from .form_fields import (
+    LEAST_MEMBERS,
+    LEAST_OPTIONS,
+    DebateMemberForm,
+    DebateOptionForm,
+    DebateRulesForm,
+    PanelSeatForm,
+    SeatForm,
+)
 from .models import (
     MOST_MEMBERS,
     MOST_OPTIONS,
     QUESTION_LENGTH,
     SWITCHES,
-    MemberValues,
-    OptionValues,
+    MemberDict,
+    OptionDict,
     Panel,
     PanelVersion,
 )
@@ -40,19 +48,21 @@ _SAME = {"option": "word", "member": "name"}  # by which they are told from one 
 _SEED = re.compile(r"[0-9a-fA-F]{64}")
 
 
-class DebateForm(RulesForm):
+class DebateForm(DebateRulesForm):
     field_order = ("title", "question")
 
-    title = Text(max_length=TITLE_LENGTH, label="Title")
-    question = Text(max_length=QUESTION_LENGTH, needed="Write what is to be decided. It is empty.", lines=True)
-    spend = Spend(help_text="Closing statements are held before it is used up.")
-    until = Text(max_length=40, label="Until", help_text="In UTC. Then it closes, however far it is.")
-    seed = Text(
+    title = PlainTextField(max_length=TITLE_LENGTH, label="Title")
+    question = PlainTextField(
+        max_length=QUESTION_LENGTH, needed="Write what is to be decided. It is empty.", lines=True
+    )
+    spend = SpendField(help_text="Closing statements are held before it is used up.")
+    until = PlainTextField(max_length=40, label="Until", help_text="In UTC. Then it closes, however far it is.")
+    seed = PlainTextField(
         max_length=64,
         label="Seed",
         help_text="Of an earlier debate, to hold it again with the same draws.",
     )
-    word = Text(
+    word = PlainTextField(
         max_length=SEED_WORD_LENGTH,
         label="A word for the draw",
         help_text="It takes part in who is drawn, so that nobody can have chosen the seed.",
@@ -92,7 +102,7 @@ def count_in(posted: Mapping[str, Any], noun: str) -> int:
 def typed_in(posted: Mapping[str, Any]) -> dict[str, Any]:
     """All that a page posted, unchecked, as a form is started from it."""
     own: dict[str, Any] = {name: posted.get(name, "") for name in DebateForm.base_fields}
-    for noun, form in (("option", OptionForm), ("member", PanelSeatForm)):
+    for noun, form in (("option", DebateOptionForm), ("member", PanelSeatForm)):
         own[f"{noun}s"] = [
             {name: posted.get(f"{noun[0]}{number}-{name}", "") for name in form.base_fields}
             for number in range(1, count_in(posted, noun) + 1)
@@ -106,10 +116,10 @@ def _places(noun: str, posted: Mapping[str, Any] | None, given: Sequence[Any]) -
     return [(number, given[number - 1] if number <= len(given) else {}) for number in range(1, count + 1)]
 
 
-class Laid:
+class DebateFormset:
     """A form of its own beside options and members, checked together."""
 
-    seat: type[Seated] = MemberForm
+    seat: type[SeatForm] = DebateMemberForm
 
     def __init__(
         self,
@@ -120,7 +130,7 @@ class Laid:
         **seated: Any,
     ) -> None:
         self.own = own
-        self.options = [OptionForm(number, data, one) for number, one in _places("option", data, options)]
+        self.options = [DebateOptionForm(number, data, one) for number, one in _places("option", data, options)]
         self.members = [self.seat(number, data, one, **seated) for number, one in _places("member", data, members)]
         self._wrong_counts: list[FieldProblem] = []
 
@@ -155,7 +165,7 @@ class Laid:
         return found
 
     @property
-    def _lists(self) -> list[tuple[str, Sequence[Numbered]]]:
+    def _lists(self) -> list[tuple[str, Sequence[NumberedForm]]]:
         return [("option", self.options), ("member", self.members)]
 
     def _refuse_count(self, noun: str, count: int) -> None:
@@ -164,7 +174,7 @@ class Laid:
             problem = FieldProblem(f"{noun}s", f"{noun}s", f"{noun.capitalize()}s", f"Name {least} to {most} of them.")
             self._wrong_counts = [*(one for one in self._wrong_counts if one.path != problem.path), problem]
 
-    def _refuse_equal(self, noun: str, given: Sequence[Numbered]) -> None:
+    def _refuse_equal(self, noun: str, given: Sequence[NumberedForm]) -> None:
         name, earlier = _SAME[noun], dict[str, int]()
         for form in given:
             said = form.cleaned_data.get(name, "")
@@ -179,16 +189,16 @@ class Laid:
             self.own.add_error("most", f"There are {len(self.members)} members: let each say something.")
 
 
-class Submission(Laid):
+class DebateSubmission(DebateFormset):
     """The form of a new debate."""
 
     def __init__(
         self,
         data: Mapping[str, Any] | None = None,
         *,
-        options: Sequence[OptionValues] = (),
-        members: Sequence[MemberValues] = (),
-        attached: Attached | None = None,
+        options: Sequence[OptionDict] = (),
+        members: Sequence[MemberDict] = (),
+        attached: DebateAttachments | None = None,
         by: User | None = None,
         switches: Mapping[str, bool] | None = None,
         **own: Any,
@@ -197,17 +207,17 @@ class Submission(Laid):
         what is attached, which was read already, and who asks."""
         form = DebateForm(data, initial={**own, **(switches or {})}, auto_id="%s")
         super().__init__(form, data, options, members, by=by)
-        self.attached = attached or Attached()
+        self.attached = attached or DebateAttachments()
 
     @classmethod
     def of(
         cls,
         options: Sequence[Mapping[str, str]],
         members: Sequence[Mapping[str, str]],
-        attached: Attached | None = None,
+        attached: DebateAttachments | None = None,
         by: User | None = None,
         **own: Any,
-    ) -> "Submission":
+    ) -> "DebateSubmission":
         """From values instead of a posted page: texts, numbers, and whether a switch is on."""
         data = {key: "on" if value is True else value for key, value in own.items() if value not in (None, "")}
         data = {key: value for key, value in data.items() if value is not False}
@@ -254,19 +264,19 @@ def _what_to_shorten(documents: Sequence[NewDocument]) -> str:
     if not documents:
         return "Name another model, allow fewer messages, or shorten the question."
     number, longest = max(enumerate(documents, 1), key=lambda one: len(one[1].text))
-    length = f"{label_of(number)}, {longest.title}, with {len(longest.text):,} characters"
+    length = f"{document_label(number)}, {longest.title}, with {len(longest.text):,} characters"
     return f"Name another model, or shorten the documents: the longest is {length}."
 
 
 # ---- panels -------------------------------------------------------------------------------------------------
 
 
-class PanelForm(SavedForm, RulesForm):
+class PanelForm(PresetForm, DebateRulesForm):
     model = Panel
     field_order = ("name", "retention_days", "short")
 
 
-class PanelSubmission(Laid):
+class PanelSubmission(DebateFormset):
     """The form of a panel, new or changed: a name, members whose models may be left open, options and rules."""
 
     seat = PanelSeatForm
@@ -285,7 +295,7 @@ class PanelSubmission(Laid):
         """`data` as a page posts it; `panel` the one that is changed by it. `retention_days`: where not given those of
         the panel, or of a new one."""
         days = (panel or Panel()).kept_days if retention_days is None else retention_days
-        start = {"retention_days": days, "short": retention.is_short(days), **own, **(switches or {})}
+        start = {"retention_days": days, "short": retention.is_below_half_year(days), **own, **(switches or {})}
         super().__init__(PanelForm(panel, data, initial=start, auto_id="%s"), data, options, members)
 
     def values(self) -> dict[str, Any]:
@@ -303,11 +313,11 @@ class PanelSubmission(Laid):
 
 def panel_named(which: str | int) -> PanelVersion:
     """The current version of the panel that is offered under that name or id. ValidationError without one."""
-    return named(Panel, which).current
+    return preset_named(Panel, which).current
 
 
-def as_asked(version: PanelVersion) -> dict[str, Any]:
-    """What a panel's version holds, as `Submission.of` takes it."""
+def values_of_version(version: PanelVersion) -> dict[str, Any]:
+    """What a panel's version holds, as `DebateSubmission.of` takes it."""
     values = version.values()
     members = [{name: text for name, text in one.items() if name != "person"} for one in values["members"]]
     return {**values, **values["switches"], "members": members, "switches": None}

@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from django.db.models import Prefetch, QuerySet
 
 from . import analysis
-from .analysis import Habits
+from .analysis import AgreementHabits
 from .models import Debate, Message
 
 MOST_HELD = 20
 
 
 @dataclass(frozen=True)
-class Held:
+class PositionsHeld:
     """`number`: of how many debates."""
 
     number: int
-    members: Sequence[Habits]
+    members: Sequence[AgreementHabits]
 
 
-def habits_of(debates: QuerySet[Debate]) -> Held:
+def habits_of(debates: QuerySet[Debate]) -> PositionsHeld:
     """Of these as far as they have an outcome and no member rehearsed, which would do so by a stated rule."""
     decided = debates.filter(run__outcome__gt="").exclude(members__model__startswith="rehearsal/")
     newest = decided.order_by("-run__ended", "-pk").values("pk")[:MOST_HELD]
     messages = Prefetch("messages", Message.objects.defer("content", "reasoning", "artifact", "facts"))
     lists = ("options", "members__user", "members__first__verdict", "turns", messages, "steers")
     held = Debate.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).select_related("run")
-    courses = [debate.course() for debate in held.prefetch_related(*lists).order_by("-run__ended", "-pk")]
-    return Held(len(courses), analysis.habits(courses))
+    courses = [debate.state() for debate in held.prefetch_related(*lists).order_by("-run__ended", "-pk")]
+    return PositionsHeld(len(courses), analysis.habits(courses))

@@ -26,14 +26,14 @@ from xml.sax.saxutils import unescape
 
 from engine.llm.own_words import words
 
-from .heard import Heard, Line, heard
-from .prompts.cut import FEWEST_WORDS
-from .prompts.wording import overlap
-from .rules.course import ABSTAIN, Why
-from .scaffold import Message, as_it_was, number_of
-from .table import EVERYONE, Point, Shape, Side
+from .prompt_context import EVERYONE, AnswerShape, PointSide, PromptPoint
+from .prompts.continuation import FEWEST_WORDS
+from .prompts.wording import word_overlap
+from .rehearsal_parser import ParsedLine, ParsedPrompt, parse_prompt
+from .rules.state import ABSTAIN, TurnReason
+from .xml_messages import XmlMessage, number_of, unescape_scaffold
 
-STAYS = 5  # messages, before a member may withdraw
+STAY_SHARE = 5  # messages, before a member may withdraw
 TABLE_EVERY, CUT_EVERY, ONE_IN = 8, 17, 3
 QUOTED = 10  # words of a line
 LONGEST_NOTE = 400
@@ -45,43 +45,43 @@ Conversation = list[dict[str, str]]
 def message(messages: Conversation) -> str:
     """An answer in a turn, or the rest of one that was cut."""
     begun = messages[-2]["content"] if messages[-1]["content"].startswith("Your message was cut off after") else ""
-    answer = Rehearsed(heard(messages[:-2] if begun else messages)).answer
+    answer = RehearsedMember(parse_prompt(messages[:-2] if begun else messages)).answer
     if begun:
         answer["content"] = answer["content"].removeprefix(json.loads(begun)["content"]).strip()
     return _json(answer)
 
 
-def cut(messages: Conversation) -> str:
+def continue_message(messages: Conversation) -> str:
     """What arrives of an answer that is cut; empty where it arrives as a whole."""
     if messages[-1]["role"] != "user" or messages[-1]["content"].startswith("Your message was cut off after"):
         return ""
-    told = heard(messages)
-    said = Rehearsed(told).answer["content"].split(" ")
+    told = parse_prompt(messages)
+    said = RehearsedMember(told).answer["content"].split(" ")
     if told.number % CUT_EVERY or len(said) < FEWEST_WORDS + 2:
         return ""
-    whole = Rehearsed(told).answer | {"content": " ".join(said[: FEWEST_WORDS + 1])}
+    whole = RehearsedMember(told).answer | {"content": " ".join(said[: FEWEST_WORDS + 1])}
     fields = list(whole)[: list(whole).index("content") + 1]
     return _json({field: whole[field] for field in fields}).removesuffix('"}')
 
 
 def first(messages: Conversation) -> str:
-    rehearsed = Rehearsed(heard(messages))
+    rehearsed = RehearsedMember(parse_prompt(messages))
     sure = 50 + rehearsed.checksum("sure") % 46
     return _json({"verdict_reasoning": rehearsed.leans_because, "verdict": rehearsed.leaning, "confidence": sure})
 
 
 def closing(messages: Conversation) -> str:
-    rehearsed = Rehearsed(heard(messages))
+    rehearsed = RehearsedMember(parse_prompt(messages))
     told = rehearsed.heard
-    verdict = told.stand or rehearsed.leaning
-    because = "Nothing that was said since has changed it." if told.stand else rehearsed.leans_because
+    verdict = told.position or rehearsed.leaning
+    because = "Nothing that was said since has changed it." if told.position else rehearsed.leans_because
     content = f"My last word, before message {told.number}, is {verdict}. {because}"
     return _json({"content": content, "verdict": verdict, "verdict_reasoning": because, "moved_by": []})
 
 
 def timekeeper(messages: Conversation) -> str:
     """The stated sentences again, as many as there is room for."""
-    told = as_it_was(
+    told = unescape_scaffold(
         unescape(messages[-1]["content"].rpartition("<Facts>")[2].removesuffix("</Facts>"), {"&quot;": '"'})
     )
     kept = list(accumulate(re.split(r"(?<=[.!?])\s+", told), lambda before, one: f"{before} {one}"))
@@ -93,10 +93,10 @@ def _json(answer: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Rehearsed:
+class RehearsedMember:
     """What a member says by the rule, part by part."""
 
-    heard: Heard
+    heard: ParsedPrompt
 
     def checksum(self, *of: object) -> int:
         parts = [self.heard.me, self.heard.who, *map(str, of)]
@@ -105,7 +105,7 @@ class Rehearsed:
     @cached_property
     def answer(self) -> dict[str, Any]:
         told = self.heard
-        stated = "" if told.why == Why.CHALLENGE else self.stated
+        stated = "" if told.why == TurnReason.CHALLENGE else self.stated
         known = {
             "speaking_to": [self.partner or EVERYONE],
             "expects_answer": self.asks,
@@ -141,28 +141,28 @@ class Rehearsed:
         return f"No word of what I look at speaks for an option, and so a checksum has chosen {self.leaning}."
 
     @cached_property
-    def moving(self) -> Sequence[tuple[Message, Point]]:
+    def moving(self) -> Sequence[tuple[XmlMessage, PromptPoint]]:
         """The points, with their messages, that make the member change; none where it stays."""
         against = [
             (said, point) for said in self.heard.fresh for point in said.points if self._contradicts(said, point)
         ]
         moved = len(against) > 1 and self.checksum("moved", self.heard.number) % ONE_IN == 0
-        return against[-2:] if moved and self.heard.why != Why.CHALLENGE and self._other(against[-1][0]) else []
+        return against[-2:] if moved and self.heard.why != TurnReason.CHALLENGE and self._other(against[-1][0]) else []
 
-    def _contradicts(self, said: Message, point: Point) -> bool:
-        against = point.side == Side.AGAINST and point.option == self.heard.stand
+    def _contradicts(self, said: XmlMessage, point: PromptPoint) -> bool:
+        against = point.side == PointSide.AGAINST and point.option == self.heard.position
         return against and bool(point.document) and said in self.heard.others
 
-    def _other(self, said: Message) -> bool:
-        return said.verdict in self.heard.options and said.verdict != self.heard.stand
+    def _other(self, said: XmlMessage) -> bool:
+        return said.verdict in self.heard.options and said.verdict != self.heard.position
 
     @cached_property
     def stated(self) -> str:
         """The verdict that this message states; empty for "as before"."""
         if self.moving:
             return self.moving[-1][0].verdict
-        due = self.heard.spoken > 0 or self.heard.why == Why.ROLL_CALL
-        return self.leaning if due and not self.heard.stand else ""
+        due = self.heard.spoken > 0 or self.heard.why == TurnReason.ROLL_CALL
+        return self.leaning if due and not self.heard.position else ""
 
     @property
     def because(self) -> str:
@@ -170,61 +170,69 @@ class Rehearsed:
             return self.leans_because
         (one, _), (other, _) = self.moving
         where = f"message {one.number}" if one is other else f"messages {one.number} and {other.number}"
-        return (
-            f"The points in {where} cite the documents against {self.heard.stand}, and that leads me to {self.stated}."
-        )
+        against = f"The points in {where} cite the documents against {self.heard.position}"
+        return f"{against}, and that leads me to {self.stated}."
 
     @cached_property
     def verdict(self) -> str:
-        return self.stated or self.heard.stand
+        return self.stated or self.heard.position
 
     @cached_property
     def withdraws(self) -> bool:
-        may = self.verdict and not self.stated and self.heard.spoken >= STAYS and self.heard.why != Why.CHALLENGE
+        may = (
+            self.verdict
+            and not self.stated
+            and self.heard.spoken >= STAY_SHARE
+            and self.heard.why != TurnReason.CHALLENGE
+        )
         return bool(may) and self.checksum("withdraws", self.heard.number) % ONE_IN == 0
 
     # ---- to whom, and with what ---------------------------------------------------------------------------
 
     @cached_property
-    def opponent(self) -> Message | None:
+    def opponent(self) -> XmlMessage | None:
         """The last message of somebody who stands by something else."""
         lively = [said for said in self.heard.others if said.verdict in self.heard.options and not said.withdrawn]
         return next((said for said in reversed(lively) if self.verdict and said.verdict != self.verdict), None)
 
     @cached_property
     def partner(self) -> str:
-        asker = as_it_was(self.heard.floor.get("asked_by", ""))
+        asker = unescape_scaffold(self.heard.floor.get("asked_by", ""))
         return asker if asker in self.heard.names else self.opponent.speaker if self.opponent else ""
 
     @cached_property
     def asks(self) -> bool:
         """Who was asked gives an answer, and no question for it."""
-        return bool(self.opponent) and self.heard.why not in (Why.REPLY, Why.CHALLENGE) and not self.withdraws
+        return (
+            bool(self.opponent)
+            and self.heard.why not in (TurnReason.REPLY, TurnReason.CHALLENGE)
+            and not self.withdraws
+        )
 
     @cached_property
-    def point(self) -> Point:
+    def point(self) -> PromptPoint:
         option, side = self._about
         answers = next((number_of(said.number, 1) for said in reversed(self.heard.fresh) if self._answers(said)), "")
         if not self.line:
             claim = f"An assumption, for no document says it: {option} is what message {self.heard.number} is about."
-            return Point(claim, option, side, answers=answers)
+            return PromptPoint(claim, option, side, answers=answers)
         claim = f"Line {self.line.number} of {self.line.document} says: {self.quote}"
-        return Point(claim, option, side, self.line.document, self.line.number, answers)
+        return PromptPoint(claim, option, side, self.line.document, self.line.number, answers)
 
-    def _answers(self, said: Message) -> bool:
+    def _answers(self, said: XmlMessage) -> bool:
         return said in self.heard.others and bool(said.points) and said.speaker == self.partner
 
     @cached_property
     def _about(self) -> tuple[str, str]:
         own = self.verdict if self.verdict in self.heard.options else self.leaning
-        if self.heard.why == Why.CHALLENGE:
-            return own, Side.AGAINST
+        if self.heard.why == TurnReason.CHALLENGE:
+            return own, PointSide.AGAINST
         if self.opponent and not self.stated and self.checksum("about", self.heard.number) % 2:
-            return self.opponent.verdict, Side.AGAINST
-        return own, Side.FOR
+            return self.opponent.verdict, PointSide.AGAINST
+        return own, PointSide.FOR
 
     @cached_property
-    def line(self) -> Line | None:
+    def line(self) -> ParsedLine | None:
         lines = [line for line in self.heard.material.lines if len(words(line.text)) > 1]
         return lines[(self.checksum("line") + self.heard.number) % len(lines)] if lines else None
 
@@ -235,11 +243,11 @@ class Rehearsed:
 
     @property
     def where_all_stand(self) -> dict[str, Any]:
-        stand = Counter(verdict for verdict in self.heard.stands.values() if verdict)
+        stand = Counter(verdict for verdict in self.heard.positions.values() if verdict)
         rows = [[option, str(stand[option])] for option in (*self.heard.options, ABSTAIN)]
         return {
             "title": "Where we stand",
-            "kind": Shape.BARS,
+            "kind": AnswerShape.BARS,
             "text": "",
             "columns": ["Verdict", "Members"],
             "rows": rows,
@@ -254,7 +262,7 @@ class Rehearsed:
         whole, number = " ".join(filter(None, sentences)), self.heard.number
         before = [said.content for said in self.heard.others if not self.heard.me]
         before += [answer["content"] for answer in self.heard.own]
-        if all(overlap(words(whole), words(one)) < NEW for one in before):
+        if all(word_overlap(words(whole), words(one)) < NEW for one in before):
             return whole
         source = f"line {self.line.number} of {self.line.document}" if self.line else "what I said before"
         return f"Message {number} comes back to {source}. {self._position}"
@@ -262,11 +270,11 @@ class Rehearsed:
     @property
     def _beginning(self) -> str:
         number = self.heard.number
-        if self.heard.why == Why.CHALLENGE:
+        if self.heard.why == TurnReason.CHALLENGE:
             return f"Somebody has to say it, so let message {number} speak against what we all believe."
         if self.heard.why == "continuing":
             return f"And in message {number} there is more to say."
-        if self.heard.why == Why.ASKED:
+        if self.heard.why == TurnReason.ASKED:
             return f"The chair asks, and message {number} is what I have to say."
         if said := next((one for one in reversed(self.heard.others) if one.speaker == self.partner), None):
             return self._one_of(
@@ -287,15 +295,15 @@ class Rehearsed:
     @property
     def _position(self) -> str:
         number = self.heard.number
-        if self.heard.why == Why.CHALLENGE:
+        if self.heard.why == TurnReason.CHALLENGE:
             return f"What I stand by myself is after message {number} what it was before."
         if self.stated:
             return f"{self.because} From message {number} on I stand by {self.stated}."
-        if self.heard.stand:
+        if self.heard.position:
             return self._one_of(
-                f"So message {number} leaves me where I was, with {self.heard.stand}.",
-                f"Before message {number} I stood by {self.heard.stand}, and I still do.",
-                f"After message {number}, as before it, I stand by {self.heard.stand}.",
+                f"So message {number} leaves me where I was, with {self.heard.position}.",
+                f"Before message {number} I stood by {self.heard.position}, and I still do.",
+                f"After message {number}, as before it, I stand by {self.heard.position}.",
             )
         return f"Message {number} is too early for a verdict of mine."
 

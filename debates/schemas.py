@@ -7,9 +7,9 @@ from pydantic import ConfigDict, StrictBool, StrictInt
 
 from engine.models import TITLE_LENGTH
 from engine.models.documents import TITLE_LENGTH as DOCUMENT_TITLE_LENGTH
-from runs.api.schemas import ForkableRun, Gate, Moment, NewFork, Strict, or_empty, text
+from runs.procedure.schemas import ForkableRun, GateOut, Moment, NewFork, StrictSchema, optional_text, text_field
 
-from .fields import LEAST_MEMBERS, LEAST_OPTIONS, LONGEST_REPLY, USUAL_REPLY
+from .form_fields import DEFAULT_REPLY_WORDS, LEAST_MEMBERS, LEAST_OPTIONS, MAX_REPLY_WORDS
 from .forms import SEED_WORD_LENGTH
 from .models import (
     CONTENT_LENGTH,
@@ -22,10 +22,10 @@ from .models import (
     WHO_LENGTH,
     WORD_LENGTH,
 )
-from .rules import course as rules
+from .rules import state as rules
 
 Direction = Literal["for", "between", "against"]
-ModelName = Annotated[str, text(200)]
+ModelName = Annotated[str, text_field(200)]
 Rule = Literal["plurality", "majority", "two_thirds", "unanimous", "median", "none"]
 View = Literal["perspective", "minutes"]
 Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
@@ -35,30 +35,32 @@ ActDone = Literal[Act, "look"]
 # ---- what it takes ----------------------------------------------------------------------------------------
 
 
-class NewOption(Strict):
-    word: Annotated[str, text(WORD_LENGTH, 1)]
-    meaning: Annotated[str, text(MEANING_LENGTH)] | None = None
+class NewDebateOption(StrictSchema):
+    word: Annotated[str, text_field(WORD_LENGTH, 1)]
+    meaning: Annotated[str, text_field(MEANING_LENGTH)] | None = None
     direction: Direction | None = Field(None, description="For the look alone: what it comes to for the question.")
 
 
-class NewMember(Strict):
+class NewDebateMember(StrictSchema):
     """A model's seat has `model`, a person's `user`."""
 
-    name: Annotated[str, text(NAME_LENGTH, 1)]
-    who: Annotated[str, text(WHO_LENGTH)] | None = Field(None, description="Expertise, character, way of speaking.")
+    name: Annotated[str, text_field(NAME_LENGTH, 1)]
+    who: Annotated[str, text_field(WHO_LENGTH)] | None = Field(
+        None, description="Expertise, character, way of speaking."
+    )
     model: ModelName | None = Field(None, description="As provider/model.")
     fallback: ModelName | None = Field(None, description="A model to ask where the first one fails.")
-    user: Annotated[str, text(150)] | None = Field(None, description="The name of the account of a person.")
+    user: Annotated[str, text_field(150)] | None = Field(None, description="The name of the account of a person.")
 
 
-class NewDocument(Strict):
+class NewDebateDocument(StrictSchema):
     """A text that all members read and may cite by its lines."""
 
-    title: Annotated[str, text(DOCUMENT_TITLE_LENGTH)] | None = None
-    text: Annotated[str, text(DOCUMENTS.characters, 1)]
+    title: Annotated[str, text_field(DOCUMENT_TITLE_LENGTH)] | None = None
+    text: Annotated[str, text_field(DOCUMENTS.characters, 1)]
 
 
-class NewDebate(Strict):
+class NewDebate(StrictSchema):
     """A question, what a verdict can be, and who argues about it."""
 
     model_config = ConfigDict(
@@ -77,28 +79,28 @@ class NewDebate(Strict):
         },
     )
 
-    question: Annotated[str, text(QUESTION_LENGTH, 1)] = Field(description="What is to be decided.")
-    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
+    question: Annotated[str, text_field(QUESTION_LENGTH, 1)] = Field(description="What is to be decided.")
+    title: Annotated[str, text_field(TITLE_LENGTH)] | None = Field(
         None, description="Without one it is the first line of the question."
     )
-    panel: StrictInt | Annotated[str, text(NAME_LENGTH, 1)] | None = Field(
+    panel: StrictInt | Annotated[str, text_field(NAME_LENGTH, 1)] | None = Field(
         None, description="The name or the id of a panel, which has options, members and rules."
     )
     version: StrictInt | None = Field(None, description="Of the panel, where it must be this one.")
-    options: list[NewOption] | None = Field(
+    options: list[NewDebateOption] | None = Field(
         None,
         description=f"Without a panel: {LEAST_OPTIONS} to {MOST_OPTIONS}, in their order. "
         "ABSTAIN is always possible and is none.",
     )
-    members: list[NewMember] | None = Field(
+    members: list[NewDebateMember] | None = Field(
         None, description=f"Without a panel: {LEAST_MEMBERS} to {MOST_MEMBERS}, in the order of their seats."
     )
-    documents: list[NewDocument] = Field(
+    documents: list[NewDebateDocument] = Field(
         [],
         description=f"{DOCUMENTS.number} at most, with {DOCUMENTS.characters:,} characters together. Files come as "
         "parts named documents of a multipart body, in which the part debate has these fields.",
     )
-    encoding: Annotated[str, text(40)] | None = Field(
+    encoding: Annotated[str, text_field(40)] | None = Field(
         None, description="Encoding of files that are not in UTF-8 and do not state their own, such as windows-1252."
     )
     timekeeper: ModelName | None = Field(None, description="The model that words its notes; none for stated sentences.")
@@ -106,12 +108,13 @@ class NewDebate(Strict):
     most: StrictInt = Field(
         rules.USUAL_MOST, description=f"Messages at most, {rules.LEAST_MOST} to {rules.MOST}; not below the members."
     )
-    spend: Annotated[str, text(30)] | None = Field(None, description="Dollars at most, as a decimal: 3.00.")
-    until: Annotated[str, or_empty(format="date-time")] | None = Field(
+    spend: Annotated[str, text_field(30)] | None = Field(None, description="Dollars at most, as a decimal: 3.00.")
+    until: Annotated[str, optional_text(format="date-time")] | None = Field(
         None, description="When it closes at the latest; empty: as long as it takes."
     )
     reply_within: StrictInt | None = Field(
-        USUAL_REPLY, description=f"Hours that a person has for a turn, 1 to {LONGEST_REPLY:,}; null without end."
+        DEFAULT_REPLY_WORDS,
+        description=f"Hours that a person has for a turn, 1 to {MAX_REPLY_WORDS:,}; null without end.",
     )
     first: StrictBool = Field(True, description="Ask each member alone first.")
     reply: StrictBool = Field(True, description="The member who is asked answers next, at most twice in a row.")
@@ -120,10 +123,10 @@ class NewDebate(Strict):
     free_floor: StrictBool = Field(False, description="The last speaker may be drawn again, and continues then.")
     advisory: StrictBool = Field(False, description="The outcome advises: people decide, and pages and record say so.")
     view: View = Field("perspective", description="How members see what was said before.")
-    seed: Annotated[str, text(64, 64)] | None = Field(
+    seed: Annotated[str, text_field(64, 64)] | None = Field(
         None, description="64 hexadecimal digits, to hold a debate again with the same draws."
     )
-    word: Annotated[str, text(SEED_WORD_LENGTH)] | None = Field(
+    word: Annotated[str, text_field(SEED_WORD_LENGTH)] | None = Field(
         None, description="A word of one's own: the seed is then SHA-256 of what was drawn and the word."
     )
 
@@ -132,48 +135,48 @@ class NewDebateFork(NewFork):
     message: int = Field(ge=1, description="The number of the message after which it goes on.")
 
 
-class DebateWords(Strict):
+class DebateMessageIn(StrictSchema):
     """What the chair says."""
 
-    text: Annotated[str, text(CONTENT_LENGTH, 1)]
+    text: Annotated[str, text_field(CONTENT_LENGTH, 1)]
     to: StrictInt | Literal["everyone"] = Field("everyone", description="The seat of a member, or everyone.")
     ask: StrictBool = Field(False, description="Whether that member has the floor next.")
 
 
-class Steering(Strict):
+class SteeringIn(StrictSchema):
     """`amount` is for extending, `member` for asking, recalling and giving up, the others for withdrawing."""
 
     kind: Act = Field(description="All are the chair's, but withdrawing: that does a person who sits on a seat.")
     amount: StrictInt = Field(rules.SPAN, description="Messages more, in steps of twenty, up to 200 in all.")
     member: StrictInt | None = Field(None, description="The seat of whom it is about.")
-    verdict: Annotated[str, text(WORD_LENGTH)] | None = Field(
+    verdict: Annotated[str, text_field(WORD_LENGTH)] | None = Field(
         None, description="An option or ABSTAIN; without one it stays as it is."
     )
-    reasoning: Annotated[str, text(CONTENT_LENGTH)] | None = None
+    reasoning: Annotated[str, text_field(CONTENT_LENGTH)] | None = None
 
 
 # ---- what it gives ----------------------------------------------------------------------------------------
 
 
-class Clock(Strict):
+class ClockOut(StrictSchema):
     said: int = Field(description="Messages of members so far; one and its continuation count once.")
     most: int
     to_deadline: int
 
 
-class Floor(Strict):
+class TurnOut(StrictSchema):
     member: int
     why: Literal["asked", "reply", "roll_call", "challenge", "call", "draw", "closing"]
 
 
-class Option(Strict):
+class DebateOptionOut(StrictSchema):
     number: int
     word: str
     meaning: str
     direction: Direction
 
 
-class Document(Strict):
+class DocumentOut(StrictSchema):
     id: str = Field(examples=["A1"], description="As messages cite it.")
     title: str
     kind: Literal["text", "markdown", "csv", "pdf"]
@@ -181,7 +184,7 @@ class Document(Strict):
     sha256: str = Field(description="Of the file as it came; empty once redacted.")
 
 
-class Member(Strict):
+class DebateMemberOut(StrictSchema):
     seat: int = Field(description="1 to 9; the timekeeper has 0.")
     kind: str
     name: str
@@ -198,7 +201,7 @@ class Member(Strict):
     messages: int
 
 
-class Point(Strict):
+class MessagePointOut(StrictSchema):
     number: str = Field(examples=["46.1"])
     claim: str
     option: str | None
@@ -208,7 +211,7 @@ class Point(Strict):
     answers: str | None = Field(description="The number of the point that it answers.", examples=["12.1"])
 
 
-class Artifact(Strict):
+class ArtifactOut(StrictSchema):
     title: str
     kind: Literal["text", "table", "bars"]
     text: str
@@ -216,7 +219,7 @@ class Artifact(Strict):
     rows: list[list[str]]
 
 
-class Message(Strict):
+class DebateMessageOut(StrictSchema):
     number: int
     id: str = Field(examples=["7f3a9c21-46"])
     at: Moment
@@ -226,8 +229,8 @@ class Message(Strict):
     speaking_to: list[str] = Field(description="Names, or everyone.")
     expects_answer: bool
     content: str
-    points: list[Point]
-    artifact: Artifact | None
+    points: list[MessagePointOut]
+    artifact: ArtifactOut | None
     verdict: str | None = Field(description="An option, where this message stated one.")
     abstained: bool
     verdict_reasoning: str
@@ -240,7 +243,7 @@ class Message(Strict):
     repeats: int | None = Field(description="The earlier message that says the same, word for word.")
 
 
-class DebateAct(Strict):
+class DebateAct(StrictSchema):
     """What somebody did to the debate as its chair. Who leaves a seat out of turn does so in a message."""
 
     number: int = Field(description="Acts are numbered separately: it is not the number of a message.")
@@ -257,11 +260,11 @@ class DebateAct(Strict):
     verdict_reasoning: str
 
 
-class Messages(Strict):
-    results: list[Message]
+class DebateMessageListOut(StrictSchema):
+    results: list[DebateMessageOut]
 
 
-class FirstVerdict(Strict):
+class FirstVerdictOut(StrictSchema):
     seat: int
     verdict: str | None
     abstained: bool
@@ -270,12 +273,12 @@ class FirstVerdict(Strict):
     missing: str | None = Field(description="The code of why there is none.")
 
 
-class FirstVerdicts(Strict):
+class FirstVerdictListOut(StrictSchema):
     outcome: str | None = Field(description="What the rule would have made of them, once it is over.")
-    verdicts: list[FirstVerdict]
+    verdicts: list[FirstVerdictOut]
 
 
-class Change(Strict):
+class VerdictChangeOut(StrictSchema):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     message: int
@@ -285,7 +288,7 @@ class Change(Strict):
     moved_by: list[int]
 
 
-class Switches(Strict):
+class SwitchesOut(StrictSchema):
     first: bool
     reply: bool
     call: bool
@@ -294,26 +297,26 @@ class Switches(Strict):
     advisory: bool
 
 
-class Expected(Strict):
+class ExpectedCostOut(StrictSchema):
     calls: int
     dollars: str | None = Field(description="A decimal; null where a price is unknown.")
     likely_dollars: str | None = Field(description="If it ends after 30 messages.")
     minutes: list[int] = Field(description="From and to, if all is said; persons take their own time besides.")
 
 
-class ByPanel(Strict):
+class DebatePanelOut(StrictSchema):
     id: int
     name: str = Field(description="Its name when the debate began.")
     version: int
 
 
-class PanelOption(Strict):
+class PanelOptionOut(StrictSchema):
     word: str
     meaning: str
     direction: Direction
 
 
-class PanelMember(Strict):
+class PanelMemberOut(StrictSchema):
     seat: int
     name: str
     who: str
@@ -322,17 +325,17 @@ class PanelMember(Strict):
     person: bool = Field(description="A person sits here, whom a debate names by `members`.")
 
 
-class PanelOptionInShort(Strict):
+class PanelOptionInShort(StrictSchema):
     word: str
 
 
-class PanelMemberInShort(Strict):
+class PanelMemberInShort(StrictSchema):
     seat: int
     name: str
     person: bool = Field(description="A person sits here, whom a debate names by `members`.")
 
 
-class PanelInShort(Strict):
+class PanelInShort(StrictSchema):
     id: int
     name: str
     version: int
@@ -341,27 +344,27 @@ class PanelInShort(Strict):
     rule: Rule
 
 
-class Panel(Strict):
+class PanelOut(StrictSchema):
     id: int
     name: str
     version: int
-    members: list[PanelMember]
-    options: list[PanelOption]
+    members: list[PanelMemberOut]
+    options: list[PanelOptionOut]
     rule: Rule
     timekeeper: str
     view: View
     most: int
     reply_within: int | None
-    switches: Switches
+    switches: SwitchesOut
 
 
-class Panels(Strict):
+class PanelListOut(StrictSchema):
     """In short, or whole where `full` asks for it."""
 
-    results: list[PanelInShort | Panel]
+    results: list[PanelInShort | PanelOut]
 
 
-class Debate(ForkableRun):
+class DebateOut(ForkableRun):
     model_config = ConfigDict(extra="allow")
 
     kind: Literal["debate"]
@@ -374,28 +377,28 @@ class Debate(ForkableRun):
     until: Moment | None
     reply_within: int | None
     view: View
-    switches: Switches
+    switches: SwitchesOut
     timekeeper: str | None
     rehearsal: bool = Field(description="True where any answer came from the rehearsal and no model was asked for it.")
-    clock: Clock
-    floor: Floor | None
-    options: list[Option]
-    members: list[Member]
-    panel: ByPanel | None = Field(description="That it is by; null where it is nobody's but its own.")
-    documents: list[Document]
-    messages: list[Message]
+    clock: ClockOut
+    floor: TurnOut | None
+    options: list[DebateOptionOut]
+    members: list[DebateMemberOut]
+    panel: DebatePanelOut | None = Field(description="That it is by; null where it is nobody's but its own.")
+    documents: list[DocumentOut]
+    messages: list[DebateMessageOut]
     acts: list[DebateAct]
     tally: dict[str, int] = Field(description="Current verdicts by option.")
     no_decision: Literal["tie", "too_few", "quorum", "no_rule"] | None
     because: str | None = Field(description="Why it ended, or is closing.")
     because_of_absence: list[str] = Field(description="Whose word is missing, and why.")
-    first: FirstVerdicts | None = Field(
+    first: FirstVerdictListOut | None = Field(
         description="Verdicts that were given alone. Null where not shown: with a person on a seat, before the end."
     )
-    changes: list[Change]
+    changes: list[VerdictChangeOut]
     waits: Literal["person", "time"] | None = Field(description="What it waits for; null while it does not wait.")
-    gates: list[Gate] = Field(description="The turns that persons had or have, oldest first.")
-    estimate: Expected
+    gates: list[GateOut] = Field(description="The turns that persons had or have, oldest first.")
+    estimate: ExpectedCostOut
     seed: str | None = Field(description="Once it is over.")
     seed_word: str | None = Field(description="Once it is over.")
     seed_sha256: str = Field(description="Sealed when it was submitted.")

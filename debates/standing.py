@@ -8,7 +8,7 @@ from uuid import UUID
 from engine.models import Gate
 
 from .models import Member, Message, Turn
-from .rules.course import Sort, Standing
+from .rules.state import MemberStatus, StatementKind
 
 Wrong = Iterator[tuple[UUID, str]]
 OF_MEMBERS = (
@@ -16,9 +16,12 @@ OF_MEMBERS = (
     *("calls", "verdict_id", "abstained"),
 )
 NOT_TOLD = {
-    Sort.NOTE: (*OF_MEMBERS, "by_id", "by_name", "speaking_to", "expects_answer", "names_option", "request"),
-    Sort.CHAIR: (*OF_MEMBERS, "note", "after", "facts", "claim"),
-    **dict.fromkeys((Sort.SAID, Sort.CLOSING, Sort.LEAVING), ("note", "after", "facts", "claim", "names_option")),
+    StatementKind.NOTE: (*OF_MEMBERS, "by_id", "by_name", "speaking_to", "expects_answer", "names_option", "request"),
+    StatementKind.CHAIR: (*OF_MEMBERS, "note", "after", "facts", "claim"),
+    **dict.fromkeys(
+        (StatementKind.SAID, StatementKind.CLOSING, StatementKind.LEAVING),
+        ("note", "after", "facts", "claim", "names_option"),
+    ),
 }
 
 
@@ -27,7 +30,7 @@ def misstanding(runs: Sequence[UUID]) -> Wrong:
         if not _stands(turn):
             yield turn.debate_id, f"Its {turn} stands otherwise than it came to."
     for message in Message.objects.filter(debate__in=runs).order_by("pk"):
-        if any(_differs(message, name) for name in NOT_TOLD.get(Sort(message.kind), ())):
+        if any(_differs(message, name) for name in NOT_TOLD.get(StatementKind(message.kind), ())):
             yield message.debate_id, f"Its message {message.number} has what is none of its kind."
     yield from _seated_otherwise(runs)
 
@@ -35,9 +38,9 @@ def misstanding(runs: Sequence[UUID]) -> Wrong:
 def _stands(turn: Turn) -> bool:
     said = getattr(turn, "message", None)
     if said:
-        return (turn.state, turn.closed, turn.reason_skipped) == (Standing.SPOKEN, said.made, "")
-    open_ = (turn.state, turn.closed, turn.reason_skipped) == (Standing.OPEN, None, "")
-    return open_ or (turn.state == Standing.SKIPPED and turn.closed is not None)
+        return (turn.state, turn.closed, turn.reason_skipped) == (MemberStatus.SPOKEN, said.made, "")
+    open_ = (turn.state, turn.closed, turn.reason_skipped) == (MemberStatus.OPEN, None, "")
+    return open_ or (turn.state == MemberStatus.SKIPPED and turn.closed is not None)
 
 
 def _differs(message: Message, name: str) -> bool:

@@ -5,19 +5,24 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .rules.course import Turn
-from .table import Shape, Side, Table
+from .prompt_context import AnswerShape, PointSide, PromptContext
+from .rules.state import TurnState
 
 PLACES = (1, 2, 3)
 POINT = ("claim", "side", "option", "document", "line", "answers")
 SAYS_SOMETHING = ("claim", "document", "line", "answers")  # the others are always chosen
-SHAPES = {"": "Nothing", Shape.TEXT: "A text", Shape.TABLE: "A table", Shape.BARS: "A table, drawn as bars"}
-SIDES = {Side.FOR: "For", Side.AGAINST: "Against"}
+SHAPES = {
+    "": "Nothing",
+    AnswerShape.TEXT: "A text",
+    AnswerShape.TABLE: "A table",
+    AnswerShape.BARS: "A table, drawn as bars",
+}
+SIDES = {PointSide.FOR: "For", PointSide.AGAINST: "Against"}
 RULE = re.compile(r"[\s|:+-]*-[\s|:+-]*")  # beneath the head of a table as Markdown has it
 LABEL_LENGTH = 80
 
 
-def shown(table: Table, turn: Turn, typed: Mapping[str, str]) -> dict[str, Any]:
+def shown(table: PromptContext, turn: TurnState, typed: Mapping[str, str]) -> dict[str, Any]:
     """For the template: what can be chosen, and what was typed before."""
     points = [{"number": place, **{name: typed.get(f"p{place}-{name}", "") for name in POINT}} for place in PLACES]
     artifact = {name: typed.get(f"artifact-{name}", "") for name in ("kind", "title", "text")}
@@ -32,7 +37,7 @@ def shown(table: Table, turn: Turn, typed: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _points_of_others(table: Table, turn: Turn) -> list[tuple[str, str]]:
+def _points_of_others(table: PromptContext, turn: TurnState) -> list[tuple[str, str]]:
     """Numbers, with who claims what; the newest first."""
     speakers = {message.number: message for message in table.course.messages}
     found = []
@@ -53,7 +58,7 @@ def read(typed: Mapping[str, str]) -> dict[str, Any]:
     said: dict[str, Any] = {"points": [{**one, "line": _number(one["line"])} for one in points if _is_said(one)]}
     kind, text = typed.get("artifact-kind", ""), typed.get("artifact-text", "")
     if kind or text.strip():
-        said["artifact"] = _artifact(kind or Shape.TEXT.value, typed.get("artifact-title", ""), text)
+        said["artifact"] = _artifact(kind or AnswerShape.TEXT.value, typed.get("artifact-title", ""), text)
     return said
 
 
@@ -62,7 +67,7 @@ def _number(text: str) -> int:
 
 
 def _artifact(kind: str, title: str, text: str) -> dict[str, Any]:
-    if kind == Shape.TEXT:
+    if kind == AnswerShape.TEXT:
         return {"kind": kind, "title": title, "text": text.replace("\r\n", "\n")}
     columns, *rows = [_cells(line) for line in text.splitlines() if line.strip() and not RULE.fullmatch(line)] or [[]]
     return {"kind": kind, "title": title, "columns": columns, "rows": rows}

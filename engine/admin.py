@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from .doctor import examine
-from .llm.prices import DOLLAR, dollars
-from .models import ModelCall, Usage
+from .doctor import run_checks
+from .llm.pricing import DOLLAR, format_dollars
+from .models import ModelCall, TokenUsage
 from .models.budgets import Budget
 
 
@@ -60,26 +60,26 @@ class BudgetAdmin(admin.ModelAdmin):
 
     @admin.display(description="a month", ordering="limit")
     def a_month(self, budget: Budget) -> str:
-        return dollars(budget.limit)
+        return format_dollars(budget.limit)
 
     @admin.display(description="spent this month")
     def spent_this_month(self, budget: Budget) -> str:
-        return dollars(budget.spent_now)
+        return format_dollars(budget.spent_now)
 
     @admin.display(description="set aside")
     def set_aside(self, budget: Budget) -> str:
-        return dollars(budget.reserved)
+        return format_dollars(budget.reserved)
 
     @admin.display(description="left")
     def is_left(self, budget: Budget) -> str:
-        return dollars(budget.left)
+        return format_dollars(budget.remaining)
 
 
 admin.site.unregister(User)
 
 
 @admin.register(User)
-class Owner(UserAdmin):
+class BudgetUserAdmin(UserAdmin):
     """A user, with what the models that were asked for it have used."""
 
     readonly_fields = ["used"]
@@ -87,14 +87,14 @@ class Owner(UserAdmin):
 
     @admin.display(description="used by its runs")
     def used(self, user: User) -> str:
-        return in_words(ModelCall.objects.filter(run__owner=user).usage()) if user.pk else ""
+        return format_usage(ModelCall.objects.filter(run__owner=user).usage()) if user.pk else ""
 
 
-def in_words(usage: Usage) -> str:
+def format_usage(usage: TokenUsage) -> str:
     calls = "1 call" if usage.calls == 1 else f"{usage.calls:,} calls"
     about = "about " if usage.estimated else ""
     tokens = f"{about}{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
-    return f"{calls}, {tokens}, cost {dollars(usage.cost)}"
+    return f"{calls}, {tokens}, cost {format_dollars(usage.cost)}"
 
 
 @admin.site.admin_view
@@ -102,6 +102,6 @@ def in_words(usage: Usage) -> str:
 @require_http_methods(["GET", "POST"])
 def doctor(request: HttpRequest) -> HttpResponse:
     """The check of `manage.py doctor`. It asks models, so only a press of the button starts it."""
-    findings = async_to_sync(examine)() if request.method == "POST" else None
+    findings = async_to_sync(run_checks)() if request.method == "POST" else None
     context = {**admin.site.each_context(request), "title": "Doctor", "findings": findings}
     return render(request, "admin/doctor.html", context)

@@ -15,19 +15,20 @@ from django.utils.module_loading import import_string
 
 from engine.plurals import counted
 
-from . import live, mcp, reader, tables, trouble
-from .hidden import in_one_line
-from .llm import failures
+from . import database_errors, mcp, pubsub, tables
+from .db import reader
+from .llm import errors
 from .llm.client import ModelClient
-from .llm.forms import FORMATS, AnswerForm
-from .llm.providers import Provider, UnknownProvider, configured, resolve
+from .llm.providers import Provider, UnknownProvider, configured_providers, resolve_model
+from .llm.response_format import FORMAT_FALLBACKS, ResponseFormat
 from .llm.tokens import tokens_of
 from .models import McpTool, Run
+from .text.invisible_chars import single_line
 
 LONGEST_QUESTION = 300.0  # seconds for one question to one provider: a server of one's own may be slow
-SHOWN = 5
+MAX_SHOWN = 5
 
-WELL = AnswerForm(
+OK_TEXT = ResponseFormat(
     name="health",
     schema={
         "type": "object",
@@ -45,39 +46,39 @@ MATERIAL = " ".join(
     for number in range(1, 41)
 )
 ASKED = 'Answer with exactly this JSON object and nothing else: {"well": "yes"}'
-QUESTION = [{"role": "user", "content": f"Read this, and say nothing about it.\n\n{MATERIAL}\n\n{ASKED}"}]
+PROBE_QUESTION = [{"role": "user", "content": f"Read this, and say nothing about it.\n\n{MATERIAL}\n\n{ASKED}"}]
 AGENTS, ROUNDS = 3, 3
 DECISION_TOKENS = 120  # that an agent writes
 LONG = 8  # times as much as here is read and written where it is much
-STEPS = len(FORMATS) + 5  # ways to ask at most
+STEPS = len(FORMAT_FALLBACKS) + 5  # ways to ask at most
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     subject: str
     well: bool
     sentence: str
 
     def __str__(self) -> str:
-        return in_one_line(f"{'ok     ' if self.well else 'PROBLEM'}  {self.subject}: {self.sentence}")
+        return single_line(f"{'ok     ' if self.well else 'PROBLEM'}  {self.subject}: {self.sentence}")
 
 
-async def examine(models_to_try: Iterable[str] = ()) -> list[Finding]:
+async def run_checks(models_to_try: Iterable[str] = ()) -> list[DoctorFinding]:
     """Everything, the providers at once. `models_to_try` beside the default one, as provider/model."""
     models = ModelClient(LONGEST_QUESTION)
     try:
         by_provider = _models_by_provider([*models_to_try, settings.DEFAULT_MODEL])
-        questions: list[Awaitable[Finding | None]] = [_database(), _channel_layer()]
-        questions += [import_string(path)() for path in settings.EXAMINERS]
+        questions: list[Awaitable[DoctorFinding | None]] = [_database(), _channel_layer()]
+        questions += [import_string(path)() for path in settings.DOCTOR_CHECKS]
         questions += [_server(server) for server in mcp.servers().values()]
-        questions += [_provider(models, each, by_provider.get(name)) for name, each in configured().items()]
+        questions += [_provider(models, each, by_provider.get(name)) for name, each in configured_providers().items()]
         findings = await asyncio.gather(*questions)
     finally:
         await models.close()
-    return [*filter(None, findings), *([] if configured() else [NO_PROVIDER])]
+    return [*filter(None, findings), *([] if configured_providers() else [NO_PROVIDER])]
 
 
-NO_PROVIDER = Finding(
+NO_PROVIDER = DoctorFinding(
     "models", True, "No provider is configured; agents named rehearsal/… answer by a stated rule, no model is asked."
 )
 
@@ -87,61 +88,67 @@ def _models_by_provider(names: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names:
         try:
-            found.setdefault(resolve(name)[0].name, name)
+            found.setdefault(resolve_model(name)[0].name, name)
         except UnknownProvider:
             continue
     return found
 
 
-async def _database() -> Finding:
+async def _database() -> DoctorFinding:
     try:
         # on a thread of its own: to look at a large file takes long, and pages are read meanwhile
         if problem := await asyncio.to_thread(_look_for_trouble):
             return problem
         return await reader.read(_look_into_database)
     except DBError as error:
-        found = trouble.of(error) or await reader.read(partial(tables.lacking, error))
+        found = database_errors.problem_of(error) or await reader.read(partial(tables.lacking, error))
         sentence = f"{found} {found.advice}" if found else f"It does not answer: {error}. Check DATABASE_URL."
-        return Finding("database", False, sentence)
+        return DoctorFinding("database", False, sentence)
 
 
-def _look_for_trouble() -> Finding | None:
+def _look_for_trouble() -> DoctorFinding | None:
     try:
-        if found := trouble.probe():
-            return Finding("database", False, f"{found} {found.advice}")
-        if damage := trouble.damage(thoroughly=True):
-            return Finding("database", False, f"{trouble.DAMAGED} {trouble.DAMAGED.advice} SQLite says: {damage}")
+        if found := database_errors.probe_database():
+            return DoctorFinding("database", False, f"{found} {found.advice}")
+        if damage := database_errors.check_integrity(thoroughly=True):
+            return DoctorFinding(
+                "database", False, f"{database_errors.DAMAGED} {database_errors.DAMAGED.advice} SQLite says: {damage}"
+            )
     finally:
         connection.close()
     return None
 
 
-def _look_into_database() -> Finding:
+def _look_into_database() -> DoctorFinding:
     executor = MigrationExecutor(connection)
     if missing := executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        return Finding("database", False, f"{counted(len(missing), 'migration')} to be made. Run manage.py migrate.")
+        return DoctorFinding(
+            "database", False, f"{counted(len(missing), 'migration')} to be made. Run manage.py migrate."
+        )
     queued, performed = Run.objects.queued().count(), Run.objects.in_progress().count()
     waiting = Run.objects.filter(status=Run.Status.WAITING).count()
     if Run.objects.neglected().exists():
-        return Finding("engine", False, f"{queued} runs wait and no engine takes them. Start serve or runengine.")
+        return DoctorFinding("engine", False, f"{queued} runs wait and no engine takes them. Start serve or runengine.")
     waits = f", {waiting} waiting for somebody" if waiting else ""
-    return Finding("database", True, f"{connection.vendor}, {performed} runs in progress, {queued} queued{waits}.")
+    return DoctorFinding(
+        "database", True, f"{connection.vendor}, {performed} runs in progress, {queued} queued{waits}."
+    )
 
 
-async def _channel_layer() -> Finding:
+async def _channel_layer() -> DoctorFinding:
     if not settings.ENVIRONMENT.REDIS_URL:
-        return Finding("live updates", True, "In one process; other processes' pages follow within two seconds.")
-    if problem := await live.trouble():
-        return Finding("live updates", False, f"Redis does not answer ({problem}). Check REDIS_URL.")
-    return Finding("live updates", True, "Redis carries them.")
+        return DoctorFinding("live updates", True, "In one process; other processes' pages follow within two seconds.")
+    if problem := await pubsub.connection_problem():
+        return DoctorFinding("live updates", False, f"Redis does not answer ({problem}). Check REDIS_URL.")
+    return DoctorFinding("live updates", True, "Redis carries them.")
 
 
-async def _server(server: mcp.Server) -> Finding:
+async def _server(server: mcp.McpServer) -> DoctorFinding:
     subject = f"MCP server {server.name}"
     try:
-        listing = await mcp.listing_of(server)
-    except mcp.Away as away:
-        return Finding(subject, False, f"{away} Check its entry of MAGI_MCP_SERVERS, and that it runs by itself.")
+        listing = await mcp.fetch_tool_list(server)
+    except mcp.ServerUnavailable as away:
+        return DoctorFinding(subject, False, f"{away} Check its entry of MAGI_MCP_SERVERS, and that it runs by itself.")
     on, changed = await reader.read(partial(McpTool.objects.compared, server.name, listing))
     number = len(listing.tools)
     said = f"Reachable, {counted(number, 'tool')}, {on} of them on."
@@ -149,58 +156,59 @@ async def _server(server: mcp.Server) -> Finding:
         said = f"{said} Described otherwise than they were classed, and off: {', '.join(changed)}."
     elif on < number:
         said = f"{said} Say what the others do in the admin, under MCP tools."
-    left_out = "".join(f" Left out: {one}." for one in listing.left_out[:SHOWN])
-    return Finding(subject, not changed, f"{said}{left_out}")
+    left_out = "".join(f" Left out: {one}." for one in listing.left_out[:MAX_SHOWN])
+    return DoctorFinding(subject, not changed, f"{said}{left_out}")
 
 
-async def _provider(models: ModelClient, provider: Provider, model: str | None) -> Finding:
+async def _provider(models: ModelClient, provider: Provider, model: str | None) -> DoctorFinding:
     subject = f"{provider.name} ({provider.host})"
     there = "Reachable, no key needed" if provider.api_key == "none" else "Reachable, key accepted"
     try:
         model = model or next((f"{provider.name}/{name}" for name in provider.models), None)
         listed = await _listed(models, provider, needed=model is None)
         if model is None:
-            return Finding(subject, True, f"{there}, {listed}. No model was tried: --model names one.")
-        return Finding(subject, True, f"{there}, {listed}; {await _answer(models, model)}")
-    except failures.CallFailed as failure:
-        return Finding(subject, False, f"{failure} {_advice(failure)}".strip())
+            return DoctorFinding(subject, True, f"{there}, {listed}. No model was tried: --model names one.")
+        return DoctorFinding(subject, True, f"{there}, {listed}; {await _answer(models, model)}")
+    except errors.CallFailed as failure:
+        return DoctorFinding(subject, False, f"{failure} {_advice(failure)}".strip())
 
 
-def _advice(failure: failures.CallFailed) -> str:
+def _advice(failure: errors.CallFailed) -> str:
     if failure.advice:
         return failure.advice
     if failure.server_away:
         return f"Runs wait for it, for {settings.SERVER_PATIENCE:g} s at most."
-    return failures.ADDRESS if isinstance(failure, failures.Refused) else ""
+    return errors.ADDRESS if isinstance(failure, errors.RequestRejected) else ""
 
 
 async def _listed(models: ModelClient, provider: Provider, *, needed: bool) -> str:
     """What the provider says of its models; where a question follows, it may as well say nothing."""
     try:
         names = await models.names(provider)
-    except (failures.UnknownModel, failures.UnusableAnswer, failures.Refused, failures.Unauthorized) as failure:
-        if needed and isinstance(failure, failures.Unauthorized):
+    except (errors.UnknownModel, errors.UnusableAnswer, errors.RequestRejected, errors.Unauthorized) as failure:
+        if needed and isinstance(failure, errors.Unauthorized):
             raise
         return "its models are not listed"
-    shown = ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+    shown = ", ".join(names[:MAX_SHOWN]) + (" …" if len(names) > MAX_SHOWN else "")
     return f"{counted(len(names), 'model')} ({shown})" if names else "no models listed"
 
 
 async def _answer(models: ModelClient, model: str) -> str:
     """Asks as an engine would, stepping down where a format is refused, and says how long a judgement takes."""
-    way = replace(models.way(model), streams=True)  # when the first piece comes shows how fast it reads
+    way = replace(models.request_mode(model), streams=True)  # when the first piece comes shows how fast it reads
     for _ in range(STEPS):
         timing = _Timing()
         try:
-            reply = await models.ask(model, QUESTION, WELL, timing.grow, way)
-        except failures.FormatRefused as failure:
-            refused, way = failure, way.without(failure.refused, WELL)
+            reply = await models.ask(model, PROBE_QUESTION, OK_TEXT, timing.grow, way)
+        except errors.ResponseFormatRejected as failure:
+            refused, way = failure, way.without(failure.refused, OK_TEXT)
             continue
         timing.end()
         kept = "kept to" if '"yes"' in reply.text else "did not keep to"
         counted = "" if reply.input_tokens is not None else ", tokens are not counted"
         said = f"{model} answers in {timing.whole:.1f} s and {kept} the form ({way.answer_format}){counted}"
-        return f"{said}. {timing.in_words(reply.output_tokens or tokens_of(reply.text), resolve(model)[0].concurrency)}"
+        tokens = reply.output_tokens or tokens_of(reply.text)
+        return f"{said}. {timing.in_words(tokens, resolve_model(model)[0].concurrency)}"
     raise refused
 
 

@@ -12,7 +12,7 @@ from django.db.migrations import RunPython
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from engine.evidence import guards
+from engine.ledger import immutability
 
 Step = Callable[[Any, Any], None]
 Operation = TypeVar("Operation", bound=RunPython)
@@ -29,14 +29,14 @@ def found(connection: Any) -> None:
     """All or nothing; nothing at all in a database that has any table."""
     if connection.introspection.table_names():
         return
-    loader, all_guards = MigrationLoader(None), guards.all_guards()
+    loader, all_guards = MigrationLoader(None), immutability.all_guards()
     apps = loader.project_state().apps
     with connection.schema_editor() as editor:
         _let_it_take_its_time(connection)
         for model in apps.get_models():
             editor.create_model(model)
-        guards.install_function(connection)
-        guards.install(connection, all_guards)
+        immutability.install_function(connection)
+        immutability.install_triggers(connection, all_guards)
         for step in _steps(loader):
             step(apps, editor)
         recorder = MigrationRecorder(connection)

@@ -7,7 +7,7 @@ that came second is not taken, whatever its letters are called in Unicode.
 import unicodedata
 from collections.abc import Iterable
 
-from .hidden import hides
+from .text.invisible_chars import is_invisible
 
 # letters of other scripts, and odd ones of our own, that are drawn as these of the Latin script are, or nearly so;
 # what NFKD takes apart (accents, full width, mathematical and circled letters, ligatures) needs no line
@@ -77,14 +77,14 @@ def look_alike(name: str, others: Iterable[str]) -> str | None:
 
 def _keys(name: str) -> set[str]:
     """As it is spelled, and as it is drawn: two names look the same where they have one of these in common."""
-    text = unicodedata.normalize("NFKD", "".join(char for char in name if not hides(char)))
+    text = unicodedata.normalize("NFKD", "".join(char for char in name if not is_invisible(char)))
     text = " ".join("".join(map(_plain, text)).split())
     return {_folded(text), _folded(text.translate(_LOOKS))} - {""}
 
 
 def _plain(char: str) -> str:
     """Accents are drawn small, and dashes are alike; marks of scripts that have no letters without them stay."""
-    if any(first <= ord(char) <= last for first, last in _MARKS) or hides(char):
+    if any(first <= ord(char) <= last for first, last in _MARKS) or is_invisible(char):
         return ""
     return "-" if unicodedata.category(char) == "Pd" else char
 

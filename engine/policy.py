@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 OPEN, PERSON, COUNCIL, BOTH = "open", "person", "council", "both"
 REMIND, REJECT, RETURN = "remind", "reject", "return"
-REACHES_OUT = "reaches_out"
+EXTERNAL_EFFECTS = "reaches_out"
 ALWAYS_A_PERSON = ("uncertain", "budget")  # kinds of gates
 
-Policy = Mapping[str, Any]
-USUAL: Policy = {
+PolicyDict = Mapping[str, Any]
+DEFAULT_POLICY: PolicyDict = {
     "who": PERSON,
     "persons": 1,
     "four_eyes": False,
@@ -26,11 +26,11 @@ USUAL: Policy = {
 }
 MOST_PERSONS = 50
 MOST_HOURS = 24 * 365 * 100
-UNKEEPABLE = re.compile("[\x00\ud800-\udfff]")  # no database takes these
+INVALID_POLICY_TEXT = re.compile("[\x00\ud800-\udfff]")  # no database takes these
 LONGEST_NAME = 120  # characters, of a council
 
 
-class Said(Protocol):
+class PolicyDecision(Protocol):
     """A decision, as far as the rules need it. `by`: who said it; `judged_by_id`: the run whose outcome it is, of a
     council."""
 
@@ -42,7 +42,7 @@ class Said(Protocol):
     def judged_by_id(self) -> Any: ...
 
 
-def policy_of(given: Policy | None) -> dict[str, Any]:
+def parse_policy(given: PolicyDict | None) -> dict[str, Any]:
     """Who has to decide, and what becomes of it in the end, with what is usual for what is not said. ValueError.
 
     `who`: `open`, nobody; `person`; `council`, the one of this `council_id`, whose name is shown; `both`. Without an id
@@ -51,32 +51,32 @@ def policy_of(given: Policy | None) -> dict[str, Any]:
     `hours`: after so many `expiry` comes: `reject` closes the gate, `return` lets the run go on without a decision;
     with `remind` it has no end.
     """
-    policy = {**USUAL, **(given or {})}
-    known = policy.keys() == USUAL.keys() and policy["who"] in (OPEN, PERSON, COUNCIL, BOTH)
+    policy = {**DEFAULT_POLICY, **(given or {})}
+    known = policy.keys() == DEFAULT_POLICY.keys() and policy["who"] in (OPEN, PERSON, COUNCIL, BOTH)
     if not (known and _is_of_its_kinds(policy)) or (asks_council(policy) and not policy["council"]):
         raise ValueError(f"no such policy: {given}")
     blind = policy["who"] == BOTH and policy["blind"] is not False
     named = ("council", "council_id")
-    meant = {name: policy[name] if asks_council(policy) else USUAL[name] for name in named}
+    meant = {name: policy[name] if asks_council(policy) else DEFAULT_POLICY[name] for name in named}
     return policy | {"blind": blind, **meant}
 
 
-def _is_of_its_kinds(policy: Policy) -> bool:
+def _is_of_its_kinds(policy: PolicyDict) -> bool:
     """It may have come in a file: what is no number, no word or no yes or no ends no run later."""
     persons, hours, council, known = (policy[name] for name in ("persons", "hours", "council", "council_id"))
     numbers = type(persons) is int and 1 <= persons <= MOST_PERSONS
     numbers = numbers and (hours is None or (type(hours) in (int, float) and 0 <= hours <= MOST_HOURS))
     numbers = numbers and (known is None or (type(known) is int and known > 0))
-    words = isinstance(council, str) and len(council) <= LONGEST_NAME and not UNKEEPABLE.search(council)
+    words = isinstance(council, str) and len(council) <= LONGEST_NAME and not INVALID_POLICY_TEXT.search(council)
     ticks = type(policy["four_eyes"]) is bool and type(policy["blind"]) in (bool, NoneType)
     return numbers and words and ticks and policy["expiry"] in (REMIND, REJECT, RETURN)
 
 
-def asks_council(policy: Policy) -> bool:
+def asks_council(policy: PolicyDict) -> bool:
     return policy["who"] in (COUNCIL, BOTH)
 
 
-def asks_persons(policy: Policy, decisions: Iterable[Said] = ()) -> bool:
+def asks_persons(policy: PolicyDict, decisions: Iterable[PolicyDecision] = ()) -> bool:
     """Also where a council was asked that came to nothing."""
     return policy["who"] in (PERSON, BOTH) or any(one.decision == "turn" for one in decisions)
 
@@ -84,9 +84,9 @@ def asks_persons(policy: Policy, decisions: Iterable[Said] = ()) -> bool:
 # ---- stricter ------------------------------------------------------------------------------------------------
 
 
-def stricter(policy: Policy, demand: Policy) -> dict[str, Any]:
+def strictest(policy: PolicyDict, demand: PolicyDict) -> dict[str, Any]:
     """The policy, at least as strict as what is demanded besides. Of two councils that of the demand is asked."""
-    a, b = ({**USUAL, **one} for one in (policy, {"who": policy.get("who", PERSON), **demand}))
+    a, b = ({**DEFAULT_POLICY, **one} for one in (policy, {"who": policy.get("who", PERSON), **demand}))
     ends = [one for one in (a, b) if one["expiry"] != REMIND and one["hours"] is not None]
     blind = [one for one in (_blind_in(policy), _blind_in(demand)) if one is not None]
     named = demand if demand.get("council") else policy
@@ -104,7 +104,7 @@ def stricter(policy: Policy, demand: Policy) -> dict[str, Any]:
     }
 
 
-def _blind_in(policy: Policy) -> bool | None:
+def _blind_in(policy: PolicyDict) -> bool | None:
     """Whether it wants that, where it says so or says who decides; None where it leaves it open."""
     said: bool | None = policy.get("blind")
     return True if said is None and policy.get("who") == BOTH else said
@@ -116,21 +116,21 @@ def _stricter_who(a: str, b: str) -> str:
     return b if a == OPEN else BOTH
 
 
-def with_floors(policy: Policy, *, kind: str = "", effect: str = "", cut: bool = False) -> dict[str, Any]:
+def apply_minimums(policy: PolicyDict, *, kind: str = "", effect: str = "", cut: bool = False) -> dict[str, Any]:
     """What no policy can open. `cut`: the text is not all of what it is about."""
     who = policy.get("who", PERSON)
-    if kind in ALWAYS_A_PERSON or cut or (effect == REACHES_OUT and who == OPEN):
-        return stricter(policy, {"who": PERSON})
+    if kind in ALWAYS_A_PERSON or cut or (effect == EXTERNAL_EFFECTS and who == OPEN):
+        return strictest(policy, {"who": PERSON})
     return dict(policy)
 
 
 # ---- decided -------------------------------------------------------------------------------------------------
 
 
-def state_of(policy: Policy, decisions: Iterable[Said], *, cut: bool = False) -> str:
+def policy_state(policy: PolicyDict, decisions: Iterable[PolicyDecision], *, cut: bool = False) -> str:
     """What these decisions, oldest first, come to by this policy. `cut`: the text is not all of what it is about, and
     no council opens it alone."""
-    policy = with_floors(policy, cut=True) if cut else policy
+    policy = apply_minimums(policy, cut=True) if cut else policy
     said = list(decisions)
     words = [one.decision for one in said if not one.judged_by_id]
     for word, state in (
@@ -141,11 +141,11 @@ def state_of(policy: Policy, decisions: Iterable[Said], *, cut: bool = False) ->
     ):
         if word in words:
             return state
-    return _by_both(policy, said, "approve" if "override" in words else council_of(said))
+    return _by_both(policy, said, "approve" if "override" in words else council_decision(said))
 
 
-def _by_both(policy: Policy, said: list[Said], council: str) -> str:
-    persons = not asks_persons(policy, said) or enough_persons(policy, said)
+def _by_both(policy: PolicyDict, said: list[PolicyDecision], council: str) -> str:
+    persons = not asks_persons(policy, said) or has_quorum(policy, said)
     if not asks_council(policy) or "turn" in (one.decision for one in said):
         return "approved" if persons else "pending"
     if policy["who"] == COUNCIL:
@@ -153,18 +153,18 @@ def _by_both(policy: Policy, said: list[Said], council: str) -> str:
     return "approved" if persons and council == "approve" else "pending"
 
 
-def council_of(decisions: Iterable[Said]) -> str:
+def council_decision(decisions: Iterable[PolicyDecision]) -> str:
     """What the council has decided; empty while that is not known."""
     return next((one.decision for one in decisions if one.judged_by_id), "")
 
 
-def enough_persons(policy: Policy, decisions: Iterable[Said]) -> bool:
+def has_quorum(policy: PolicyDict, decisions: Iterable[PolicyDecision]) -> bool:
     """Whether as many have approved as have to, each counted once: who overrides a council approves, too. One
     rejection closes the gate."""
     approve = {one.by for one in decisions if not one.judged_by_id and one.decision in ("approve", "override")}
     return len(approve) >= policy["persons"]
 
 
-def differ(policy: Policy, decisions: Iterable[Said]) -> bool:
+def decisions_conflict(policy: PolicyDict, decisions: Iterable[PolicyDecision]) -> bool:
     """Whether the council has refused what persons may still refuse, too, or override."""
-    return policy["who"] == BOTH and council_of(decisions) == "reject"
+    return policy["who"] == BOTH and council_decision(decisions) == "reject"

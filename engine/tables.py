@@ -8,9 +8,11 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from .trouble import Trouble
+from .database_errors import DatabaseProblem
 
-MISSING = Trouble("the database has not the tables that this version needs", "Run manage.py migrate, then this again.")
+MISSING = DatabaseProblem(
+    "the database has not the tables that this version needs", "Run manage.py migrate, then this again."
+)
 # "no such table" and "no such column" of SQLite have no code of their own
 UNDEFINED = ("42P01", "42703")  # undefined_table and undefined_column of PostgreSQL
 
@@ -31,7 +33,7 @@ def are_missing() -> bool:
     return not MigrationRecorder(connection).applied_migrations()
 
 
-def lacking(error: BaseException) -> Trouble | None:
+def lacking(error: BaseException) -> DatabaseProblem | None:
     """MISSING where this error of a statement comes of a migration that was not made; None for all others."""
     cause = error.__cause__
     undefined = getattr(cause, "sqlstate", "") in UNDEFINED or str(cause).startswith(

@@ -16,37 +16,42 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic import BaseModel, ValidationError
 
 from . import mcp
-from .hidden import in_one_line
-from .llm.providers import storable
-from .mcp.arguments import class_of
-from .models.mcp import McpTool
-from .models.tools import Effect, canonical, definition_of
-from .procedure import procedures
+from .llm.providers import clean_storable_text
+from .mcp.schema_models import model_from_schema
+from .models.mcp_tools import McpTool
+from .models.tool_calls import Effect, canonical, definition_of
+from .runtime.procedure import procedures
+from .text.invisible_chars import single_line
 
 if TYPE_CHECKING:
     from .models import Run, ToolCall
 
 A = TypeVar("A", bound=BaseModel)
-A_DEFINITION = 120  # characters of a name or a source that the row holds
+DEFINITION_PATTERN = 120  # characters of a name or a source that the row holds
 
-WHOLE = ".*"  # after the name of a server: all of its tools
+ALL_TOOLS_SUFFIX = ".*"  # after the name of a server: all of its tools
 
-OPEN: Mapping[str, Any] = {"who": "open"}
+OPEN_STATES: Mapping[str, Any] = {"who": "open"}
 """The policy by which nobody is asked."""
 
-OFF = "{name} is switched off until an administrator has said what it does, as described now."
+DISABLED_TEXT = "{name} is switched off until an administrator has said what it does, as described now."
 
 
-class Refused(Exception):
+class ToolRefused(Exception):
     """The tool will not do it. The text is a sentence for whoever asked for it; nothing was done."""
 
 
-class Broken(Exception):
+class ToolFailed(Exception):
     """The tool did not come to its end, in a sentence: what it began may have happened."""
 
 
+def schema_title(arguments: type) -> str:
+    """Return the title of a tool's schema. Titles are sealed with the tool, so a renamed class keeps its first one."""
+    return arguments.__name__.removesuffix("Arguments")
+
+
 @dataclass(frozen=True)
-class Output:
+class ToolOutput:
     """`outside`: strangers wrote this text, whatever the tool says of all it brings."""
 
     text: str
@@ -54,7 +59,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Use:
+class ToolUse:
     """For whom a tool is used. `key` is the same however often the call is begun anew: for services that take one."""
 
     run: "Run"
@@ -62,18 +67,18 @@ class Use:
     key: str
 
 
-Result = str | Output
-Settled = str | Output | None
+ToolResult = str | ToolOutput
+SettleResult = str | ToolOutput | None
 """What came of a call whose engine died, when it has come to its end; None where it was cut short."""
 
 
 @dataclass(frozen=True)
-class ByRun(Generic[A]):
-    """The work of a tool that is a run of its own. `submit` makes that run, as `Submit` of the engine's children, from
+class RunTool(Generic[A]):
+    """The work of a tool that is a run of its own. `submit` makes it, as `SubmitChild` of the engine's children, from
     the arguments, for whom it is, and `made_by`; `told` says what it came to once it is finished."""
 
-    submit: Callable[[A, Use, Mapping[str, Any]], Any]
-    told: "Callable[[Run], Result]"
+    submit: Callable[[A, ToolUse, Mapping[str, Any]], Any]
+    told: "Callable[[Run], ToolResult]"
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,10 @@ class Tool(Generic[A]):
     description: str
     arguments: type[A]
     effect: Effect
-    perform: Callable[[A, Use], Awaitable[Result]] | None = None
-    change: Callable[[A, Use], Result] | None = None
-    by_run: ByRun[A] | None = None
-    settle: "Callable[[ToolCall, Use], Awaitable[Settled]] | None" = None
+    perform: Callable[[A, ToolUse], Awaitable[ToolResult]] | None = None
+    change: Callable[[A, ToolUse], ToolResult] | None = None
+    by_run: RunTool[A] | None = None
+    settle: "Callable[[ToolCall, ToolUse], Awaitable[SettleResult]] | None" = None
     contained: bool | Callable[[A], bool] = False
     repeatable: bool = False
     when_cut: Literal["ask", "tell"] = "ask"
@@ -118,7 +123,7 @@ class Tool(Generic[A]):
         return self.effect == Effect.READS
 
     @property
-    def may_repeat(self) -> bool:
+    def is_idempotent(self) -> bool:
         return self.repeatable or (self.reads and self.when_cut == "ask")
 
     @cached_property
@@ -133,9 +138,9 @@ class Tool(Generic[A]):
     def is_contained(self, arguments: A) -> bool:
         return self.contained(arguments) if callable(self.contained) else self.contained
 
-    def done_with(self, arguments: A) -> str:
+    def finish(self, arguments: A) -> str:
         """In one line, for a title."""
-        return in_one_line(self.deed(arguments) if self.deed else f"Use {self.name}")
+        return single_line(self.deed(arguments) if self.deed else f"Use {self.name}")
 
     def read(self, arguments: Mapping[str, Any] | str) -> A:
         """These arguments, checked. Refused with what is wrong with them, each with its place."""
@@ -144,50 +149,51 @@ class Tool(Generic[A]):
             return self.arguments.model_validate(_storable(given))
         except ValidationError as error:
             wrong = "; ".join(_complaints(error))
-            raise Refused(f"These arguments do not fit {self.name}: {wrong}.") from error
+            raise ToolRefused(f"These arguments do not fit {self.name}: {wrong}.") from error
         except (ValueError, RecursionError) as error:
-            raise Refused(f"The arguments of {self.name} are no JSON: {error}.") from error
+            raise ToolRefused(f"The arguments of {self.name} are no JSON: {error}.") from error
 
-    def told(self, call: "ToolCall") -> str:
+    def describe_result(self, call: "ToolCall") -> str:
         """What the next prompt says of a call."""
         text = call.output if call.done else call.error
         left_out = max(call.output_size, len(text)) - self.shown if call.done else 0
         return f"{text[: self.shown]}\n[{left_out:,} more characters are left out]" if left_out > 0 else text
 
 
-def tools(of: str = "") -> dict[str, Tool[Any]]:
+def available_tools(of: str = "") -> dict[str, Tool[Any]]:
     """All of the toolbox, of the procedures and of servers, by name. In a thread that may read rows. `of`: a procedure,
     without what only another one's runs can use."""
-    remote = McpTool.objects.usable().filter(server__in=mcp.servers()) if mcp.configured() else []
+    remote = McpTool.objects.usable().filter(server__in=mcp.servers()) if mcp.find_server() else []
     others = procedures().keys() - {of} if of else ()
     own = {name: tool for name, tool in own_tools().items() if tool.source not in others}
     return own | {str(row): _of_server(row) for row in remote}
 
 
-def of_whole_servers() -> list[str]:
+def server_tools() -> list[str]:
     """The names that stand for all tools of a server."""
-    return [f"{mcp.PREFIX}.{server}{WHOLE}" for server in mcp.servers()]
+    return [f"{mcp.PREFIX}.{server}{ALL_TOOLS_SUFFIX}" for server in mcp.servers()]
 
 
-def meant(names: Sequence[str]) -> list[str]:
+def resolve_tool_names(names: Sequence[str]) -> list[str]:
     """These tools, and in place of a whole server all of its tools that may be used by now."""
-    if not any(name.endswith(WHOLE) for name in names):
+    if not any(name.endswith(ALL_TOOLS_SUFFIX) for name in names):
         return list(names)
-    known = tools()
+    known = available_tools()
     spelled = (
-        [one for one in known if one.startswith(name[:-1])] if name.endswith(WHOLE) else [name] for name in names
+        [one for one in known if one.startswith(name[:-1])] if name.endswith(ALL_TOOLS_SUFFIX) else [name]
+        for name in names
     )
     return list(dict.fromkeys(chain.from_iterable(spelled)))
 
 
 def own_tools() -> dict[str, Tool[Any]]:
     """Those that need no server. ImproperlyConfigured where two have one name."""
-    return _registered(tuple(settings.TOOLBOX), tuple(settings.PROCEDURES))
+    return _registered(tuple(settings.SHARED_TOOLS), tuple(settings.PROCEDURES))
 
 
-def tool_named(name: str) -> Tool[Any] | None:
+def get_tool(name: str) -> Tool[Any] | None:
     """As `tools` has it, which asks the database for those of servers alone."""
-    return own_tools().get(name) or (tools().get(name) if name.startswith(f"{mcp.PREFIX}.") else None)
+    return own_tools().get(name) or (available_tools().get(name) if name.startswith(f"{mcp.PREFIX}.") else None)
 
 
 @lru_cache(maxsize=8)
@@ -202,7 +208,7 @@ def _registered(*_: tuple[str, ...]) -> dict[str, Tool[Any]]:
 
 
 def _offered() -> Iterator[tuple[str, Tool[Any]]]:
-    for path in settings.TOOLBOX:
+    for path in settings.SHARED_TOOLS:
         yield from ((path, tool) for tool in import_module(path).TOOLS)
     for name, procedure in procedures().items():
         yield from ((name, tool) for tool in procedure.tools)
@@ -211,29 +217,34 @@ def _offered() -> Iterator[tuple[str, Tool[Any]]]:
 def _refuse_impossible(tool: Tool[Any], source: str) -> None:
     if sum(one is not None for one in (tool.perform, tool.change, tool.by_run)) != 1:
         raise ImproperlyConfigured(f"{tool.name} of {source} needs either perform or change, or a run that does it.")
-    if max(len(tool.name), len(source)) > A_DEFINITION:
-        raise ImproperlyConfigured(f"The name of {tool.name}, or of its source, is longer than {A_DEFINITION}.")
+    if max(len(tool.name), len(source)) > DEFINITION_PATTERN:
+        raise ImproperlyConfigured(f"The name of {tool.name}, or of its source, is longer than {DEFINITION_PATTERN}.")
     if tool.name.startswith(f"{mcp.PREFIX}."):
         raise ImproperlyConfigured(f"{tool.name} of {source} has a name that only tools of servers have.")
 
 
-def found(name: str) -> Tool[Any]:
+def find_tool(name: str) -> Tool[Any]:
     """Refused with all names, where there is no such tool; one that is switched off says why it is."""
-    if tool := tool_named(name):
+    if tool := get_tool(name):
         return tool
     if off := _switched_off(name):
         return off
-    raise Refused(f"There is no tool named {storable(name)[:A_DEFINITION]}. The tools are {', '.join(tools())}.")
+    raise ToolRefused(
+        f"There is no tool named {clean_storable_text(name)[:DEFINITION_PATTERN]}. "
+        f"The tools are {', '.join(available_tools())}."
+    )
 
 
 def _switched_off(name: str) -> Tool[Any] | None:
-    rows = McpTool.objects.filter(server__in=mcp.servers()) if mcp.configured() else []
+    rows = McpTool.objects.filter(server__in=mcp.servers()) if mcp.find_server() else []
     row = next((row for row in rows if str(row) == name), None)
-    return replace(_of_server(row), off=OFF.format(name=name), perform=_is_off) if row else None
+    return replace(_of_server(row), off=DISABLED_TEXT.format(name=name), perform=_is_off) if row else None
 
 
-async def _is_off(asked: Any, use: Use) -> str:
-    raise Refused("It was switched off meanwhile: an administrator has to say what it does, as it is described now.")
+async def _is_off(asked: Any, use: ToolUse) -> str:
+    raise ToolRefused(
+        "It was switched off meanwhile: an administrator has to say what it does, as it is described now."
+    )
 
 
 def _of_server(row: McpTool) -> Tool[Any]:
@@ -241,7 +252,7 @@ def _of_server(row: McpTool) -> Tool[Any]:
     return Tool(
         str(row),
         row.description,
-        class_of(row.schema),
+        model_from_schema(row.schema),
         Effect(row.effect or row.hinted),
         perform=partial(_called, server, row.name, row.definition),
         repeatable=row.repeatable,
@@ -253,16 +264,16 @@ def _of_server(row: McpTool) -> Tool[Any]:
     )
 
 
-async def _called(server: mcp.Server, name: str, definition: str, asked: Any, use: Use) -> str:
+async def _called(server: mcp.McpServer, name: str, definition: str, asked: Any, use: ToolUse) -> str:
     try:
         return await mcp.call(server, name, definition, asked.root)
-    except mcp.Cut as cut:
-        raise Broken(str(cut)) from cut
-    except (mcp.Away, mcp.Said) as why:
-        raise Refused(str(why)) from why
+    except mcp.CallInterrupted as cut:
+        raise ToolFailed(str(cut)) from cut
+    except (mcp.ServerUnavailable, mcp.McpServerError) as why:
+        raise ToolRefused(str(why)) from why
 
 
-def exactly(asked: BaseModel, last: str) -> str:
+def exact_arguments(asked: BaseModel, last: str) -> str:
     """Each argument in a line of JSON, and at the end this one as it stands: what is in it is taken for no other."""
     told = asked.model_dump()
     text = told.pop(last)
@@ -270,7 +281,7 @@ def exactly(asked: BaseModel, last: str) -> str:
     return "\n".join([*lines, f"{last}:", text])
 
 
-def written(arguments: BaseModel) -> str:
+def format_arguments(arguments: BaseModel) -> str:
     """The arguments as they are kept and shown, every default filled in."""
     return canonical(arguments.model_dump(mode="json"))
 
@@ -278,7 +289,7 @@ def written(arguments: BaseModel) -> str:
 def _storable(value: Any) -> Any:
     """With what no database takes as visible escapes, however deep it stands."""
     if isinstance(value, str):
-        return storable(value)
+        return clean_storable_text(value)
     if isinstance(value, Mapping):
         return {_storable(key): _storable(one) for key, one in value.items()}
     return [_storable(one) for one in value] if isinstance(value, Sequence) else value

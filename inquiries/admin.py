@@ -8,18 +8,18 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path
 
-from engine.web.addresses import NotRead, host_of
-from runs.admin import KindAdmin
-from runs.forms import as_typed
-from runs.rights import SEE, Reach
-from toolbox.web import searching
+from engine.web.url_policy import AddressRefused, host_of
+from runs.admin import ProcedureRunAdmin
+from runs.forms import posted_values
+from runs.rights import SEE, PermissionReach
+from toolbox.web import search
 
 from .models import Collection, CollectionDocument, Inquiry
-from .web import refused_lately
+from .tools.web import recently_refused
 
 
 @admin.register(Inquiry)
-class InquiryAdmin(KindAdmin):
+class InquiryAdmin(ProcedureRunAdmin):
     kind = "inquiry"
 
 
@@ -50,8 +50,8 @@ class CollectionAdmin(admin.ModelAdmin):
         """How inquiries look outside: the search, which can be tried, and hosts that were refused."""
         if not self.has_change_permission(request):
             raise PermissionDenied
-        words = as_typed(request.POST).get("words", "").strip()[:400]
-        sees_all = SEE.reach(request.user) == Reach.ALL
+        words = posted_values(request.POST).get("words", "").strip()[:400]
+        sees_all = SEE.reach(request.user) == PermissionReach.ALL
         context = {
             **self.admin_site.each_context(request),
             "title": "Looking outside",
@@ -59,7 +59,7 @@ class CollectionAdmin(admin.ModelAdmin):
             "searches": bool(settings.SEARCH.get("provider")),
             "words": words,
             "sees_all": sees_all,
-            "refused": refused_lately() if sees_all else (),
+            "refused": recently_refused() if sees_all else (),
             **(_tried(words) if words and settings.SEARCH.get("provider") else {}),
         }
         return TemplateResponse(request, "admin/inquiries/outside.html", context)
@@ -78,6 +78,6 @@ def _settings() -> list[tuple[str, str]]:
 
 def _tried(words: str) -> dict[str, Any]:
     try:
-        return {"hits": async_to_sync(searching.search)(searching.Searched(**settings.SEARCH), words)}
-    except NotRead as why:
+        return {"hits": async_to_sync(search.search)(search.SearchAnswer(**settings.SEARCH), words)}
+    except AddressRefused as why:
         return {"problem": str(why)}

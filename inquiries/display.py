@@ -3,60 +3,60 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from engine.models import Run
-from runs.face import STANDINGS, Snapshot
-from runs.stamps import Stamp, stamp_of
-from runs.steering import why_not_retried
-from runs.usage import used
-from runs.waits import Wait
-from runs.words import lasting, shown_name
+from runs.formatting import format_seconds, format_usage, user_label
+from runs.procedure.fragments import PageFragment, fragment_of, single_fragment
+from runs.procedure.markers import OutcomeNote, outcome_note
+from runs.procedure.spec import STATUS_LABELS, RunSnapshot
+from runs.procedure.wait_reason import WaitReason
+from runs.run_actions import retry_refusal
 
-from .events_shown import NAMES, Event, events_of
-from .models import Inquiry, Order, OrderKind
-from .models.at_hand import PAGE
-from .models.reading import (
-    attempt,
+from .answer_view import (
+    AnswerRemarks,
+    ClaimView,
+    WordedRemarks,
+    accepted_claims,
+    answer_claims,
+    beside_answer,
+    claim_view,
+    rejected_claims,
+    worded,
+)
+from .models import AssignmentKind, Inquiry, Order
+from .models.available_tools import PAGE
+from .models.queries import (
+    assignment_number,
+    attempt_number,
     claims_of,
     error_told,
     moves_at,
     orders_at,
-    place_of,
     plan_number,
     possible_words_to,
 )
-from .moves_shown import MoveShown, astray_pages, shown
-from .passages import (
-    Beside,
-    ClaimShown,
-    Worded,
-    answer_of,
-    beside_answer,
-    claim_shown,
-    passed_claims,
-    sent_back_claims,
-    worded,
-)
-from .rules.course import State
-from .rules.facts import CRITIC_OF, Station
+from .rules.dispatch import NoAssignment, ReviewAssignment, next_assignment
+from .rules.events import CRITIC_OF, InquiryStage
 from .rules.limits import STEPS
-from .rules.orders import Over, Review, following
+from .rules.state import InquiryState
+from .work_view import NAMES, AssignmentEvent, MoveView, assignment_events, failed_pages, move_views
 
 OUTCOMES = {"answered": ("approve", "Answered"), "unanswered": ("reject", "Not answered")}
-WORKING = {Station.PLANNER: "Planning", Station.RESEARCHER: "Researching", Station.EXPERT: "Answering"}
+WORKING = {InquiryStage.PLANNER: "Planning", InquiryStage.RESEARCHER: "Researching", InquiryStage.EXPERT: "Answering"}
 DONE = {
-    Station.PLANNER: "Planned",
-    Station.RESEARCHER: "Found",
-    Station.EXPERT: "Answered",
-    Station.FINALIZER: "Written",
+    InquiryStage.PLANNER: "Planned",
+    InquiryStage.RESEARCHER: "Found",
+    InquiryStage.EXPERT: "Answered",
+    InquiryStage.FINALIZER: "Written",
 }
 SLOTS = 3 + STEPS  # stations at most
-NOTICED = 60  # seconds
-MANY = 6  # steps of research: from so many on, those that are behind shrink
+FLAG_TEXT = 60  # seconds
+MAX_LISTED = 6  # steps of research: from so many on, those that are behind shrink
 
 
 @dataclass(frozen=True)
-class StationShown:
+class StageView:
     """`state` and `word` of the work, `gate` and `said` of its critic; `back`: how often it was sent back; `number`: of
     a step that is one of many and behind, which shrinks to that."""
 
@@ -73,7 +73,7 @@ class StationShown:
 
 
 @dataclass(frozen=True)
-class SourceShown:
+class SourceView:
     """`digest`: of the text of what was read; `file`: of the bytes of what was attached."""
 
     number: int
@@ -89,40 +89,40 @@ class SourceShown:
 
 
 @dataclass(frozen=True)
-class Display:
+class InquiryDisplay:
     id: str
     title: str
     question: str
     state: str
     word: str
     small: str
-    wait: Wait | None
-    stamp: Stamp | None
-    stations: tuple[StationShown, ...]
+    wait: WaitReason | None
+    stamp: OutcomeNote | None
+    stations: tuple[StageView, ...]
     retries: int
     errors: int
     retry_limit: int
     at_work: str
     task: str
     feedback: str
-    moves: tuple[MoveShown, ...]
+    moves: tuple[MoveView, ...]
     growing: str
     coming: frozenset[str]  # steps of the run whose text that is
     meter: str
-    sources: tuple[SourceShown, ...]
+    sources: tuple[SourceView, ...]
     unread: tuple[tuple[str, str], ...]
-    events: tuple[Event, ...]
+    events: tuple[AssignmentEvent, ...]
     answer: tuple[str, ...]
-    worded: Worded
-    beside: Beside
-    claims: tuple[ClaimShown, ...]
-    unapproved: tuple[ClaimShown, ...]
+    worded: WordedRemarks
+    beside: AnswerRemarks
+    claims: tuple[ClaimView, ...]
+    unapproved: tuple[ClaimView, ...]
     trace: str
-    why: str
+    reason: str
     used: str
     rehearsal: bool
-    over: bool
-    final: bool
+    is_ended: bool
+    is_final: bool
     sayable: str  # what can be said to it now
     is_followable: bool
     announcement: str
@@ -141,7 +141,7 @@ class Display:
     @property
     def last_one(self) -> bool:
         """Whether the next rejection ends it."""
-        return not self.over and self.retries + 1 == self.retry_limit
+        return not self.is_ended and self.retries + 1 == self.retry_limit
 
     @property
     def read(self) -> str:
@@ -163,21 +163,21 @@ class Display:
         return range(len(self.stations) + 1, SLOTS + 1)
 
 
-def display_of(seen: Snapshot[Inquiry]) -> Display:
+def display_of(seen: RunSnapshot[Inquiry]) -> InquiryDisplay:
     inquiry, run = seen.row, seen.run
     state = inquiry.state
     plate, word = _plate(run, state)
-    station = state.next_step if not run.over and not state.over else None
-    place = place_of(inquiry, station) if station else ""
+    station = state.next_step if not run.is_ended and not state.over else None
+    place = assignment_number(inquiry, station) if station else ""
     answered = run.outcome == "answered"
-    shown_claims = claims_of(inquiry) if answered else passed_claims(inquiry) if run.over else []
-    unapproved = sent_back_claims(inquiry) if run.over and not answered else []
-    answer = tuple(answer_of(inquiry, shown_claims)) if run.over else ()
-    finalizer = worded(inquiry) if answered else Worded()
-    moves = shown(inquiry, moves_at(inquiry, place)) if station else ()
+    shown_claims = claims_of(inquiry) if answered else accepted_claims(inquiry) if run.is_ended else []
+    unapproved = rejected_claims(inquiry) if run.is_ended and not answered else []
+    answer = tuple(answer_claims(inquiry, shown_claims)) if run.is_ended else ()
+    finalizer = worded(inquiry) if answered else WordedRemarks()
+    moves = move_views(inquiry, moves_at(inquiry, place)) if station else ()
     own = (f"{place}.", f"critic.{place}.")
     comes = {step: text for step, text in seen.texts.items() if place and step.startswith(own)}
-    return Display(
+    return InquiryDisplay(
         id=str(run.pk),
         title=run.shown_title,
         question=inquiry.question,
@@ -185,7 +185,7 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         word=word,
         small=_small(run, state, finalizer),
         wait=seen.wait,
-        stamp=stamp_of(run, word, "Rehearsal" if inquiry.rehearsal else "", lambda outcome: OUTCOMES[outcome][0]),
+        stamp=outcome_note(run, word, "Rehearsal" if inquiry.rehearsal else "", lambda outcome: OUTCOMES[outcome][0]),
         stations=tuple(_stations(inquiry, run)),
         retries=state.retry_count,
         errors=state.errors,
@@ -198,43 +198,43 @@ def display_of(seen: Snapshot[Inquiry]) -> Display:
         coming=frozenset(comes),
         meter=_meter(seen, station, place) if station else "",
         sources=tuple(_sources(inquiry)),
-        unread=tuple(astray_pages(inquiry, PAGE)),
-        events=tuple(events_of(inquiry)),
+        unread=tuple(failed_pages(inquiry, PAGE)),
+        events=tuple(assignment_events(inquiry)),
         answer=answer,
         worded=finalizer,
-        beside=beside_answer(inquiry) if answered else Beside(),
-        unapproved=tuple(claim_shown(inquiry, one) for one in unapproved),
-        claims=tuple(claim_shown(inquiry, one, answer[0] if answer else "") for one in shown_claims),
+        beside=beside_answer(inquiry) if answered else AnswerRemarks(),
+        unapproved=tuple(claim_view(inquiry, one) for one in unapproved),
+        claims=tuple(claim_view(inquiry, one, answer[0] if answer else "") for one in shown_claims),
         trace=inquiry.trace if answered else "",
-        why=inquiry.why or (_failure(inquiry) if run.status == Run.Status.FAILED else ""),
-        used=used(seen.calls),
+        reason=inquiry.why or (_failure(inquiry) if run.status == Run.Status.FAILED else ""),
+        used=format_usage(seen.calls),
         rehearsal=inquiry.rehearsal,
-        over=run.over,
-        sayable="" if run.over else " ".join(possible_words_to(inquiry)),
-        is_followable=run.over and not run.redacted,
-        final=run.over and bool(why_not_retried(run)),
-        announcement=_announcement(state, word, moves, run.over),
+        is_ended=run.is_ended,
+        sayable="" if run.is_ended else " ".join(possible_words_to(inquiry)),
+        is_followable=run.is_ended and not run.redacted,
+        is_final=run.is_ended and bool(retry_refusal(run)),
+        announcement=_announcement(state, word, moves, run.is_ended),
         created=run.created,
         started=run.started,
-        worked=lasting(timedelta(seconds=run.worked)) if run.over else "",
+        worked=format_seconds(timedelta(seconds=run.worked)) if run.is_ended else "",
         waited=_waited(run),
-        asked_by=shown_name(run.asked_by),
+        asked_by=user_label(run.asked_by),
         looks_in=_looks_in(inquiry),
         asks_for=_asks_for(inquiry),
     )
 
 
 def _failure(inquiry: Inquiry) -> str:
-    last = next((one for one in reversed(inquiry.ordered) if one.kind == OrderKind.ERROR), None)
+    last = next((one for one in reversed(inquiry.assignments_in_order) if one.kind == AssignmentKind.ERROR), None)
     return error_told(last) if last and inquiry.state.error else ""
 
 
 def _waited(run: Run) -> str:
     """For people and councils, where that was long enough to be noticed."""
-    if not (run.over and run.started and run.ended):
+    if not (run.is_ended and run.started and run.ended):
         return ""
     seconds = (run.ended - run.started).total_seconds() - run.worked
-    return lasting(timedelta(seconds=seconds)) if seconds >= NOTICED else ""
+    return format_seconds(timedelta(seconds=seconds)) if seconds >= FLAG_TEXT else ""
 
 
 def _looks_in(inquiry: Inquiry) -> str:
@@ -246,50 +246,50 @@ def _looks_in(inquiry: Inquiry) -> str:
 def _asks_for(inquiry: Inquiry) -> str:
     """Of claims, beside their quotes."""
     sites = f"on {', '.join(inquiry.hosts)} alone" if inquiry.hosts else ""
-    return ", ".join(filter(None, [sites, "two sites for a claim" if inquiry.bounds.sites > 1 else ""]))
+    return ", ".join(filter(None, [sites, "two sites for a claim" if inquiry.run_limits.sites > 1 else ""]))
 
 
 # ---- plate ------------------------------------------------------------------------------------------------
 
 
-def _plate(run: Run, state: State) -> tuple[str, str]:
+def _plate(run: Run, state: InquiryState) -> tuple[str, str]:
     if run.outcome:
         return OUTCOMES[run.outcome]
     if run.status != Run.Status.RUNNING:
-        return STANDINGS[run.status]
-    order = following(state)
-    return "judging", "Reviewing" if isinstance(order, Review) else WORKING.get(state.next_step, "Answering")
+        return STATUS_LABELS[run.status]
+    order = next_assignment(state)
+    return "judging", "Reviewing" if isinstance(order, ReviewAssignment) else WORKING.get(state.next_step, "Answering")
 
 
-def _small(run: Run, state: State, finalizer: Worded) -> str:
+def _small(run: Run, state: InquiryState, finalizer: WordedRemarks) -> str:
     if run.outcome == "answered":
         return "Every critic approved." if not finalizer.approved else "Critics approved another wording."
     if run.outcome:
         return "What was found is below."
-    return "" if run.over else _at_work(state)
+    return "" if run.is_ended else _at_work(state)
 
 
-def _at_work(state: State) -> str:
-    order = following(state)
-    if isinstance(order, Over):
+def _at_work(state: InquiryState) -> str:
+    order = next_assignment(state)
+    if isinstance(order, NoAssignment):
         return ""
     station = {critic: worker for worker, critic in CRITIC_OF.items()}.get(order.station, order.station)
-    number = f" {state.index + 1} of {len(state.research_steps)}" if station is Station.RESEARCHER else ""
-    return f"{NAMES[station]}{number}{', under review' if isinstance(order, Review) else ''}"
+    number = f" {state.index + 1} of {len(state.research_steps)}" if station is InquiryStage.RESEARCHER else ""
+    return f"{NAMES[station]}{number}{', under review' if isinstance(order, ReviewAssignment) else ''}"
 
 
-def _task(state: State) -> str:
-    if state.next_step in (Station.RESEARCHER, Station.CRITIC_RESEARCHER):
+def _task(state: InquiryState) -> str:
+    if state.next_step in (InquiryStage.RESEARCHER, InquiryStage.CRITIC_RESEARCHER):
         return state.research_steps[state.index]
-    return "\n".join(state.expert_steps) if state.next_step in (Station.EXPERT, Station.CRITIC_EXPERT) else ""
+    return "\n".join(state.expert_steps) if state.next_step in (InquiryStage.EXPERT, InquiryStage.CRITIC_EXPERT) else ""
 
 
-def _meter(seen: Snapshot[Inquiry], station: Station, place: str) -> str:
+def _meter(seen: RunSnapshot[Inquiry], station: InquiryStage, place: str) -> str:
     """How much of its limits the step that works has used."""
-    inquiry, bounds = seen.row, seen.row.bounds
-    said = [inquiry.post(station).model]
-    if station in (Station.RESEARCHER, Station.EXPERT):
-        now = attempt(inquiry, place, station)
+    inquiry, bounds = seen.row, seen.row.run_limits
+    said = [inquiry.role(station).model]
+    if station in (InquiryStage.RESEARCHER, InquiryStage.EXPERT):
+        now = attempt_number(inquiry, place, station)
         number = sum(one.attempt == now for one in moves_at(inquiry, place))
         calls = (call for call in seen.calls if call.step.startswith(f"{place}."))
         used = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in calls)
@@ -299,11 +299,11 @@ def _meter(seen: Snapshot[Inquiry], station: Station, place: str) -> str:
 
 
 def _feedback(inquiry: Inquiry, place: str) -> str:
-    reviews = orders_at(inquiry, place, OrderKind.REVIEW)
+    reviews = orders_at(inquiry, place, AssignmentKind.REVIEW)
     return reviews[-1].feedback if reviews and reviews[-1].decision == "reject" else ""
 
 
-def _announcement(state: State, word: str, moves: Sequence[MoveShown], over: bool) -> str:
+def _announcement(state: InquiryState, word: str, moves: Sequence[MoveView], over: bool) -> str:
     if over:
         return f"{word}."
     last = f", move {moves[-1].number}: {moves[-1].thought}" if moves else ""
@@ -313,74 +313,74 @@ def _announcement(state: State, word: str, moves: Sequence[MoveShown], over: boo
 # ---- the track --------------------------------------------------------------------------------------------
 
 
-def _stations(inquiry: Inquiry, run: Run) -> Iterator[StationShown]:
+def _stations(inquiry: Inquiry, run: Run) -> Iterator[StageView]:
     state, plan = inquiry.state, plan_number(inquiry)
     texts = [""] if not state.research_steps and not state.expert_steps else list(state.research_steps)
-    yield _station(inquiry, run, 1, Station.PLANNER, "plan", _planned(state))
+    yield _station(inquiry, run, 1, InquiryStage.PLANNER, "plan", _planned(state))
     for index, text in enumerate(texts):
-        yield _station(inquiry, run, index + 2, Station.RESEARCHER, f"research.{plan or 1}.{index}", text, index)
+        yield _station(inquiry, run, index + 2, InquiryStage.RESEARCHER, f"research.{plan or 1}.{index}", text, index)
     expert = " ".join(state.expert_steps)
-    yield _station(inquiry, run, len(texts) + 2, Station.EXPERT, f"expert.{plan or 1}", expert)
-    yield _station(inquiry, run, len(texts) + 3, Station.FINALIZER, "finalizer", "Answer and trace")
+    yield _station(inquiry, run, len(texts) + 2, InquiryStage.EXPERT, f"expert.{plan or 1}", expert)
+    yield _station(inquiry, run, len(texts) + 3, InquiryStage.FINALIZER, "finalizer", "Answer and trace")
 
 
-def _planned(state: State) -> str:
+def _planned(state: InquiryState) -> str:
     if not state.expert_steps:
         return "Which steps lead to an answer"
     return f"{len(state.research_steps)} of research, {len(state.expert_steps)} of the expert"
 
 
 def _station(
-    inquiry: Inquiry, run: Run, place: int, station: Station, at: str, text: str, index: int | None = None
-) -> StationShown:
-    reviews = orders_at(inquiry, at, OrderKind.REVIEW)
+    inquiry: Inquiry, run: Run, place: int, station: InquiryStage, at: str, text: str, index: int | None = None
+) -> StageView:
+    reviews = orders_at(inquiry, at, AssignmentKind.REVIEW)
     back = sum(one.decision == "reject" for one in reviews)
-    work = orders_at(inquiry, at, OrderKind.WORK, OrderKind.FINAL)
+    work = orders_at(inquiry, at, AssignmentKind.WORK, AssignmentKind.FINAL)
     state, word = _stands(inquiry, run, station, at, bool(work))
     gate, said = _gate(inquiry, run, station, at, reviews)
     name = f"{NAMES[station]} {index + 1}" if index is not None else NAMES[station]
     count, number = _count(inquiry, at, work), _shrinks_to(inquiry, state, index)
-    return StationShown(place, name, text, state, word, count, gate, said, back, number)
+    return StageView(place, name, text, state, word, count, gate, said, back, number)
 
 
 def _shrinks_to(inquiry: Inquiry, state: str, index: int | None) -> int:
-    many = len(inquiry.state.research_steps) >= MANY
+    many = len(inquiry.state.research_steps) >= MAX_LISTED
     behind = many and index is not None and state == "approve" and index < inquiry.state.index
     return index + 1 if behind and index is not None else 0
 
 
-def _is_at(inquiry: Inquiry, run: Run, station: Station, at: str) -> bool:
-    going_on = not run.over and not inquiry.state.over
-    return going_on and inquiry.state.next_step is station and place_of(inquiry, station) == at
+def _is_at(inquiry: Inquiry, run: Run, station: InquiryStage, at: str) -> bool:
+    going_on = not run.is_ended and not inquiry.state.over
+    return going_on and inquiry.state.next_step is station and assignment_number(inquiry, station) == at
 
 
-def _stands(inquiry: Inquiry, run: Run, station: Station, at: str, worked: bool) -> tuple[str, str]:
+def _stands(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, worked: bool) -> tuple[str, str]:
     if _is_at(inquiry, run, station, at):
         return "judging", WORKING.get(station, "Writing")
     if _broke(inquiry, run, station, at):
         return "failed", "Error"
-    if station is Station.FINALIZER and inquiry.state.stated:
+    if station is InquiryStage.FINALIZER and inquiry.state.stated:
         return "wait", "Not reached"
     if worked and station in CRITIC_OF and _last(inquiry, at) == "reject":
         return "reject", "Rejected"
-    return ("approve", DONE[station]) if worked else ("wait", "Not reached" if run.over else "To come")
+    return ("approve", DONE[station]) if worked else ("wait", "Not reached" if run.is_ended else "To come")
 
 
-def _broke(inquiry: Inquiry, run: Run, station: Station, at: str) -> bool:
+def _broke(inquiry: Inquiry, run: Run, station: InquiryStage, at: str) -> bool:
     """Whether an error there ended it."""
     failed = run.status == Run.Status.FAILED and inquiry.state.error_component == station
-    return failed and place_of(inquiry, station) == at
+    return failed and assignment_number(inquiry, station) == at
 
 
 def _last(inquiry: Inquiry, at: str) -> str:
-    reviews = orders_at(inquiry, at, OrderKind.REVIEW)
+    reviews = orders_at(inquiry, at, AssignmentKind.REVIEW)
     return reviews[-1].decision if reviews else ""
 
 
-def _gate(inquiry: Inquiry, run: Run, station: Station, at: str, reviews: Sequence[Order]) -> tuple[str, str]:
+def _gate(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, reviews: Sequence[Order]) -> tuple[str, str]:
     if station not in CRITIC_OF:
         return "", ""
-    who = inquiry.post(CRITIC_OF[station]).who
+    who = inquiry.role(CRITIC_OF[station]).holder
     if _is_at(inquiry, run, CRITIC_OF[station], at):
         waits = run.status == Run.Status.WAITING
         return ("pending", f"{who} is asked") if waits else ("judging", f"{who} reviews")
@@ -402,8 +402,39 @@ def _count(inquiry: Inquiry, at: str, work: Sequence[Order]) -> str:
 # ---- sources ----------------------------------------------------------------------------------------------
 
 
-def _sources(inquiry: Inquiry) -> Iterator[SourceShown]:
+def _sources(inquiry: Inquiry) -> Iterator[SourceView]:
     quotes = [quote.source_id for claim in inquiry.claims.all() for quote in claim.quotes.all()]
     for one in inquiry.sources.all():
         places = (one.text_digest, one.address, one.host, tuple(one.flags), one.document.digest if one.document else "")
-        yield SourceShown(one.number, one.title, one.get_kind_display(), one.size, quotes.count(one.pk), *places)
+        yield SourceView(one.number, one.title, one.get_kind_display(), one.size, quotes.count(one.pk), *places)
+
+
+fragment = partial(fragment_of, "inquiries")
+
+
+def fragments(display: InquiryDisplay) -> Iterator[PageFragment]:
+    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    yield fragment("plate", single_fragment(display, "state", "word", "stamp"))
+    yield fragment("stamp", {"display": display})
+    yield fragment("wait", {"display": display})
+    times = ("id", "is_ended", "started", "worked", "waited")
+    counts = ("cells", "retries", "errors", "last_one", "retry_limit", "used")
+    yield fragment("budget", single_fragment(display, "small", *counts, *times))
+    said = ("answer", "worded", "beside", "claims", "unapproved", "quotes", "state", "reason")
+    yield fragment("answer", single_fragment(display, "id", "is_ended", *said))
+    for station in display.stations:
+        yield fragment("station", {"station": station, "place": station.place}, (station.place,))
+    for place in display.slots:
+        yield fragment("station", {"station": None, "place": place}, (place,))
+    moves = single_fragment(display, "at_work", "task", "feedback", "moves", "growing", "meter", "id")
+    yield fragment("moves", moves, steps=display.coming)
+    yield fragment("sources", single_fragment(display, "id", "sources", "unread", "read"))
+    yield fragment("before", single_fragment(display, "id", "events", "trace", "worded", "is_ended"))
+    yield fragment(
+        "actions",
+        single_fragment(display, "id", "is_ended", "is_final", "state", "sayable", "is_followable"),
+        replayed=False,
+    )
+    yield fragment("announcer", single_fragment(display, "announcement"), replayed=False)
+    if display.is_final:
+        yield fragment("socket", {"display": display}, replayed=False)

@@ -5,36 +5,36 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.llm import prices
+from engine.llm import pricing
 from engine.llm.tokens import tokens_of
 
-from .rules.facts import Station
+from .rules.events import InquiryStage
 
 STEPS = 3  # of research, as long as there is no plan
 INSTRUCTIONS, GROWTH, ANSWER = 1_500, 1_500, 400  # tokens of a prompt, of each move in the next, of an answer
 OF_A_SOURCE = 20  # tokens of its line in a list, beside its title
-OF_A_COUNCIL = 9  # calls
-SMOOTHLY = {"plan": 1, "research": 3, "answer": 2, "review": 2}  # calls, or twice as many reviews
-SENT_BACK = {"plan": 2, "research": 6, "answer": 4, "review": 3}
+COUNCIL_CALLS = 9  # calls
+BEST_CASE_CALLS = {"plan": 1, "research": 3, "answer": 2, "review": 2}  # calls, or twice as many reviews
+REJECTED_CALLS = {"plan": 2, "research": 6, "answer": 4, "review": 3}
 
 
 @dataclass(frozen=True)
-class Estimate:
+class InquiryEstimate:
     """Calls and billionths of a dollar, least and most; None where the price of a model is not known."""
 
     calls: tuple[int, int]
     cost: tuple[int, int] | None
 
 
-def estimate(models: Mapping[str, str], critics: Mapping[str, Mapping[str, Any]]) -> Estimate:
+def estimate(models: Mapping[str, str], critics: Mapping[str, Mapping[str, Any]]) -> InquiryEstimate:
     """`models`: who holds each post; `critics`: of those that somebody else holds, as of a submission."""
-    found = [list(_calls(models, critics, taken)) for taken in (SMOOTHLY, SENT_BACK)]
-    costs = [[prices.cost(model, tokens, ANSWER) for model, tokens in calls] for calls in found]
+    found = [list(_calls(models, critics, taken)) for taken in (BEST_CASE_CALLS, REJECTED_CALLS)]
+    costs = [[pricing.cost(model, tokens, ANSWER) for model, tokens in calls] for calls in found]
     counted = len(found[0]), len(found[1])
     if any(cost is None for calls in costs for cost in calls):
-        return Estimate(counted, None)
+        return InquiryEstimate(counted, None)
     least, most = (sum(cost or 0 for cost in calls) for calls in costs)
-    return Estimate(counted, (least, most))
+    return InquiryEstimate(counted, (least, most))
 
 
 def least_prompt(question: str, titles: Iterable[str]) -> int:
@@ -46,15 +46,19 @@ def _calls(
     models: Mapping[str, str], critics: Mapping[str, Mapping[str, Any]], taken: Mapping[str, int]
 ) -> Iterator[tuple[str, int]]:
     """The model of each call and the tokens that it is shown."""
-    yield from [(models[Station.PLANNER], INSTRUCTIONS)] * taken["plan"]
+    yield from [(models[InquiryStage.PLANNER], INSTRUCTIONS)] * taken["plan"]
     for _ in range(STEPS):
-        yield from _moves(models[Station.RESEARCHER], taken["research"])
-    yield from _moves(models[Station.EXPERT], taken["answer"])
-    yield models[Station.FINALIZER], INSTRUCTIONS + GROWTH
-    for critic, works in ((Station.CRITIC_PLANNER, 1), (Station.CRITIC_RESEARCHER, STEPS), (Station.CRITIC_EXPERT, 1)):
+        yield from _moves(models[InquiryStage.RESEARCHER], taken["research"])
+    yield from _moves(models[InquiryStage.EXPERT], taken["answer"])
+    yield models[InquiryStage.FINALIZER], INSTRUCTIONS + GROWTH
+    for critic, works in (
+        (InquiryStage.CRITIC_PLANNER, 1),
+        (InquiryStage.CRITIC_RESEARCHER, STEPS),
+        (InquiryStage.CRITIC_EXPERT, 1),
+    ):
         reviews = works * taken["review"] // 2
         kind = critics.get(critic, {}).get("kind", "model")
-        times = {"person": 0, "council": OF_A_COUNCIL * reviews}.get(kind, reviews)
+        times = {"person": 0, "council": COUNCIL_CALLS * reviews}.get(kind, reviews)
         yield from [(models[critic], INSTRUCTIONS + GROWTH)] * times
 
 

@@ -9,7 +9,7 @@ from toolbox import documents
 from .models import DOCUMENTS
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ("README.md", "docs/words.md", "docs/configuration.md", "docs/audit.md", "docs/plans.md")
+FILES = ("README.md", "docs/glossary.md", "docs/configuration.md", "docs/audit.md", "docs/plans.md")
 QUESTIONS = (
     "How is a judgement approved by its three agents?",
     "What becomes of the texts of a record that is redacted?",
@@ -20,4 +20,4 @@ QUESTIONS = (
 def about_magi() -> tuple[NewDocument, ...]:
     """The product's own documents, as they come with it."""
     files = (ROOT / name for name in FILES)
-    return tuple(documents.read(file.name, file.read_bytes(), DOCUMENTS) for file in files)
+    return tuple(documents.read_document(file.name, file.read_bytes(), DOCUMENTS) for file in files)

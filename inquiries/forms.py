@@ -12,25 +12,25 @@ from django.core.exceptions import ValidationError
 from engine.councils import council_complaint, find_council, offered_councils
 from engine.llm.tokens import too_long
 from engine.models import TITLE_LENGTH, NewDocument
-from runs.forms import Spend, Text, first_errors, known_fallback, known_model
-from runs.saved import NAME_LENGTH
-from runs.saved.forms import SavedForm, named
+from runs.forms import PlainTextField, SpendField, first_errors, validate_fallback, validate_model
+from runs.presets import NAME_LENGTH
+from runs.presets.forms import PresetForm, preset_named
 
 from .estimate import least_prompt
 from .examples import about_magi
-from .models import ATTACHED, DOCUMENTS, POSTS, Collection, Inquiry, PostKind, Roster, RosterVersion
-from .models.rosters import ABOUT_LENGTH, posts_of, written
+from .models import ATTACHED, DOCUMENTS, ROLES, Collection, Inquiry, RoleKind, Roster, RosterVersion
+from .models.presets import ABOUT_LENGTH, posts_of, written_content
 from .models.sources import SourceKind
-from .posts import COUNCIL, CRITICS, EVERY, MODELS, said_of
-from .rules.course import MOST_RETRIES
-from .rules.limits import BOUNDS, QUESTION_LENGTHS, Limits, question_complaint
+from .presets import ALL_ROLES, COUNCIL, CRITICS, MODELS, role_values
+from .rules.limits import BOUNDS, QUESTION_LENGTHS, InquiryLimits, question_problem
+from .rules.state import MOST_RETRIES
 
 HOST, MOST_HOSTS = re.compile(r"[\w-]+(\.[\w-]+)*"), 50
 MODEL_LENGTH, CRITIC_LENGTH = 200, 110
 LIMITS = ("moves", "tokens", "pages", "minutes")
 
 
-class Critic(Text):
+class CriticField(PlainTextField):
     """Chosen from a list on the page, or written as it is in it: model, person, or council: and a name."""
 
     def __init__(self, **more: Any) -> None:
@@ -45,7 +45,7 @@ class Critic(Text):
         return [*found, *((one, f"{one}, which is not offered") for one in sorted(gone))]
 
 
-class Number(forms.IntegerField):
+class LimitField(forms.IntegerField):
     """From one bound to the other, or nothing for what is usual."""
 
     def __init__(self, least: int, most: int, **more: Any) -> None:
@@ -57,71 +57,71 @@ class Number(forms.IntegerField):
         return super().to_python(value.replace(",", "") if isinstance(value, str) else value)
 
 
-class Model(Text):
+class ModelNameField(PlainTextField):
     """By its name; whoever is named has a provider here."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(max_length=MODEL_LENGTH, **more)
 
     def clean(self, value: Any) -> str:
-        return known_model(super().clean(value))
+        return validate_model(super().clean(value))
 
 
-def limit(name: str, label: str) -> Number:
-    return Number(BOUNDS[name].least, BOUNDS[name].most, label=label)
+def limit(name: str, label: str) -> LimitField:
+    return LimitField(BOUNDS[name].least, BOUNDS[name].most, label=label)
 
 
-class PostFields(forms.Form):
+class RoleFields(forms.Form):
     """Who works, and who lets it pass: what a roster keeps of an inquiry."""
 
-    fallback = Model(label="Stands in for it")
-    planner_model = Model(label="Model that plans")
-    researcher_model = Model(label="Model that researches")
-    expert_model = Model(label="Model that answers")
-    finalizer_model = Model(label="Model that words it")
-    critics_model = Model(label="Model of critics")
-    plan_critic = Critic(label="The plan")
-    research_critic = Critic(label="Each result")
-    answer_critic = Critic(label="The answer")
-    retry_limit = Number(1, MOST_RETRIES, label="Limit of retries")
+    fallback = ModelNameField(label="Stands in for it")
+    planner_model = ModelNameField(label="Model that plans")
+    researcher_model = ModelNameField(label="Model that researches")
+    expert_model = ModelNameField(label="Model that answers")
+    finalizer_model = ModelNameField(label="Model that words it")
+    critics_model = ModelNameField(label="Model of critics")
+    plan_critic = CriticField(label="The plan")
+    research_critic = CriticField(label="Each result")
+    answer_critic = CriticField(label="The answer")
+    retry_limit = LimitField(1, MOST_RETRIES, label="Limit of retries")
     two_sites = forms.BooleanField(required=False, label="Claims need two sites")
 
     def clean_plan_critic(self) -> dict[str, Any]:
-        return critic_of(self.cleaned_data["plan_critic"])
+        return parse_critic(self.cleaned_data["plan_critic"])
 
     def clean_research_critic(self) -> dict[str, Any]:
-        return critic_of(self.cleaned_data["research_critic"])
+        return parse_critic(self.cleaned_data["research_critic"])
 
     def clean_answer_critic(self) -> dict[str, Any]:
-        return critic_of(self.cleaned_data["answer_critic"])
+        return parse_critic(self.cleaned_data["answer_critic"])
 
 
-class InquiryForm(PostFields):
+class InquiryForm(RoleFields):
     field_order = ("question", "title", "model")
 
-    question = Text(
+    question = PlainTextField(
         max_length=QUESTION_LENGTHS[1], needed="Write a question. It is empty.", lines=True, label="Question"
     )
-    title = Text(max_length=TITLE_LENGTH, label="Title")
-    model = Model(label="Model")
-    roster = Text(max_length=NAME_LENGTH, label="Roster")
+    title = PlainTextField(max_length=TITLE_LENGTH, label="Title")
+    model = ModelNameField(label="Model")
+    roster = PlainTextField(max_length=NAME_LENGTH, label="Roster")
     moves = limit("moves", "Moves of a try")
     tokens = limit("tokens", "Tokens of a step")
     pages = limit("pages", "Pages read")
     minutes = limit("minutes", "Minutes of work")
-    spend = Spend()
+    spend = SpendField()
     web = forms.BooleanField(required=False, label="The web")
-    collections = Text(max_length=1_000, label="Collections", help_text="Names, with commas between them.")
-    hosts = Text(max_length=1_000, label="Only these sites", help_text="Hosts, with commas between them.")
+    collections = PlainTextField(max_length=1_000, label="Collections", help_text="Names, with commas between them.")
+    hosts = PlainTextField(max_length=1_000, label="Only these sites", help_text="Hosts, with commas between them.")
 
     def clean_roster(self) -> RosterVersion | None:
         which = self.cleaned_data["roster"]
-        version: RosterVersion | None = named(Roster, which).current if which else None
+        version: RosterVersion | None = preset_named(Roster, which).current if which else None
         return version
 
     def clean_question(self) -> str:
         question = self.cleaned_data["question"]
-        if complaint := question_complaint(question):
+        if complaint := question_problem(question):
             raise ValidationError(complaint)
         return question
 
@@ -147,18 +147,18 @@ class InquiryForm(PostFields):
         return self.cleaned_data["model"] or settings.DEFAULT_MODEL
 
     def clean_fallback(self) -> str:
-        return known_fallback(self.cleaned_data["fallback"], self.cleaned_data.get("model", ""))
+        return validate_fallback(self.cleaned_data["fallback"], self.cleaned_data.get("model", ""))
 
     def clean_retry_limit(self) -> int:
         return self.cleaned_data["retry_limit"] or settings.INQUIRY_RETRIES
 
 
-class RosterForm(SavedForm, PostFields):
+class InquiryTeamForm(PresetForm, RoleFields):
     model = Roster
     field_order = ("name", "about", "every_model", "fallback")
 
-    about = Text(max_length=ABOUT_LENGTH, label="Good for")
-    every_model = Model(label="Model")  # `model` is what is saved by it
+    about = PlainTextField(max_length=ABOUT_LENGTH, label="Good for")
+    every_model = ModelNameField(label="Model")  # `model` is what is saved by it
 
     def clean(self) -> None:
         super().clean()
@@ -167,7 +167,7 @@ class RosterForm(SavedForm, PostFields):
 
     @property
     def _posts(self) -> dict[str, str]:
-        return said_of({**self.data, EVERY: self.data.get("every_model")})
+        return role_values({**self.data, ALL_ROLES: self.data.get("every_model")})
 
     def values(self) -> dict[str, Any]:
         """What `Roster.objects.found` and `Roster.revise` take beside who does it, once valid."""
@@ -177,26 +177,26 @@ class RosterForm(SavedForm, PostFields):
 def _too_long(values: Mapping[str, Any], titles: Sequence[str]) -> Iterator[tuple[str, str]]:
     """For models of which it is known how much they read."""
     needed = least_prompt(values["question"], titles)
-    for name in (EVERY, "fallback", *MODELS):
+    for name in (ALL_ROLES, "fallback", *MODELS):
         if said := too_long(values[name], needed, "the first requests of this inquiry"):
             yield name, f"{said} Name another model, shorten the question, or attach fewer documents."
 
 
-def followed_complaint(row: Inquiry) -> str:
+def follow_up_problem(row: Inquiry) -> str:
     """Why nothing can follow this one; empty where something can."""
-    if not row.run.over:
+    if not row.run.is_ended:
         return "It is still at work: ask again when it is over."
     return "Its texts were erased: nothing can be taken over." if row.run.redacted else ""
 
 
-def critic_of(said: str) -> dict[str, Any]:
+def parse_critic(said: str) -> dict[str, Any]:
     """Columns of a post: nothing or `model`, `person`, or `council:` and its name. ValidationError."""
     kind, _, name = said.strip().partition(":")
-    if kind in ("", PostKind.MODEL) and not name:
+    if kind in ("", RoleKind.MODEL) and not name:
         return {}
-    if kind == PostKind.PERSON and not name:
-        return {"kind": PostKind.PERSON}
-    if kind == PostKind.COUNCIL and name.strip():
+    if kind == RoleKind.PERSON and not name:
+        return {"kind": RoleKind.PERSON}
+    if kind == RoleKind.COUNCIL and name.strip():
         return _council(name.strip())
     raise ValidationError("Write model, person, or council: and the name or id of the council.")
 
@@ -205,10 +205,10 @@ def _council(which: str) -> dict[str, Any]:
     if complaint := council_complaint(which):
         raise ValidationError(complaint)
     found = find_council(which)
-    return {"kind": PostKind.COUNCIL, "council": found.name, "council_id": found.id}
+    return {"kind": RoleKind.COUNCIL, "council": found.name, "council_id": found.id}
 
 
-def filled(given: Mapping[str, Any]) -> dict[str, Any]:
+def form_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """What is not said of the posts as the roster that is named says it, if it is one."""
     form = InquiryForm({"roster": given.get("roster") or ""})
     form.is_valid()
@@ -217,7 +217,7 @@ def filled(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, **{name: one for name, one in posts.items() if not given.get(name)}}
 
 
-def asked(
+def submit_values(
     given: dict[str, Any], documents: Iterable[NewDocument] = (), follows: Inquiry | None = None
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What `Inquiry.objects.submit` takes, and what is wrong with it, by fields. Where there is nothing else to look
@@ -229,19 +229,19 @@ def asked(
     kept = Collection.objects.documents_of(form.cleaned_data.get("collections", ()))
     earlier = [one.as_document() for one in follows.sources.exclude(kind=SourceKind.CALCULATION)] if follows else []
     attached = [*own, *kept, *earlier] or ([] if given.get("web") else list(about_magi()))
-    if complaint := ATTACHED.complaint(own) or DOCUMENTS.complaint(attached):
+    if complaint := ATTACHED.problem(own) or DOCUMENTS.problem(attached):
         problems.append(("documents", complaint))
     if not problems:
         problems += _too_long(form.cleaned_data, [one.title for one in attached])
     if problems:
         return {}, problems
     values = dict(form.cleaned_data)
-    models = dict.fromkeys(POSTS, values.pop("model"))
+    models = dict.fromkeys(ROLES, values.pop("model"))
     models |= {post: own for name, posts in MODELS.items() if (own := values.pop(name)) for post in posts}
-    limits = Limits(**{name: bound for name in LIMITS if (bound := values.pop(name)) is not None})
+    limits = InquiryLimits(**{name: bound for name in LIMITS if (bound := values.pop(name)) is not None})
     limits = replace(limits, sites=2) if values.pop("two_sites") else limits
     critics = {post: held for name, post in CRITICS.items() if (held := values.pop(name))}
     values |= {"models": models, "limits": limits}
-    if (roster := values["roster"]) and posts_of(roster) != written({"posts": said_of(given)})["posts"]:
+    if (roster := values["roster"]) and posts_of(roster) != written_content({"posts": role_values(given)})["posts"]:
         values["roster"] = None
     return {**values, "critics": critics, "documents": attached, "follows": follows}, []

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from engine.models import Gate
 
-from .models import Claim, Inquiry, Order, OrderKind, Quote, Source
-from .models.reading import orders_at
+from .models import AssignmentKind, Claim, Inquiry, Order, Quote, Source
+from .models.queries import orders_at
 
 QUOTE_SHOWN = 160  # characters; all of it stands in the text above
 
@@ -37,7 +37,7 @@ class GateSources:
 
 def sources_at(gate: Gate) -> GateSources:
     """Of the work that this gate asks about, also once that was sent back and done again."""
-    inquiry = Inquiry.objects.whole().get(pk=gate.run_id)
+    inquiry = Inquiry.objects.with_assignments().get(pk=gate.run_id)
     work = _work_at(inquiry, gate)
     claims = [one for one in inquiry.claims.all() if work and one.order_id == work.pk]
     found = tuple(ClaimPlaces(one.number, tuple(_places(inquiry, one))) for one in claims)
@@ -47,9 +47,12 @@ def sources_at(gate: Gate) -> GateSources:
 
 def _work_at(inquiry: Inquiry, gate: Gate) -> Order | None:
     place = gate.step.removeprefix("critic.").rpartition(".")[0]
-    reviewed = next((one.number for one in inquiry.ordered if one.gate_id == gate.pk), len(inquiry.ordered) + 1)
+    reviewed = next(
+        (one.number for one in inquiry.assignments_in_order if one.gate_id == gate.pk),
+        len(inquiry.assignments_in_order) + 1,
+    )
     return max(
-        (one for one in orders_at(inquiry, place, OrderKind.WORK) if one.number < reviewed),
+        (one for one in orders_at(inquiry, place, AssignmentKind.WORK) if one.number < reviewed),
         default=None,
         key=lambda one: one.number,
     )

@@ -1,6 +1,6 @@
-"""What may still happen to the rows of inquiries: see `engine/evidence/guards.py`."""
+"""What may still happen to the rows of inquiries: see `engine/ledger/immutability.py`."""
 
-from engine.evidence.guards import Guard, Guards, Rule
+from engine.ledger.immutability import ColumnRule, ImmutableTable, ImmutableTables
 
 _ASKED = (
     *("run_id", "limits", "retry_limit", "web", "hosts", "collections", "follows_id", "roster_version_id"),
@@ -9,27 +9,27 @@ _ASKED = (
 _OF_CLAIM = "(SELECT inquiry_id FROM inquiries_claim WHERE id = OLD.claim_id)"
 
 _tables = (
-    Guard(
+    ImmutableTable(
         "inquiries_inquiry",
         key="run_id",
         key_is_number=False,
         run="OLD.run_id",
         rules=(
-            Rule("kept", kept=_ASKED, erased=("question",)),
+            ColumnRule("kept", kept=_ASKED, erased=("question",)),
             # each by itself, or what is left of an erased answer could be written anew; no question: it was erased
             *(
-                Rule(f"{text}_said", when=f"OLD.{text} <> '' OR OLD.question = ''", erased=(text,))
+                ColumnRule(f"{text}_said", when=f"OLD.{text} <> '' OR OLD.question = ''", erased=(text,))
                 for text in ("answer", "trace", "why")
             ),
         ),
     ),
-    Guard("inquiries_post", unique=((("inquiry_id", "name"), ""),)),
-    Guard(
+    ImmutableTable("inquiries_post", unique=((("inquiry_id", "name"), ""),)),
+    ImmutableTable(
         "inquiries_order",
         unique=((("inquiry_id", "number"), ""),),
         run="OLD.inquiry_id",
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=(
                     *("id", "inquiry_id", "number", "kind", "station", "place", "step_id", "counts", "decision"),
@@ -39,25 +39,25 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "inquiries_move",
         unique=((("inquiry_id", "place", "number"), ""),),
         run="OLD.inquiry_id",
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=("id", "inquiry_id", "place", "number", "attempt", "tool", "call_id", "made"),
                 erased=("thought", "arguments", "done", "refused"),
             ),
-            Rule("settled", when="OLD.settled IS NOT NULL", kept=("tool_call_id", "settled"), erased=("result",)),
+            ColumnRule("settled", when="OLD.settled IS NOT NULL", kept=("tool_call_id", "settled"), erased=("result",)),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "inquiries_source",
         unique=((("inquiry_id", "number"), ""),),
         run="OLD.inquiry_id",
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=(
                     *("id", "inquiry_id", "number", "kind", "document_id", "tool_call_id", "type", "extractor"),
@@ -67,34 +67,34 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "inquiries_claim",
         unique=((("inquiry_id", "number"), ""),),
         run="OLD.inquiry_id",
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=("id", "inquiry_id", "order_id", "number", "reasoned_from", "bare", "made"),
                 erased=("text",),
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "inquiries_quote",
         run=_OF_CLAIM,
-        rules=(Rule("kept", kept=("id", "claim_id", "source_id", "parts"), erased=("text",)),),
+        rules=(ColumnRule("kept", kept=("id", "claim_id", "source_id", "parts"), erased=("text",)),),
     ),
-    Guard(
+    ImmutableTable(
         "inquiries_rosterversion",
         unique=((("roster_id", "number"), ""),),
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=("id", "roster_id", "number", "name", "created", "about", "posts"),
                 unlinked=("author_id",),
             ),
         ),
     ),
-    Guard("inquiries_rosterchange"),
+    ImmutableTable("inquiries_rosterchange"),
 )
-GUARDS: Guards = {guard.table: guard for guard in _tables}
+GUARDS: ImmutableTables = {guard.table: guard for guard in _tables}

@@ -9,50 +9,62 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from engine.context import RunContext
-from engine.llm import failures
-from engine.llm.failures import RunFailed
-from engine.llm.forms import AnswerForm, tokens_for
-from engine.llm.prompting import growing, no_preview, run_boundary
+from engine.llm import errors
+from engine.llm.errors import RunFailed
+from engine.llm.prompt_blocks import growing, no_preview, run_boundary
+from engine.llm.response_format import ResponseFormat, tokens_for
 from engine.models import ModelCall
-from engine.procedure import Change
+from engine.runtime.procedure import CommitChange
+from engine.runtime.run_context import RunContext
 from runs import submissions
 
-from .models import Inquiry, Order, OrderKind, PostKind, at_hand, keeping, reading
-from .models.looking import looked_at
-from .prompts import asked, critics, finalizer, moves, planner
-from .prompts.common import Messages, complaint
-from .rules.course import Impossible
-from .rules.facts import Category, Finalized, Station
-from .rules.limits import RESULT_LENGTH, TRACE_LENGTH, pause
-from .rules.orders import ORCHESTRATOR, Finish, Over, Review, Work, following
+from .models import AssignmentKind, Inquiry, Order, RoleKind, available_tools, queries, writes
+from .models.rule_state import load_inquiry
+from .prompts import critics, finalizer, gate_text, moves, planner
+from .prompts.common import Messages, retry_message
+from .rules.dispatch import (
+    ORCHESTRATOR,
+    FinishAssignment,
+    NoAssignment,
+    ReviewAssignment,
+    WorkAssignment,
+    next_assignment,
+)
+from .rules.events import AnswerFinalized, ErrorCategory, InquiryStage
+from .rules.limits import RESULT_LENGTH, TRACE_LENGTH, retry_pause
+from .rules.state import InquiryStateError
 
 CATEGORIES = {
     **dict.fromkeys(
-        [failures.TimedOut.code, failures.Unreachable.code, failures.RateLimited.code, failures.ServerError.code],
-        Category.NETWORK,
+        [
+            errors.CallTimedOut.code,
+            errors.EndpointUnreachable.code,
+            errors.RateLimited.code,
+            errors.ServerError.code,
+        ],
+        ErrorCategory.NETWORK,
     ),
-    failures.UnusableAnswer.code: Category.VALIDATION,
-    failures.ContentFiltered.code: Category.FILTERED,
+    errors.UnusableAnswer.code: ErrorCategory.VALIDATION,
+    errors.ContentFiltered.code: ErrorCategory.FILTERED,
 }
 GATE = "review"
 BROKEN = "broken_rows"
-PLAN = AnswerForm(
+PLAN = ResponseFormat(
     "inquiry-plan",
     planner.SCHEMA,
     planner.read_plan,
     partial(growing, fields=("thought",)),
-    complaint,
+    retry_message,
     exact_schema=planner.EXACT,
     said=planner.own_texts,
     max_tokens=tokens_for(planner.LONGEST_PLAN),
 )
-REVIEW = AnswerForm(
+REVIEW = ResponseFormat(
     "inquiry-review",
     critics.SCHEMA,
     critics.read_review,
     partial(growing, fields=("feedback",)),
-    complaint,
+    retry_message,
     said=lambda review: (review.feedback,),
     instructions=critics.instructions,
     max_tokens=tokens_for(critics.FEEDBACK_LENGTH),
@@ -61,171 +73,184 @@ REVIEW = AnswerForm(
 
 def submit(**values: Any) -> Inquiry:
     """Queue an inquiry and wake the engine. Takes what `Inquiry.objects.submit` and `submissions.submit` take."""
-    return submissions.submit(Inquiry.objects, waits_as="inquiry", **values)
+    return submissions.submit_run(Inquiry.objects, waits_as="inquiry", **values)
 
 
-async def inquire(run: RunContext) -> Change:
+async def perform(run: RunContext) -> CommitChange:
     while True:
-        inquiry = await run.look(partial(looked_at, run.pk))
+        inquiry = await run.read_snapshot(partial(load_inquiry, run.pk))
         order = _next(inquiry)
-        if isinstance(order, Over):
+        if isinstance(order, NoAssignment):
             if not order.error:
-                return partial(keeping.conclude, run.pk)
+                return partial(writes.conclude, run.pk)
             await _retry(run, inquiry)
             continue
         await run.until(_resumes(inquiry))
         await _step(run, inquiry, order)
 
 
-def _next(inquiry: Inquiry) -> Work | Review | Finish | Over:
+def _next(inquiry: Inquiry) -> WorkAssignment | ReviewAssignment | FinishAssignment | NoAssignment:
     """RunFailed where its rows are none of one inquiry: no retry helps that."""
     try:
-        return following(inquiry.state)
-    except Impossible as error:
+        return next_assignment(inquiry.state)
+    except InquiryStateError as error:
         raise RunFailed(BROKEN, f"Its rows do not fit together: {error}", component=ORCHESTRATOR) from error
 
 
 async def _retry(run: RunContext, inquiry: Inquiry) -> None:
     """It failed; somebody may have let it go on since."""
-    retried = sum(one.kind == OrderKind.RETRY for one in inquiry.ordered)
+    retried = sum(one.kind == AssignmentKind.RETRY for one in inquiry.assignments_in_order)
     if run.claimed.retries <= retried:
         last = _last_error(inquiry)
         raise RunFailed(last.error_code, inquiry.state.error, component=inquiry.state.error_component)
-    await run.write(partial(keeping.keep_retry, run.pk, ""), "retry")
+    await run.write(partial(writes.save_retry, run.pk, ""), "retry")
 
 
 def _last_error(inquiry: Inquiry) -> Order:
-    return next(one for one in reversed(inquiry.ordered) if one.kind == OrderKind.ERROR)
+    return next(one for one in reversed(inquiry.assignments_in_order) if one.kind == AssignmentKind.ERROR)
 
 
 def _resumes(inquiry: Inquiry) -> Any:
     """After network errors in a row it waits, ever longer."""
     errors = 0
-    for one in reversed(inquiry.ordered):
-        if one.category != Category.NETWORK:
+    for one in reversed(inquiry.assignments_in_order):
+        if one.category != ErrorCategory.NETWORK:
             break
         errors += 1
-    begun = inquiry.ordered[-1].made if errors else inquiry.run.created
-    return begun + timedelta(seconds=pause(errors) * inquiry.bounds.patience)
+    begun = inquiry.assignments_in_order[-1].made if errors else inquiry.run.created
+    return begun + timedelta(seconds=retry_pause(errors) * inquiry.run_limits.patience)
 
 
-async def _step(run: RunContext, inquiry: Inquiry, order: Work | Review | Finish) -> None:
+async def _step(run: RunContext, inquiry: Inquiry, order: WorkAssignment | ReviewAssignment | FinishAssignment) -> None:
     station = order.station
-    why = "" if isinstance(order, Finish) else await run.read(partial(reading.exhausted, inquiry, station, run.worked))
+    why = (
+        ""
+        if isinstance(order, FinishAssignment)
+        else await run.read(partial(queries.exhausted, inquiry, station, run.seconds_worked))
+    )
     if why:
-        await run.write(partial(keeping.keep_exhausted, run.pk, station, why), "order")
+        await run.write(partial(writes.save_exhausted, run.pk, station, why), "order")
         return
     try:
         await _perform(run, inquiry, order)
-    except Impossible as missing:  # its rows are not all there: no retry helps that
-        keep = partial(keeping.keep_failure, run.pk, station, Category.STATE, BROKEN, f"Its rows are broken: {missing}")
+    except InquiryStateError as missing:  # its rows are not all there: no retry helps that
+        keep = partial(
+            writes.save_failure, run.pk, station, ErrorCategory.STATE, BROKEN, f"Its rows are broken: {missing}"
+        )
         await run.write(keep, "order")
     except RunFailed as failure:
-        if isinstance(order, Finish):  # an approved answer is not lost for want of words
-            said = finalizer.by_code(await run.read(partial(reading.approved, inquiry)))
-            await run.write(partial(keeping.keep_final, run.pk, said), "order")
+        if isinstance(order, FinishAssignment):  # an approved answer is not lost for want of words
+            said = finalizer.rule_answer(await run.read(partial(queries.approved, inquiry)))
+            await run.write(partial(writes.save_final_answer, run.pk, said), "order")
             return
-        category = CATEGORIES.get(failure.code, Category.PERMANENT)
-        keep = partial(keeping.keep_failure, run.pk, station, category, failure.code, str(failure))
+        category = CATEGORIES.get(failure.code, ErrorCategory.PERMANENT)
+        keep = partial(writes.save_failure, run.pk, station, category, failure.code, str(failure))
         await run.write(keep, "order")
 
 
-async def _perform(run: RunContext, inquiry: Inquiry, order: Work | Review | Finish) -> None:
+async def _perform(
+    run: RunContext, inquiry: Inquiry, order: WorkAssignment | ReviewAssignment | FinishAssignment
+) -> None:
     match order:
-        case Work(Station.PLANNER):
+        case WorkAssignment(InquiryStage.PLANNER):
             await _plan(run, inquiry)
-        case Work(station):
+        case WorkAssignment(station):
             await _move(run, inquiry, station)
-        case Review(station):
+        case ReviewAssignment(station):
             await _review(run, inquiry, station)
-        case Finish(stated=True):
-            stated = Finalized(inquiry.state.final_answer, inquiry.state.final_reasoning_trace)
-            await run.write(partial(keeping.keep_final, run.pk, finalizer.Worded(stated)), "order")
-        case Finish():
+        case FinishAssignment(stated=True):
+            stated = AnswerFinalized(inquiry.state.final_answer, inquiry.state.final_reasoning_trace)
+            await run.write(partial(writes.save_final_answer, run.pk, finalizer.WordedFinal(stated)), "order")
+        case FinishAssignment():
             await _finish(run, inquiry)
 
 
 async def _plan(run: RunContext, inquiry: Inquiry) -> None:
-    post = inquiry.post(Station.PLANNER)
-    tools = await run.read(partial(at_hand.names_of, inquiry, Station.RESEARCHER))
-    brief, key = await run.read(partial(reading.brief_of, inquiry, tools)), reading.key_of(inquiry, Station.PLANNER)
-    fitted = reading.brief_in_room(brief, [post.model, post.fallback], run_boundary(run.pk))
-    keep = partial(keeping.keep_plan, run.pk)
+    post = inquiry.role(InquiryStage.PLANNER)
+    tools = await run.read(partial(available_tools.tool_names, inquiry, InquiryStage.RESEARCHER))
+    brief, key = (
+        await run.read(partial(queries.planner_brief, inquiry, tools)),
+        queries.key_of(inquiry, InquiryStage.PLANNER),
+    )
+    fitted = queries.brief_in_room(brief, [post.model, post.fallback], run_boundary(run.pk))
+    keep = partial(writes.save_plan, run.pk)
     form = replace(PLAN, read=partial(planner.read_plan, tools=tools))
-    await run.ask(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
+    await run.request_model(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
 
 
-async def _move(run: RunContext, inquiry: Inquiry, station: Station) -> None:
+async def _move(run: RunContext, inquiry: Inquiry, station: InquiryStage) -> None:
     """A tool that was asked for comes first; then the next move."""
-    made = reading.moves_at(inquiry, reading.place_of(inquiry, station))
+    made = queries.moves_at(inquiry, queries.assignment_number(inquiry, station))
     if due := next((one for one in made if one.settled is None), None):
-        call = await run.use(due.key, due.tool, due.arguments, asked_in=await run.read(lambda: due.call))
-        await run.write(partial(keeping.keep_result, due.pk, call), "result")
+        call = await run.execute_tool(due.key, due.tool, due.arguments, asked_in=await run.read(lambda: due.call))
+        await run.write(partial(writes.save_result, due.pk, call), "result")
         return
-    tools = await run.read(partial(at_hand.usable, inquiry, station))
-    hand_in = await run.read(partial(at_hand.hands_in, inquiry, station))
+    tools = await run.read(partial(available_tools.usable_tools, inquiry, station))
+    hand_in = await run.read(partial(available_tools.hands_in, inquiry, station))
     now = [] if hand_in else tools
-    arguments = await run.read(partial(at_hand.arguments_by_tool, now))
+    arguments = await run.read(partial(available_tools.arguments_by_tool, now))
     work: Any
     told: Callable[..., Messages]
-    if station is Station.RESEARCHER:
-        work = await run.read(partial(reading.research_of, inquiry))
-        told, read, schema = moves.research, moves.read_research, moves.RESEARCH_SCHEMA
+    if station is InquiryStage.RESEARCHER:
+        work = await run.read(partial(queries.research_of, inquiry))
+        told, read, schema = moves.researcher_messages, moves.read_research, moves.RESEARCH_SCHEMA
         exact = moves.research_schema(work, now)
     else:
-        work = await run.read(partial(reading.expertise_of, inquiry))
-        told, read, schema = moves.answer, moves.read_answer, moves.EXPERT_SCHEMA
+        work = await run.read(partial(queries.expertise_of, inquiry))
+        told, read, schema = moves.expert_messages, moves.read_expert, moves.EXPERT_SCHEMA
         exact = moves.answer_schema(work, now)
-    form = AnswerForm(
+    form = ResponseFormat(
         f"inquiry-{station}",
         schema,
         partial(read, tools=arguments),
         partial(growing, fields=("thought",)),
-        complaint,
+        retry_message,
         exact_schema=exact,
         said=moves.own_texts,
         instructions=moves.instructions,
     )
-    keep = partial(keeping.keep_move, run.pk, station)
-    post, key = inquiry.post(station), await run.read(partial(reading.move_key, inquiry, station))
+    keep = partial(writes.save_move, run.pk, station)
+    post, key = inquiry.role(station), await run.read(partial(queries.move_key, inquiry, station))
 
     def messages_of(shown: Any, left_out: str) -> Messages:
-        return told(shown, tools, run_boundary(run.pk), moves.Asked(inquiry.bounds.sites, hand_in, left_out))
+        return told(
+            shown, tools, run_boundary(run.pk), moves.QuestionScope(inquiry.run_limits.sites, hand_in, left_out)
+        )
 
-    fitted = reading.work_in_room(messages_of, work, [post.model, post.fallback])
-    await run.ask(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
+    fitted = queries.work_in_room(messages_of, work, [post.model, post.fallback])
+    await run.request_model(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
 
 
-async def _review(run: RunContext, inquiry: Inquiry, critic: Station) -> None:
-    post, key = inquiry.post(critic), reading.key_of(inquiry, critic)
-    tools = await run.read(partial(at_hand.names_of, inquiry, Station.RESEARCHER))
-    of = await run.read(partial(reading.reviewable, inquiry, critic, tools))
-    if post.kind != PostKind.MODEL and not await run.read(partial(reading.came_back, run.pk, key)):
-        about = asked.asked_of(critic, of)
+async def _review(run: RunContext, inquiry: Inquiry, critic: InquiryStage) -> None:
+    post, key = inquiry.role(critic), queries.key_of(inquiry, critic)
+    tools = await run.read(partial(available_tools.tool_names, inquiry, InquiryStage.RESEARCHER))
+    of = await run.read(partial(queries.work_to_review, inquiry, critic, tools))
+    if post.kind != RoleKind.MODEL and not await run.read(partial(queries.rejected_before, run.pk, key)):
+        about = gate_text.gate_question(critic, of)
         gate = await run.gate(key, kind=GATE, policy=post.policy, failed="tell", **vars(about))
-        await run.write(partial(keeping.keep_decision, run.pk, critic, gate.pk), "decided")
+        await run.write(partial(writes.save_decision, run.pk, critic, gate.pk), "decided")
         return
-    keep = partial(keeping.keep_review, run.pk, critic)
-    fitted = reading.review_in_room(critic, of, [post.model, post.fallback], run_boundary(run.pk))
-    await run.ask(key, post.model, fitted.messages, REVIEW, keep, post.fallback, left_out=fitted.left_out)
+    keep = partial(writes.save_review, run.pk, critic)
+    fitted = queries.review_in_room(critic, of, [post.model, post.fallback], run_boundary(run.pk))
+    await run.request_model(key, post.model, fitted.messages, REVIEW, keep, post.fallback, left_out=fitted.left_out)
 
 
 async def _finish(run: RunContext, inquiry: Inquiry) -> None:
-    post, of = inquiry.post(Station.FINALIZER), await run.read(partial(reading.approved, inquiry))
+    post, of = inquiry.role(InquiryStage.FINALIZER), await run.read(partial(queries.approved, inquiry))
     read = partial(finalizer.read_final, of=of)
-    form = AnswerForm(
+    form = ResponseFormat(
         "inquiry-final",
         finalizer.SCHEMA,
         read,
         no_preview,
-        complaint,
+        retry_message,
         said=lambda worded: (finalizer.own_words(worded.wording), worded.told),
         max_tokens=tokens_for(RESULT_LENGTH + TRACE_LENGTH),
     )
 
-    def keep(call: ModelCall, said: finalizer.Worded) -> None:
-        keeping.keep_final(run.pk, said, call)
+    def keep(call: ModelCall, said: finalizer.WordedFinal) -> None:
+        writes.save_final_answer(run.pk, said, call)
 
-    key = reading.key_of(inquiry, Station.FINALIZER)
-    fitted = reading.finish_in_room(of, [post.model, post.fallback], run_boundary(run.pk))
-    await run.ask(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
+    key = queries.key_of(inquiry, InquiryStage.FINALIZER)
+    fitted = queries.finish_in_room(of, [post.model, post.fallback], run_boundary(run.pk))
+    await run.request_model(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)

@@ -17,9 +17,9 @@ from itertools import islice, pairwise
 
 LONGEST, FEWEST_WORDS, WORDS_OF_A_PART = 300, 3, 2
 MOST_PARTS, FEWEST_LEFT_OUT = 6, 4  # parts of a quote, and words between two of them
-BETWEEN = 600  # characters from one part of a quote to the next
+GAP_CHARACTERS = 600  # characters from one part of a quote to the next
 CELL_WORDS = 2  # of a quote of cells at least
-NEAR = 0.6  # so alike is a place that is named instead
+NEAR_CHARACTERS = 0.6  # so alike is a place that is named instead
 ANCHORS, PLACES_OF_ONE = 4, 5  # words by which a near place is sought, and at how many of each is looked
 
 _GONE = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
@@ -64,7 +64,7 @@ _HYPHENS, _MINUS_SIGN = "-\u2010\u2011\ufe63\uff0d", "\u2212"
 
 
 @dataclass(frozen=True)
-class Span:
+class TextSpan:
     """Characters of a source as it was read."""
 
     start: int
@@ -72,10 +72,10 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Place:
+class QuotePlace:
     """Where a quote stands. One with an ellipsis has several parts."""
 
-    parts: tuple[Span, ...]
+    parts: tuple[TextSpan, ...]
 
     @property
     def start(self) -> int:
@@ -86,7 +86,7 @@ class Place:
         return self.parts[-1].end
 
 
-class Folded:
+class FoldedText:
     """A text in which quotes are sought. It takes a second for a million characters, so it is made once of a source."""
 
     def __init__(self, text: str) -> None:
@@ -118,14 +118,14 @@ class Folded:
         self._there.append(there)
         self._alike.append(alike)
 
-    def span(self, start: int, end: int) -> Span:
+    def span(self, start: int, end: int) -> TextSpan:
         """The characters of the original that are these here."""
         first = bisect_right(self._here, start) - 1
         last = bisect_right(self._here, end - 1) - 1
         began = self._there[first] + (start - self._here[first] if self._alike[first] else 0)
         if self._alike[last]:
-            return Span(began, self._there[last] + end - self._here[last])
-        return Span(began, self._there[last + 1])
+            return TextSpan(began, self._there[last] + end - self._here[last])
+        return TextSpan(began, self._there[last + 1])
 
 
 def _pieces(found: re.Match[str]) -> Iterator[tuple[str, int]]:
@@ -136,7 +136,7 @@ def _pieces(found: re.Match[str]) -> Iterator[tuple[str, int]]:
         return
     for cluster in _clusters(found[0]):
         normal = unicodedata.normalize("NFKC", cluster)
-        yield (normal if normal == cluster else fold(normal)), len(cluster)
+        yield (normal if normal == cluster else fold_text(normal)), len(cluster)
 
 
 def _clusters(text: str) -> Iterator[str]:
@@ -148,17 +148,17 @@ def _clusters(text: str) -> Iterator[str]:
             start = at
 
 
-def fold(text: str) -> str:
-    return Folded(text).text
+def fold_text(text: str) -> str:
+    return FoldedText(text).text
 
 
-Fits = Callable[[Folded, int, int], bool]  # whether these signs of it are taken
+QuoteFits = Callable[[FoldedText, int, int], bool]  # whether these signs of it are taken
 
 
 # ---- finding ----------------------------------------------------------------------------------------------
 
 
-def complaint(quote: str) -> str:
+def quote_problem(quote: str) -> str:
     """Why this is no quote, whatever it is of; empty where it is one."""
     if (number := len(_parts(quote[: LONGEST + 1]))) > MOST_PARTS:
         return f"ellipses split it into {number} parts, and {MOST_PARTS} are taken"
@@ -176,18 +176,18 @@ def _malformed(quote: str) -> str:
     return ""
 
 
-def find(quote: str, source: Folded) -> Place | None:
+def find_quote(quote: str, source: FoldedText) -> QuotePlace | None:
     """Where it stands first; None where it does not, or is no quote."""
-    if complaint(quote):
+    if quote_problem(quote):
         return None
-    place = found_before(quote, source, _is_uncut)
+    place = reused_quote(quote, source, _is_uncut)
     if place and _swallowed(place, source):
         return None
     stands = "".join(source.original[one.start : one.end] for one in place.parts) if place else ""
     return place if place and _raised(stands) == _raised(quote) else None
 
 
-def find_cells(quote: str, text: str) -> Place | None:
+def find_cells(quote: str, text: str) -> QuotePlace | None:
     """Cells of one row of a table, as they were shown: each is whole, and ellipses leave out others of that row.
 
     A row is a line, as in “Row 2: Region: North; Amount: 900” or “North | 900”. A cell is as short as it is, and what
@@ -200,66 +200,68 @@ def find_cells(quote: str, text: str) -> Place | None:
         return None
     at = 0
     for line in text.split("\n"):
-        if all(part.split(" ")[-1] in fold(line) for part in parts) and (place := _in_row(parts, Folded(line))):
-            return Place(tuple(Span(at + one.start, at + one.end) for one in place.parts))
+        if all(part.split(" ")[-1] in fold_text(line) for part in parts) and (
+            place := _in_row(parts, FoldedText(line))
+        ):
+            return QuotePlace(tuple(TextSpan(at + one.start, at + one.end) for one in place.parts))
         at += len(line) + 1
     return None
 
 
-def _in_row(parts: Sequence[str], row: Folded) -> Place | None:
-    spans, at = list[Span](), 0
+def _in_row(parts: Sequence[str], row: FoldedText) -> QuotePlace | None:
+    spans, at = list[TextSpan](), 0
     for part in parts:
         begun = next(_starts(part, row, _is_cell, at), None)
         if begun is None:
             return None
         at = begun + len(part)
         spans.append(row.span(begun, at))
-    return Place(tuple(spans))
+    return QuotePlace(tuple(spans))
 
 
-def _is_cell(row: Folded, start: int, end: int) -> bool:
+def _is_cell(row: FoldedText, start: int, end: int) -> bool:
     before, after = row.text[:start], row.text[end:]
     begins = not before or before.endswith(("; ", "| ")) or re.fullmatch(r"Row \d+: ", before)
     ends = not after or after.startswith((";", " |")) or (after[0] == ":" and re.fullmatch(r"Row \d+", row.text[:end]))
     return bool(begins and ends)
 
 
-def left_out(quote: str, source: Folded) -> str:
+def omitted_words(quote: str, source: FoldedText) -> str:
     """What its ellipsis may not leave out; empty where that is not why it is refused."""
-    place = None if complaint(quote) else found_before(quote, source, _is_uncut)
+    place = None if quote_problem(quote) else reused_quote(quote, source, _is_uncut)
     return _swallowed(place, source) if place else ""
 
 
-def _swallowed(place: Place, source: Folded) -> str:
+def _swallowed(place: QuotePlace, source: FoldedText) -> str:
     """Words between two parts that are few, or turn what is said."""
     for one, other in pairwise(place.parts):
         between = " ".join(source.original[one.end : other.start].split())
-        words = len(_WORD.findall(fold(between)))
-        if 0 < words < FEWEST_LEFT_OUT or _NEGATION.search(fold(between).casefold()):
+        words = len(_WORD.findall(fold_text(between)))
+        if 0 < words < FEWEST_LEFT_OUT or _NEGATION.search(fold_text(between).casefold()):
             return between
     return ""
 
 
-def found_before(quote: str, source: Folded, fits: Fits = lambda *_: True) -> Place | None:
+def reused_quote(quote: str, source: FoldedText, fits: QuoteFits = lambda *_: True) -> QuotePlace | None:
     """By the rule of older records alone, which newer refusals do not make wrong."""
     if _malformed(quote):
         return None
     # an ellipsis may stand in the source itself
-    return _place([fold(quote).strip()], source, fits) or _place(_parts(quote), source, fits)
+    return _place([fold_text(quote).strip()], source, fits) or _place(_parts(quote), source, fits)
 
 
 def _parts(quote: str) -> list[str]:
-    return [part for part in (fold(one).strip() for one in _ELLIPSIS.split(quote)) if part]
+    return [part for part in (fold_text(one).strip() for one in _ELLIPSIS.split(quote)) if part]
 
 
-def _place(parts: Sequence[str], source: Folded, fits: Fits) -> Place | None:
+def _place(parts: Sequence[str], source: FoldedText, fits: QuoteFits) -> QuotePlace | None:
     """Each part after the one before, and not far from it."""
     if not parts:
         return None
     for start in _starts(parts[0], source, fits):
         spans, at = [source.span(start, start + len(parts[0]))], start + len(parts[0])
         for part in parts[1:]:
-            begun = next(_starts(part, source, fits, at, at + BETWEEN), None)
+            begun = next(_starts(part, source, fits, at, at + GAP_CHARACTERS), None)
             if begun is None:
                 if next(_starts(part, source, fits, at), None) is None:
                     return None  # no later start comes to it either
@@ -267,11 +269,11 @@ def _place(parts: Sequence[str], source: Folded, fits: Fits) -> Place | None:
             at = begun + len(part)
             spans.append(source.span(begun, at))
         else:
-            return Place(tuple(spans))
+            return QuotePlace(tuple(spans))
     return None
 
 
-def _starts(part: str, source: Folded, fits: Fits, after: int = 0, before: int | None = None) -> Iterator[int]:
+def _starts(part: str, source: FoldedText, fits: QuoteFits, after: int = 0, before: int | None = None) -> Iterator[int]:
     """Where this stands as whole words, beginning within these bounds."""
     text = source.text
     last = len(text) if before is None else before + len(part)
@@ -302,7 +304,7 @@ def _raised(text: str) -> list[str]:
     return _RAISED_AT.findall(re.sub(f"[{_GONE}]", "", text))
 
 
-def _is_uncut(source: Folded, start: int, end: int) -> bool:
+def _is_uncut(source: FoldedText, start: int, end: int) -> bool:
     """Whether no word, number or sign goes on here that the rule of older records knows nothing of."""
     text = source.text
     if any(_is_joined(source, at) for at in (start, end)) or text.startswith(_NEGATES_NEXT, max(start - 1, 0), start):
@@ -310,7 +312,7 @@ def _is_uncut(source: Folded, start: int, end: int) -> bool:
     return not (_FIGURE_FIRST.match(text, start) and _is_signed(source, start))
 
 
-def _is_joined(source: Folded, at: int) -> bool:
+def _is_joined(source: FoldedText, at: int) -> bool:
     text = source.text
     if not 0 < at < len(text):
         return False
@@ -324,7 +326,7 @@ def _is_joined(source: Folded, at: int) -> bool:
     return any(_GOES_ON.match(text, sign) or _is_hyphen(source, sign) for sign in (at - 1, at))
 
 
-def _is_hyphen(source: Folded, at: int) -> bool:
+def _is_hyphen(source: FoldedText, at: int) -> bool:
     """Of one word, and no dash between two."""
     around = source.text[max(at - 1, 0) : at + 2]
     if not re.fullmatch(r"\w-\w", around):
@@ -332,7 +334,7 @@ def _is_hyphen(source: Folded, at: int) -> bool:
     return source.original[source.span(at, at + 1).start] in _HYPHENS
 
 
-def _is_signed(source: Folded, start: int) -> bool:
+def _is_signed(source: FoldedText, start: int) -> bool:
     """Whether the number that begins here has a sign before it. With a space behind it only a minus is one."""
     before = source.text[max(start - 4, 0) : start]
     found = _SIGNED.search(before)
@@ -345,12 +347,12 @@ def _is_signed(source: Folded, start: int) -> bool:
 # ---- near misses ------------------------------------------------------------------------------------------
 
 
-def nearest(quote: str, source: Folded) -> str:
+def nearest(quote: str, source: FoldedText) -> str:
     """What stands there that is most like a quote which does not; empty where nothing is."""
-    wanted = fold(quote).strip()
+    wanted = fold_text(quote).strip()
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
-    best, found = NEAR, ""
+    best, found = NEAR_CHARACTERS, ""
     for start in _near(wanted, source.text):
         window = source.text[start : start + len(wanted)]
         matcher.set_seq1(window)
@@ -367,7 +369,7 @@ def _near(wanted: str, text: str) -> Iterator[int]:
             yield max(at.start() - offset, 0)
 
 
-def _as_it_stands(source: Folded, start: int, end: int) -> str:
+def _as_it_stands(source: FoldedText, start: int, end: int) -> str:
     """Made to whole words."""
     while start and not source.text[start - 1].isspace():
         start -= 1
@@ -382,7 +384,7 @@ def _as_it_stands(source: Folded, start: int, end: int) -> str:
 
 def numbers(text: str) -> list[str]:
     """The numbers that stand in a text, without signs between thousands."""
-    return [_plain(found[0]) for found in _NUMBER_ALONE.finditer(fold(text))]
+    return [_plain(found[0]) for found in _NUMBER_ALONE.finditer(fold_text(text))]
 
 
 def _plain(number: str) -> str:
@@ -412,8 +414,8 @@ def unknown_names(text: str, support: Sequence[str]) -> list[str]:
     """The names of a text that stand in nothing of what carries it: words with a capital that begin no sentence, and
     those with a capital or a figure within, as well as numbers that are written out. Where all nouns begin with a
     capital, no words that only begin with one."""
-    told, lines = fold(" ".join(support)).casefold(), [fold(line) for line in text.splitlines()]
-    nouns = len(set(_OF_NOUNS.findall(f"{told} {fold(text).casefold()}"))) >= OF_NOUNS
+    told, lines = fold_text(" ".join(support)).casefold(), [fold_text(line) for line in text.splitlines()]
+    nouns = len(set(_OF_NOUNS.findall(f"{told} {fold_text(text).casefold()}"))) >= OF_NOUNS
     found = (
         name
         for line in lines

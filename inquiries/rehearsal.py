@@ -16,17 +16,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from engine.llm.prompting import read_fenced
+from engine.llm.prompt_blocks import read_fence
 
 Messages = list[dict[str, str]]
 
 FROM = re.compile(r"^\[(\d+)\] .*, from character \d+:$")
 QUOTES, SHORTEST, LONGEST = 2, 25, 300
 COMMON = set("what when where which does have with that this from they then than there their would could about".split())
-PASSES = "Approved: critics of a rehearsal approve everything."
+APPROVE_AFTER = "Approved: critics of a rehearsal approve everything."
 
 
-def planner(messages: Messages) -> str:
+def rehearse_planner(messages: Messages) -> str:
     given = _given(messages)
     question = " ".join(given["question"].split())
     again = f" (again, attempt {len(given['former_plans']) + 1})" if given["former_plans"] else ""
@@ -34,7 +34,7 @@ def planner(messages: Messages) -> str:
     return _json(thought="Rehearsal. One look is enough.", research_steps=steps, expert_steps=["Say what was found."])
 
 
-def researcher(messages: Messages) -> str:
+def rehearse_researcher(messages: Messages) -> str:
     given = _given(messages)
     sought = stems(given["question"])
     if not given["moves"]:
@@ -47,7 +47,7 @@ def researcher(messages: Messages) -> str:
     return _done("Rehearsal. What shares most words.", found=bool(claims), result=result, claims=claims)
 
 
-def expert(messages: Messages) -> str:
+def rehearse_expert(messages: Messages) -> str:
     results = _given(messages)["results"]
     claims = [one for result in results for one in result["claims"]]
     if not claims:
@@ -65,17 +65,17 @@ def expert(messages: Messages) -> str:
     )
 
 
-def critic(messages: Messages) -> str:
-    return _json(feedback=PASSES, decision="approve")
+def rehearse_critic(messages: Messages) -> str:
+    return _json(feedback=APPROVE_AFTER, decision="approve")
 
 
-def finalizer(messages: Messages) -> str:
+def rehearse_finalizer(messages: Messages) -> str:
     places = "".join(f" [claim:{one['number']}]" for one in _given(messages)["claims"])
     return _json(final_answer=f"[answer]{places}", final_reasoning_trace="Rehearsal: no model tells how it was done.")
 
 
 def _given(messages: Messages) -> Any:
-    return read_fenced(messages[1]["content"])
+    return read_fence(messages[1]["content"])
 
 
 def _json(**values: Any) -> str:

@@ -7,26 +7,26 @@ from ninja import Field
 from pydantic import StrictInt
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import Gate, Moment, Run, Strict, text
+from runs.procedure.schemas import GateOut, Moment, RunOut, StrictSchema, text_field
 
 from .rules.limits import QUESTION_LENGTHS
 
 Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelled"]
 
 
-class NewSource(Strict):
-    title: Annotated[str, text(120)] | None = None
-    text: Annotated[str, text(3_000_000, 1)]
+class NewInquirySource(StrictSchema):
+    title: Annotated[str, text_field(120)] | None = None
+    text: Annotated[str, text_field(3_000_000, 1)]
 
 
-class CouncilNamed(Strict):
-    council: Annotated[str, text(100, 1)]
+class CriticCouncil(StrictSchema):
+    council: Annotated[str, text_field(100, 1)]
 
 
-Critic = Literal["model", "person"] | CouncilNamed
+Critic = Literal["model", "person"] | CriticCouncil
 
 
-class Critics(Strict):
+class InquiryCritics(StrictSchema):
     """Of the plan, of each result of research, of the answer: a model, a person (whose run it is, or who may decide for
     all), or the council of a name; null: the roster's, or a model."""
 
@@ -35,17 +35,17 @@ class Critics(Strict):
     answer: Critic | None = None
 
 
-class PostModels(Strict):
+class RoleModels(StrictSchema):
     """Of those who work, and of all critics that are models; null: the one of all posts."""
 
-    planner: Annotated[str, text(200)] | None = None
-    researcher: Annotated[str, text(200)] | None = None
-    expert: Annotated[str, text(200)] | None = None
-    finalizer: Annotated[str, text(200)] | None = None
-    critics: Annotated[str, text(200)] | None = None
+    planner: Annotated[str, text_field(200)] | None = None
+    researcher: Annotated[str, text_field(200)] | None = None
+    expert: Annotated[str, text_field(200)] | None = None
+    finalizer: Annotated[str, text_field(200)] | None = None
+    critics: Annotated[str, text_field(200)] | None = None
 
 
-class Limits(Strict):
+class InquiryLimitsIn(StrictSchema):
     """What one inquiry may use up; null: what is usual."""
 
     moves: Annotated[StrictInt | None, Field(description="Of a try of one step, 1 to 40; usually 12.")] = None
@@ -54,47 +54,55 @@ class Limits(Strict):
     minutes: Annotated[StrictInt | None, Field(description="Of work; time at a gate is none. Usually 30.")] = None
 
 
-class NewInquiry(Strict):
+class NewInquiry(StrictSchema):
     """A question, and what it is answered from."""
 
-    question: Annotated[str, text(QUESTION_LENGTHS[1], QUESTION_LENGTHS[0])]
-    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
+    question: Annotated[str, text_field(QUESTION_LENGTHS[1], QUESTION_LENGTHS[0])]
+    title: Annotated[str, text_field(TITLE_LENGTH)] | None = Field(
         None, description="Without one: the question's first line."
     )
-    model: Annotated[str, text(200)] | None = Field(None, description="Of all posts; null: the installation's default.")
-    roster: Annotated[str, text(60, 1)] | None = Field(
+    model: Annotated[str, text_field(200)] | None = Field(
+        None, description="Of all posts; null: the installation's default."
+    )
+    roster: Annotated[str, text_field(60, 1)] | None = Field(
         None, description="The name of one in the library: what it says of the posts holds where nothing else is said."
     )
-    models: PostModels = Field(PostModels(), description="Other models at single posts.")
-    fallback: Annotated[str, text(200)] | None = Field(None, description="Is asked where a model does not answer.")
-    limits: Limits = Field(Limits(), description="What it may use up.")
+    models: RoleModels = Field(RoleModels(), description="Other models at single posts.")
+    fallback: Annotated[str, text_field(200)] | None = Field(
+        None, description="Is asked where a model does not answer."
+    )
+    limits: InquiryLimitsIn = Field(InquiryLimitsIn(), description="What it may use up.")
     retry_limit: StrictInt | None = Field(
         None, description="Limit of retries after rejections and errors, 1 to 20; null: the usual."
     )
-    spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+    spend: Annotated[str, text_field(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
     follows: Annotated[UUID, Field(strict=False)] | None = Field(
         None, description="The inquiry whose sources are taken over, and its answer."
     )
-    collections: list[Annotated[str, text(80, 1)]] = Field([], max_length=20, description="In which it looks, too.")
+    collections: list[Annotated[str, text_field(80, 1)]] = Field(
+        [], max_length=20, description="In which it looks, too."
+    )
     web: bool = Field(False, description="Whether it may look outside, where a search is set up.")
     two_sites: bool = Field(False, description="Whether a claim that rests on sites alone has to rest on two.")
-    hosts: list[Annotated[str, text(200)]] = Field([], max_length=50, description="The only sites that it reads there.")
-    critics: Critics = Field(Critics(), description="Who approves or rejects work.")
-    documents: list[NewSource] = Field(
+    hosts: list[Annotated[str, text_field(200)]] = Field(
+        [], max_length=50, description="The only sites that it reads there."
+    )
+    critics: InquiryCritics = Field(InquiryCritics(), description="Who approves or rejects work.")
+    documents: list[NewInquirySource] = Field(
         [],
         description="Documents to search; without any, and without the web, those of MAGI itself are. Files come as "
         "parts named documents of a multipart body, in which the part inquiry has these fields.",
     )
-    encoding: Annotated[str, text(40)] | None = Field(
+    encoding: Annotated[str, text_field(40)] | None = Field(
         None, description="Encoding of files that are not in UTF-8 and do not state their own, such as windows-1252."
     )
 
 
-class InquiryWords(Strict):
-    text: Annotated[str, text(2_000, 1)]
+class InquiryHintIn(StrictSchema):
+    text: Annotated[str, text_field(2_000, 1)]
 
 
-class InquiryStep(Strict):
+class AssignmentOut(StrictSchema):
     number: int
     kind: str
     sender: str
@@ -111,16 +119,16 @@ class InquiryStep(Strict):
     by: str | None
 
 
-class Quote(Strict):
+class ClaimQuoteOut(StrictSchema):
     source: int
     quote: str
     parts: list[list[int]] = Field(description="From which to which character of the source each part stands.")
 
 
-class Claim(Strict):
+class InquiryClaimOut(StrictSchema):
     number: int
     text: str
-    quotes: list[Quote]
+    quotes: list[ClaimQuoteOut]
     reasoned_from: list[int]
     calculated: list[str] = Field(
         description="The calculations that it rests on, step by step, as each was worked out."
@@ -129,7 +137,7 @@ class Claim(Strict):
     bare: bool = Field(description="Whether it has a number that is in nothing that it rests on.")
 
 
-class Source(Strict):
+class InquirySourceOut(StrictSchema):
     number: int
     kind: str
     title: str
@@ -141,12 +149,12 @@ class Source(Strict):
     read: Moment
 
 
-class WordingPiece(Strict):
+class WordingPiece(StrictSchema):
     text: str
     own: bool = Field(description="Whether these are the finalizer's words; the others were approved.")
 
 
-class FinalizerWords(Strict):
+class FinalizerWords(StrictSchema):
     """What a finalizer said beside the answer. No critic has read it."""
 
     wording: list[WordingPiece] = Field(description="Empty where it added no words.")
@@ -154,14 +162,14 @@ class FinalizerWords(Strict):
     approved: str | None = Field(description="The approved answer, where `answer` is another, as in older records.")
 
 
-class NotUsed(Strict):
+class NotUsed(StrictSchema):
     step: int
     result: str
     why: str = Field(description="In the expert's words; empty where it gave no reason.")
     claims: list[str] = Field(description="Claims of that result that the answer does not rest on.")
 
 
-class Inquiry(Run):
+class InquiryOut(RunOut):
     status: Status
     outcome: Literal["answered", "unanswered"] | None
     question: str
@@ -185,16 +193,16 @@ class Inquiry(Run):
     roster: str | None = Field(description="Name and version; null where the posts are not those of one.")
     follows: UUID | None
     state: dict[str, Any]
-    steps: list[InquiryStep]
-    claims: list[Claim]
-    sources: list[Source]
+    steps: list[AssignmentOut]
+    claims: list[InquiryClaimOut]
+    sources: list[InquirySourceOut]
     posts: dict[str, Any]
     rehearsal: bool
     waits: Literal["person", "run", "time"] | None
-    gates: list[Gate]
+    gates: list[GateOut]
 
 
-class SourceText(Strict):
+class SourceTextOut(StrictSchema):
     number: int
     kind: str
     title: str

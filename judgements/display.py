@@ -1,42 +1,79 @@
 """What the live page shows, worked out from the rows: every word, sign and number, before any HTML."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from django.urls import reverse
 
+from engine.llm.providers import independence_warning, is_rehearsal
 from engine.models import ModelCall
-from runs import words
+from runs import formatting
 from runs.attempts import retries_of
-from runs.stamps import Stamp, stamp_of
-from runs.usage import used
+from runs.formatting import format_usage
+from runs.procedure.fragments import PageFragment, fragment_of
+from runs.procedure.markers import OutcomeNote, outcome_note
 
 from . import rules
-from .chips import chips_of
+from .agent_view import agent_view
 from .models import Agent, Judgement
-from .parts import PLATE, Cell, Chip, Round, Seat, State
-from .seats import seat_of
+from .rules import SEATS
 from .sentences import (
     announcement,
     decisions_in,
-    sentence_of_kept,
-    sentence_of_retry,
-    sentence_of_rule,
-    sentence_under_plate,
-    sentences_of_remarks,
-    sentences_of_verdict,
+    flag_sentences,
+    kept_decisions_sentence,
+    retry_sentence,
+    rule_sentence,
+    status_sentence,
+    verdict_sentences,
 )
+from .view_model import STATUS_TEXT, AgentState, AgentView, RoundCell, RoundView, TitleBadge
+
+
+def title_badges(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[TitleBadge, ...]:
+    """What weighs most comes first: where there is no room the rest is folded."""
+    return (*_rehearsed(judgement), *_redacted(judgement), *_fallbacks(seats), *_of_one_kind(seats))
+
+
+def _rehearsed(judgement: Judgement) -> Iterator[TitleBadge]:
+    if sentence := judgement.rehearsal_sentence:
+        number = sum(is_rehearsal(agent.model) for agent in judgement.agents.all())
+        yield TitleBadge("rehearsal" if number == len(SEATS) else f"{number} of 3 rehearsed", sentence, dashed=True)
+
+
+def _redacted(judgement: Judgement) -> Iterator[TitleBadge]:
+    if sentence := formatting.redacted(judgement.run):
+        yield TitleBadge("redacted", sentence, "dash", "redacted")
+
+
+def _fallbacks(seats: tuple[AgentView, ...]) -> Iterator[TitleBadge]:
+    stood_in = [
+        f"{cell.fallback} for {cell.agent} in round {cell.round}" for cell in _badge_cells(seats) if cell.fallback
+    ]
+    if stood_in:
+        yield TitleBadge("fallback used", f"Another model answered: {', '.join(stood_in)}.", "retry")
+
+
+def _of_one_kind(seats: tuple[AgentView, ...]) -> Iterator[TitleBadge]:
+    models = [seat.model for seat in seats]
+    if sentence := independence_warning(models):
+        yield TitleBadge("one model" if len(set(models)) == 1 else "one vendor", sentence, "warn")
+
+
+def _badge_cells(seats: tuple[AgentView, ...]) -> Iterator[RoundCell]:
+    return (cell for seat in seats for cell in seat.cells)
 
 
 @dataclass(frozen=True)
-class Display:
+class JudgementDisplay:
     id: str
     title: str
     content: str
     redacted: str
-    stamp: Stamp | None
-    chips: tuple[Chip, ...]
+    stamp: OutcomeNote | None
+    chips: tuple[TitleBadge, ...]
     council: str
     asked_by: str
     created: datetime
@@ -44,7 +81,7 @@ class Display:
     ended: datetime | None
     rehearsal: str
     used: str
-    state: State
+    state: AgentState
     word: str
     lead: str
     rest: str
@@ -55,49 +92,49 @@ class Display:
     kept: str
     retry: str
     announcement: str
-    seats: tuple[Seat, ...]
-    rounds: tuple[Round, ...]
+    seats: tuple[AgentView, ...]
+    rounds: tuple[RoundView, ...]
 
     @property
-    def over(self) -> bool:
+    def is_ended(self) -> bool:
         return self.ended is not None
 
     @property
-    def final(self) -> bool:
+    def is_final(self) -> bool:
         """Nothing can change any more: no verdict is taken back, and only what failed, has its texts and was decided by
         nobody is retried."""
         decided = self.stamp is not None and self.stamp.by_a_person
-        return self.state in ("approve", "reject", "stopped") or bool(self.redacted) or (self.over and decided)
+        return self.state in ("approve", "reject", "stopped") or bool(self.redacted) or (self.is_ended and decided)
 
     @property
     def record(self) -> str:
         return reverse("record", args=[self.id])
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """Where the reason of an override stands."""
         return f"{self.record}#reviews"
 
     @property
-    def unasked(self) -> bool:
+    def pending_agents(self) -> bool:
         """Whether no model at all was asked."""
         return all(seat.rehearsal for seat in self.seats)
 
     @property
-    def took(self) -> str:
-        return words.took(self.started, self.ended)
+    def duration(self) -> str:
+        return formatting.format_duration(self.started, self.ended)
 
     @property
-    def begun(self) -> int:
+    def has_started(self) -> int:
         """The round that goes on; 0 where none does."""
         return next((one.number for one in self.rounds if one.current and any(c.running for c in one.cells)), 0)
 
     @property
-    def rounds_newest_first(self) -> list[Round]:
+    def rounds_newest_first(self) -> list[RoundView]:
         return list(reversed(self.rounds))
 
 
-def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, str]) -> Display:
+def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, str]) -> JudgementDisplay:
     """The display of a judgement read with `whole()`.
 
     `calls` are its model calls, oldest first; `texts` the growing answers by step, as far as they are known. What
@@ -105,49 +142,51 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
     """
     own = [call for call in calls if call.series == judgement.run.retries]
     latest, retries = {call.step: call for call in own}, retries_of(own)
-    seats = tuple(seat_of(judgement, number, agent, latest, texts, retries) for number, agent in _numbered(judgement))
-    state, word = PLATE[judgement.status]
-    lead, rest = sentence_under_plate(judgement, seats)
-    rule_lead, rule_rest = sentence_of_rule(judgement, seats)
+    seats = tuple(
+        agent_view(judgement, number, agent, latest, texts, retries) for number, agent in _numbered(judgement)
+    )
+    state, word = STATUS_TEXT[judgement.status]
+    lead, rest = status_sentence(judgement, seats)
+    rule_lead, rule_rest = rule_sentence(judgement, seats)
     run = judgement.run
-    return Display(
+    return JudgementDisplay(
         id=str(run.pk),
         title=judgement.run.shown_title,
         content=judgement.content,
-        redacted=words.redacted(run),
-        stamp=stamp_of(run, word, judgement.rehearsal_sentence, lambda outcome: PLATE[outcome][0]),
-        chips=chips_of(judgement, seats),
+        redacted=formatting.redacted(run),
+        stamp=outcome_note(run, word, judgement.rehearsal_sentence, lambda outcome: STATUS_TEXT[outcome][0]),
+        chips=title_badges(judgement, seats),
         council=judgement.council_version.name if judgement.council_version else "",
-        asked_by=words.asked_by(run),
+        asked_by=formatting.requester_label(run),
         created=run.created,
         started=run.started,
         ended=run.ended,
         rehearsal=judgement.rehearsal_sentence,
-        used=used(calls),
+        used=format_usage(calls),
         state=state,
         word=word,
         lead=lead,
         rest=rest,
         rule_lead=rule_lead,
         rule_rest=rule_rest,
-        decided=sentences_of_verdict(judgement, seats),
-        remarkable=sentences_of_remarks(judgement),
-        kept=sentence_of_kept(decisions_in(seats)),
-        retry=sentence_of_retry(judgement, seats),
+        decided=verdict_sentences(judgement, seats),
+        remarkable=flag_sentences(judgement),
+        kept=kept_decisions_sentence(decisions_in(seats)),
+        retry=retry_sentence(judgement, seats),
         announcement=announcement(judgement, seats, lead, rest),
         seats=seats,
         rounds=tuple(_round(judgement, number, seats) for number in rules.ROUNDS),
     )
 
 
-def newly_decided(before: Display, display: Display) -> str:
+def new_decisions(before: JudgementDisplay, display: JudgementDisplay) -> str:
     """How the last of those agents decides that have decided in between; empty where none has."""
     cells = zip(_cells(before), _cells(display), strict=True)
     new = [cell.state for was, cell in cells if cell != was and cell.decided]
     return new[-1] if new else ""
 
 
-def _cells(display: Display) -> list[Cell]:
+def _cells(display: JudgementDisplay) -> list[RoundCell]:
     return [cell for number in display.rounds for cell in number.cells]
 
 
@@ -155,10 +194,39 @@ def _numbered(judgement: Judgement) -> list[tuple[int, Agent]]:
     return list(enumerate(judgement.agents.all(), start=1))
 
 
-def _round(judgement: Judgement, number: int, seats: tuple[Seat, ...]) -> Round:
-    return Round(
+def _round(judgement: Judgement, number: int, seats: tuple[AgentView, ...]) -> RoundView:
+    return RoundView(
         number=number,
-        weight=rules.tenths(rules.WEIGHTS[number]),
+        weight=rules.to_tenths(rules.WEIGHTS[number]),
         current=judgement.status == "judging" and number == judgement.current_round,
         cells=tuple(seat.cells[number - 1] for seat in seats),
     )
+
+
+JUDGEMENT_FRAGMENTS = ("plate", "stamp", "chips", "verdict_sub", "verdict_meta", "matrix", "decided", "tr_empty")
+LIVE_ONLY = ("actions", "kept", "replay", "announcer")
+AGENT_FRAGMENTS = ("agent_state", "agent_tally", "agent_dstate", "agent_sum")
+WITH_TEXT = ("agent_reason", "agent_rounds")
+
+fragment = partial(fragment_of, "judgements")
+
+
+def fragments(display: JudgementDisplay) -> Iterator[PageFragment]:
+    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    shown = {"display": display}
+    yield from (fragment(name, shown) for name in JUDGEMENT_FRAGMENTS)
+    yield from (fragment(name, shown, replayed=False) for name in LIVE_ONLY)
+    for seat in display.seats:
+        growing = _growing(seat.cells)
+        for name in (*AGENT_FRAGMENTS, *WITH_TEXT):
+            steps = growing if name in WITH_TEXT else frozenset()
+            yield fragment(name, {"seat": seat}, (seat.number,), steps)
+    for cell in (cell for number in display.rounds for cell in number.cells):
+        yield fragment("cell", {"cell": cell}, (cell.round, cell.number), _growing([cell]))
+    if display.is_final:
+        yield fragment("socket", shown, replayed=False)
+
+
+def _growing(cells: "Iterator[RoundCell] | tuple[RoundCell, ...] | list[RoundCell]") -> frozenset[str]:
+    """Whose reasons are growing right now, as steps of the run."""
+    return frozenset(f"{rules.SEATS[cell.number - 1]}{cell.round}" for cell in cells if cell.running)

@@ -11,108 +11,108 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from ninja import Query
 
-from engine.llm import catalogue
+from engine.llm import model_list
 from engine.llm.providers import is_rehearsal
-from runs.api.answers import history_answer, json_answer, take_only
-from runs.api.endpoints import router_of
-from runs.api.limits import submits
-from runs.api.refusals import Faults, Refusal, wrong_fields
+from runs.api.endpoints import run_router
+from runs.api.errors import ApiError, FieldErrors, field_errors
+from runs.api.idempotent_submit import BatchItem, IdempotencyHeader, submit_many_response, submit_response
+from runs.api.rate_limit_headers import count_submission
+from runs.api.responses import history_response, json_response, reject_unknown_parameters
 from runs.api.saved import list_answer, part, saved_one
-from runs.api.schemas import SoughtSaved, placed, problems
-from runs.api.scopes import Scope, credential, needs
-from runs.api.submitting import OnceKey, OneOfMany, submitted, submitted_together
-from runs.face import faces
-from runs.forms import as_read
-from runs.history import History
+from runs.api.scopes import TokenScope, credential_of, requires_scope
+from runs.forms import field_label
+from runs.history.query import RunHistory
+from runs.procedure.schemas import SoughtSaved, location_response, problem_responses
+from runs.procedure.spec import specs
 
-from . import procedure, receipt_endpoints, rules, schemas
-from .filters import HistoryForm
-from .forms import Submission, council_named
+from . import procedure, receipts_api, rules, schemas
+from .forms import JudgementSubmission, council_named
+from .history import JudgementHistoryForm
 from .models import Council, CouncilChanged, Judgement
 
-router = router_of("judgement", lists=False)
-router.add_router("", receipt_endpoints.router)
+router = run_router("judgement", lists=False)
+router.add_router("", receipts_api.router)
 
 # ---- submitting -------------------------------------------------------------------------------------------
 
 
 @router.post(
     "/judgements",
-    response={202: schemas.Judgement},
-    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429, also={202: placed("judgement")}),
+    response={202: schemas.JudgementOut},
+    openapi_extra=problem_responses(400, 402, 403, 409, 413, 415, 422, 429, also={202: location_response("judgement")}),
     summary="Submit a judgement",
 )
-@needs(Scope.SUBMIT, "judgement")
-@submits
-def submit(request: HttpRequest, asked: schemas.NewJudgement, key: OnceKey = None) -> HttpResponse:
+@requires_scope(TokenScope.SUBMIT, "judgement")
+@count_submission
+def submit(request: HttpRequest, asked: schemas.NewJudgement, key: IdempotencyHeader = None) -> HttpResponse:
     """Three agents judge the content: those that are given, or a council's. An agent has name, model and criteria.
 
     A council judges as it is now: 409 where its version is another than the one that is named. 403 for agents of one's
     own where only councils may be asked. 402 where a budget has not enough left: nothing changes by asking again soon.
     The same request under the same key brings the judgement that was submitted first.
     """
-    return submitted(request, "judgement", asked, key, partial(_submit, request, asked))
+    return submit_response(request, "judgement", asked, key, partial(_submit, request, asked))
 
 
 @router.post(
     "/judgements/batch",
-    response={202: schemas.SubmittedJudgements},
-    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429),
+    response={202: schemas.JudgementBatchOut},
+    openapi_extra=problem_responses(400, 402, 403, 409, 413, 415, 422, 429),
     summary="Submit many judgements",
 )
-@needs(Scope.SUBMIT, "judgement")
-@submits
-def submit_many(request: HttpRequest, asked: schemas.ManyJudgements) -> HttpResponse:
+@requires_scope(TokenScope.SUBMIT, "judgement")
+@count_submission
+def submit_many(request: HttpRequest, asked: schemas.NewJudgementBatch) -> HttpResponse:
     """All of them are submitted, in this order, or none: then `errors` names each fault under its number. Each counts
     as a submission, and has a key of its own, under which the whole can be sent again."""
     if len(asked.judgements) > settings.USER_SUBMISSIONS:
         most = f"{settings.USER_SUBMISSIONS} at most are submitted at once here."
-        raise wrong_fields([("judgements", most)])
+        raise field_errors([("judgements", most)])
     ones = [_one_of_many(request, one) for one in asked.judgements]
-    return submitted_together(request, "judgement", ones, "judgements")
+    return submit_many_response(request, "judgement", ones, "judgements")
 
 
-def _one_of_many(request: HttpRequest, one: schemas.OneOfMany) -> OneOfMany:
+def _one_of_many(request: HttpRequest, one: schemas.NewJudgementInBatch) -> BatchItem:
     alone = schemas.NewJudgement(**one.model_dump(exclude={"key"}, exclude_unset=True))
-    return OneOfMany(alone, one.key, partial(_submit, request, alone))
+    return BatchItem(alone, one.key, partial(_submit, request, alone))
 
 
 def _submit(request: HttpRequest, asked: schemas.NewJudgement, **once: str) -> Judgement:
-    faults, council = Faults(), None
-    with faults.noted():
+    faults, council = FieldErrors(), None
+    with faults.has():
         council = _named(asked)
     agents = council.agents() if council else [_values(agent) for agent in asked.agents or ()]
-    submission = Submission.of(asked.title or "", asked.content, agents)
+    submission = JudgementSubmission.of(asked.title or "", asked.content, agents)
     if not submission.is_valid():
         # of agents that are not there nothing is said
         own = [one for one in submission.problems if agents or not one.path.startswith("agents.")]
         faults.add((problem.path, problem.message) for problem in own)
-    faults.refuse()
+    faults.raise_if_any()
     values = submission.values() | {"council": council.current if council else None}
     try:
-        return procedure.submit(owner=credential(request).owner, limited=True, **once, **values)
+        return procedure.submit(owner=credential_of(request).owner, limited=True, **once, **values)
     except CouncilChanged as error:
-        raise Refusal(409, f"{error} Nothing was submitted.") from error
+        raise ApiError(409, f"{error} Nothing was submitted.") from error
 
 
 def _named(asked: schemas.NewJudgement) -> Council | None:
     if (asked.agents is None) == (asked.council is None):
-        raise wrong_fields([("agents", "Name either three agents or a council, one of the two.")])
+        raise field_errors([("agents", "Name either three agents or a council, one of the two.")])
     if asked.council is None:
         if asked.version is not None:
-            raise wrong_fields([("version", "It is a council's. Name the council, too.")])
+            raise field_errors([("version", "It is a council's. Name the council, too.")])
         return None
     try:
         council = council_named(asked.council)
     except ValidationError as error:
-        raise wrong_fields([("council", str(error.message))]) from error
+        raise field_errors([("council", str(error.message))]) from error
     number = council.number
     if asked.version not in (None, number):
-        raise Refusal(409, f"“{council.name}” has version {number} now, not {asked.version}. Nothing was submitted.")
+        raise ApiError(409, f"“{council.name}” has version {number} now, not {asked.version}. Nothing was submitted.")
     return council
 
 
-def _values(agent: schemas.NewAgent) -> dict[str, str]:
+def _values(agent: schemas.NewJudgementAgent) -> dict[str, str]:
     return {name: value or "" for name, value in agent.model_dump().items()}
 
 
@@ -121,48 +121,59 @@ def _values(agent: schemas.NewAgent) -> dict[str, str]:
 
 @router.get(
     "/judgements",
-    response=schemas.Judgements,
-    openapi_extra=problems(422),
+    response=schemas.JudgementListOut,
+    openapi_extra=problem_responses(422),
     summary="List judgements, newest first",
 )
-def judgements(request: HttpRequest, asked: Query[schemas.SoughtJudgements]) -> HttpResponse:
-    take_only(request, *schemas.SoughtJudgements.model_fields)
-    history = History(credential(request).owner, _sought(asked), face=faces()["judgement"])
-    return history_answer(request, asked, history, "judgement")
+def judgements(request: HttpRequest, asked: Query[schemas.JudgementListQuery]) -> HttpResponse:
+    reject_unknown_parameters(request, *schemas.JudgementListQuery.model_fields)
+    history = RunHistory(credential_of(request).owner, _sought(asked), face=specs()["judgement"])
+    return history_response(request, asked, history, "judgement")
 
 
 @router.get(
-    "/councils", response=schemas.Councils, openapi_extra=problems(422), summary="The councils that can be asked"
+    "/councils",
+    response=schemas.CouncilListOut,
+    openapi_extra=problem_responses(422),
+    summary="The councils that can be asked",
 )
 def councils(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
     """Who sits there, and not by which criteria they judge."""
-    take_only(request, *SoughtSaved.model_fields)
-    return list_answer(asked, Council.objects.offered().whole(), short=_council_in_short, whole=_council)
+    reject_unknown_parameters(request, *SoughtSaved.model_fields)
+    return list_answer(asked, Council.objects.available().with_content(), short=_council_in_short, whole=_council)
 
 
 @router.get(
-    "/councils/{name}", response=schemas.Council, openapi_extra=problems(404, 422), summary="One council, by name or id"
+    "/councils/{name}",
+    response=schemas.CouncilOut,
+    openapi_extra=problem_responses(404, 422),
+    summary="One council, by name or id",
 )
 def council(request: HttpRequest, name: str) -> HttpResponse:
     """As it is now, with the criteria of its agents."""
-    take_only(request)
-    return json_answer(_council(saved_one(Council, name)))
+    reject_unknown_parameters(request)
+    return json_response(_council(saved_one(Council, name)))
 
 
-@router.get("/models", response=schemas.Models, openapi_extra=problems(422), summary="The models that can be asked")
+@router.get(
+    "/models",
+    response=schemas.ModelListOut,
+    openapi_extra=problem_responses(422),
+    summary="The models that can be asked",
+)
 async def models(request: HttpRequest) -> HttpResponse:
     """What the providers list, the default model first. Any other name at a known provider may be written, too."""
-    take_only(request)
-    offered = catalogue.offered(await catalogue.suggestions())
+    reject_unknown_parameters(request)
+    offered = model_list.offered_models(await model_list.model_suggestions())
     default = settings.DEFAULT_MODEL
-    return json_answer(
+    return json_response(
         {"results": [{"name": n, "default": n == default, "rehearsal": is_rehearsal(n)} for n in offered]}
     )
 
 
-def _sought(asked: schemas.SoughtJudgements) -> dict[str, Any]:
+def _sought(asked: schemas.JudgementListQuery) -> dict[str, Any]:
     """As the page's filters take it."""
-    form = HistoryForm(
+    form = JudgementHistoryForm(
         {
             "q": asked.q,
             "outcome": asked.status,
@@ -173,8 +184,8 @@ def _sought(asked: schemas.SoughtJudgements) -> dict[str, Any]:
     )
     if not form.is_valid():
         names = {"outcome": "status"}
-        raise wrong_fields((names.get(name, name), str(errors[0])) for name, errors in form.errors.items())
-    return form.sought
+        raise field_errors((names.get(name, name), str(errors[0])) for name, errors in form.errors.items())
+    return form.search_terms
 
 
 def _number_of(council: str) -> int | str:
@@ -182,7 +193,7 @@ def _number_of(council: str) -> int | str:
     if not council:
         return ""
     known = Council.objects.values_list("name", "pk")
-    return next((pk for name, pk in known if as_read(name) == as_read(council)), council)
+    return next((pk for name, pk in known if field_label(name) == field_label(council)), council)
 
 
 def _council(council: Council) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from engine.hidden import visible_json
-from engine.llm import prices
+from engine.llm import pricing
 from engine.llm.tokens import tokens_of, too_long
+from engine.text.invisible_chars import visible_json
 
 from . import prompts, rules
 
@@ -16,7 +16,7 @@ INSTRUCTIONS = tokens_of(prompts.SYSTEM)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class JudgementEstimate:
     """`cost` in billionths of a dollar; None where the price of a model is unknown."""
 
     calls: int
@@ -25,11 +25,11 @@ class Estimate:
     cost: int | None
 
 
-def estimate(content: str, agents: Iterable[Mapping[str, str]]) -> Estimate:
+def estimate(content: str, agents: Iterable[Mapping[str, str]]) -> JudgementEstimate:
     calls = [(agent, _asked(content, agent, number)) for agent in agents for number in rules.ROUNDS]
     costs = [_dearest(agent, tokens) for agent, tokens in calls]
     known = [cost for cost in costs if cost is not None]
-    return Estimate(
+    return JudgementEstimate(
         calls=len(calls),
         input_tokens=sum(tokens for _, tokens in calls),
         output_tokens=ANSWER * len(calls),
@@ -56,5 +56,5 @@ def too_long_for(content: str, agent: Mapping[str, str], name: str) -> str:
 def _dearest(agent: Mapping[str, str], tokens: int) -> int | None:
     """Of the agent's model and its fallback."""
     models = [model for model in (agent["model"], agent.get("fallback")) if model]
-    costs = [prices.cost(model, tokens, ANSWER) for model in models]
+    costs = [pricing.cost(model, tokens, ANSWER) for model in models]
     return None if None in costs else max(cost for cost in costs if cost is not None)

@@ -8,32 +8,32 @@ stated rule answers (`rehearsal.py`).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .prompts import Case
-from .rules import ROUNDS, SEATS, Decision
+from .prompts import PromptCase
+from .rules import ROUNDS, SEATS, AgentDecision
 
-APPROVE, REJECT = Decision.APPROVE, Decision.REJECT
+APPROVE, REJECT = AgentDecision.APPROVE, AgentDecision.REJECT
 
 
 @dataclass(frozen=True)
-class Part:
+class ExampleAgent:
     """One agent of an example, and what it says: decision and reason of each round. `stumbles`: what it answers first
     in a round, in no form that was agreed, so that it is asked again."""
 
     name: str
     criteria: str
-    says: Sequence[tuple[Decision, str]]
+    says: Sequence[tuple[AgentDecision, str]]
     stumbles: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Example:
+class JudgementExample:
     """`key` stands in addresses, `title` is what it is called where it is offered."""
 
     key: str
     title: str
     content: str
     council: str
-    parts: Sequence[Part]
+    parts: Sequence[ExampleAgent]
 
     def agents(self, model: str) -> list[dict[str, str]]:
         """As a new judgement takes them."""
@@ -44,41 +44,41 @@ class Example:
         trio = [(part.name, part.criteria) for part in self.parts]
         return trio == [(agent["name"], agent["criteria"]) for agent in agents]
 
-    def is_played(self, case: Case) -> bool:
+    def is_played(self, case: PromptCase) -> bool:
         """Whether all that this agent was given is of the example."""
         return (
             self.content == case.content
             and self._part(case.seat).criteria == case.criteria
-            and all(self.said(one.seat, one.round) == (one.decision, one.reason) for one in case.earlier)
+            and all(self.answer(one.seat, one.round) == (one.decision, one.reason) for one in case.earlier)
         )
 
-    def said(self, seat: str, number: int) -> tuple[Decision, str]:
+    def answer(self, seat: str, number: int) -> tuple[AgentDecision, str]:
         return self._part(seat).says[ROUNDS.index(number)]
 
-    def stumble(self, seat: str, number: int) -> str:
+    def failure(self, seat: str, number: int) -> str:
         """Empty where the agent answers at once as it should."""
         return self._part(seat).stumbles.get(number, "")
 
-    def _part(self, seat: str) -> Part:
+    def _part(self, seat: str) -> ExampleAgent:
         return self.parts[SEATS.index(seat)]
 
 
-def example_of(case: Case) -> Example | None:
+def example_of(case: PromptCase) -> JudgementExample | None:
     """The example that is being played, if one is."""
     return next((example for example in EXAMPLES if example.is_played(case)), None)
 
 
-def example_called(key: str) -> Example | None:
+def example_by_key(key: str) -> JudgementExample | None:
     return next((example for example in EXAMPLES if example.key == key), None)
 
 
-TRAVEL = Example(
+TRAVEL = JudgementExample(
     key="travel",
     title="Travel to Japan next week",
     content="I am going to travel to Japan next week.",
     council="Travel and spend",
     parts=(
-        Part(
+        ExampleAgent(
             "Budget holder",
             "Approve if the purpose is named, the cost or a credible estimate of it is stated, and it is in proportion "
             "to the purpose. Reject open-ended spending.",
@@ -102,7 +102,7 @@ TRAVEL = Example(
                 ),
             ),
         ),
-        Part(
+        ExampleAgent(
             "Duty of care",
             "Approve if nothing speaks against the safety and health of those who travel, at the place and at the time "
             "named. Reject when the place or the time is not stated.",
@@ -125,7 +125,7 @@ TRAVEL = Example(
                 ),
             ),
         ),
-        Part(
+        ExampleAgent(
             "Climate lead",
             "Reject a flight where a train takes less than six hours or a call would do. Otherwise approve.",
             (
@@ -150,7 +150,7 @@ TRAVEL = Example(
     ),
 )
 
-RELEASE = Example(
+RELEASE = JudgementExample(
     key="release",
     title="Release on Friday at 16:00",
     content="Release 7.3 of the booking service on Friday at 16:00 UTC\n\n"
@@ -160,7 +160,7 @@ RELEASE = Example(
     "change, has the pager until Sunday at noon.",
     council="Release gate",
     parts=(
-        Part(
+        ExampleAgent(
             "Reliability engineer",
             "Approve only if the change can be undone within 15 minutes and somebody who knows it is on call for the "
             "next 24 hours. Reject when either is not stated.",
@@ -184,7 +184,7 @@ RELEASE = Example(
                 ),
             ),
         ),
-        Part(
+        ExampleAgent(
             "Security reviewer",
             "Approve only if no secret, permission or customer data leaves its present boundary and every new "
             "dependency has been reviewed.",
@@ -206,7 +206,7 @@ RELEASE = Example(
                 ),
             ),
         ),
-        Part(
+        ExampleAgent(
             "Customer advocate",
             "Reject anything that may show a customer a wrong amount, unless the proposal says how customers will be "
             "told and how it is corrected within one working day.",
@@ -233,7 +233,7 @@ RELEASE = Example(
     ),
 )
 
-REFUND = Example(
+REFUND = JudgementExample(
     key="refund",
     title="Refund after 40 days",
     content="Refund a coffee grinder in full (EUR 318), though 40 days have passed\n\n"
@@ -243,7 +243,7 @@ REFUND = Example(
     "money. The risk: a mail is no contract, and if the maker does not pay, the EUR 318 are ours to bear.",
     council="Magi",
     parts=(
-        Part(
+        ExampleAgent(
             "Melchior",
             "Approve only if the facts that this rests on are stated and can be checked, and its main risk is named. "
             "Reject what rests on a guess that matters.",
@@ -267,7 +267,7 @@ REFUND = Example(
                 ),
             ),
         ),
-        Part(
+        ExampleAgent(
             "Balthasar",
             "Approve if nobody who has not agreed can come to serious harm. Reject when others could be harmed and "
             "nothing is said about it.",
@@ -294,7 +294,7 @@ REFUND = Example(
                 "agreed. Approve."
             },
         ),
-        Part(
+        ExampleAgent(
             "Casper",
             "Approve if the aim is clear and the effort fits it. Reject what cannot be undone, unless it says why it "
             "must be done now.",

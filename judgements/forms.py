@@ -9,32 +9,32 @@ from django.conf import settings
 from engine.models import TITLE_LENGTH
 from engine.names import look_alike
 from runs import retention
-from runs.forms import FieldProblem, Text, first_errors, known_fallback, known_model
-from runs.saved import NAME_LENGTH
-from runs.saved.forms import SavedForm, named
+from runs.forms import FieldProblem, PlainTextField, first_errors, validate_fallback, validate_model
+from runs.presets import NAME_LENGTH
+from runs.presets.forms import PresetForm, preset_named
 
 from .estimate import MODELS, too_long_for
 from .models import CONTENT_LENGTH, CRITERIA_LENGTH, AgentValues, Council
 
 
-class ContentForm(forms.Form):
-    title = Text(max_length=TITLE_LENGTH)
-    content = Text(max_length=CONTENT_LENGTH, needed="Write what is to be decided. It is empty.", lines=True)
+class JudgementContentForm(forms.Form):
+    title = PlainTextField(max_length=TITLE_LENGTH)
+    content = PlainTextField(max_length=CONTENT_LENGTH, needed="Write what is to be decided. It is empty.", lines=True)
 
 
-class CouncilForm(SavedForm):
+class CouncilForm(PresetForm):
     model = Council
 
 
 def council_named(which: str | int) -> Council:
-    return named(Council, which)
+    return preset_named(Council, which)
 
 
-class AgentForm(forms.Form):
-    name = Text(max_length=NAME_LENGTH)
-    model = Text(max_length=200)
-    criteria = Text(max_length=CRITERIA_LENGTH, lines=True)
-    fallback = Text(max_length=200)
+class JudgementAgentForm(forms.Form):
+    name = PlainTextField(max_length=NAME_LENGTH)
+    model = PlainTextField(max_length=200)
+    criteria = PlainTextField(max_length=CRITERIA_LENGTH, lines=True)
+    fallback = PlainTextField(max_length=200)
 
     def __init__(self, number: int, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,31 +49,31 @@ class AgentForm(forms.Form):
         return str(self["criteria"].value() or "").strip().partition("\n")[0]
 
     def _need(self, name: str, sentence: str) -> None:
-        field = cast(Text, self.fields[name])
+        field = cast(PlainTextField, self.fields[name])
         field.required, field.needed = True, sentence
         field.error_messages["required"] = sentence
 
     def take_default_model(self) -> None:
         """Let the model be left open, as in a council: it is then the installation's default one."""
-        field = cast(Text, self.fields["model"])
+        field = cast(PlainTextField, self.fields["model"])
         field.required, field.needed = False, ""
 
     def clean_model(self) -> str:
-        return known_model(self.cleaned_data["model"])
+        return validate_model(self.cleaned_data["model"])
 
     def clean_fallback(self) -> str:
         model = self.cleaned_data["model"] or settings.DEFAULT_MODEL if "model" in self.cleaned_data else ""
-        return known_fallback(self.cleaned_data["fallback"], model)
+        return validate_fallback(self.cleaned_data["fallback"], model)
 
 
-class ThreeAgents:
+class AgentFormset:
     """A form of its own beside exactly three agents, checked together."""
 
     def __init__(self, own: forms.Form, data: Mapping[str, Any] | None, agents: Iterable[AgentValues] | None) -> None:
         initial: list[AgentValues] = [*(agents or ()), {}, {}, {}][:3]
         self.own = own
         self.agents = [
-            AgentForm(number, data, initial=start, prefix=f"a{number}", auto_id="%s")
+            JudgementAgentForm(number, data, initial=start, prefix=f"a{number}", auto_id="%s")
             for number, start in enumerate(initial, start=1)
         ]
 
@@ -112,13 +112,13 @@ class ThreeAgents:
                 earlier[name] = form.number
 
 
-def agents_in(posted: Mapping[str, str]) -> list[AgentValues]:
+def posted_agents(posted: Mapping[str, str]) -> list[AgentValues]:
     """The three agents as a page posted them, unchecked."""
-    names = AgentForm.base_fields
+    names = JudgementAgentForm.base_fields
     return [{name: posted.get(f"a{number}-{name}", "") for name in names} for number in (1, 2, 3)]
 
 
-class Submission(ThreeAgents):
+class JudgementSubmission(AgentFormset):
     """The form of a new judgement: a content and its three agents."""
 
     def __init__(
@@ -130,11 +130,11 @@ class Submission(ThreeAgents):
         content: str = "",
     ) -> None:
         """`data` as a page posts it (title, content, a1-name, ...); all else to start an unposted form from."""
-        self.content = ContentForm(data, initial={"title": title, "content": content}, auto_id="%s")
+        self.content = JudgementContentForm(data, initial={"title": title, "content": content}, auto_id="%s")
         super().__init__(self.content, data, agents)
 
     @classmethod
-    def of(cls, title: str, content: str, agents: list[dict[str, str]]) -> "Submission":
+    def of(cls, title: str, content: str, agents: list[dict[str, str]]) -> "JudgementSubmission":
         """From values instead of a posted page. Expects three agents with text values."""
         data = {"title": title, "content": content}
         for number, agent in enumerate(agents, start=1):
@@ -156,7 +156,7 @@ class Submission(ThreeAgents):
                     form.add_error(name, said)
 
 
-class CouncilSubmission(ThreeAgents):
+class CouncilSubmission(AgentFormset):
     """The form of a council, new or changed: a name and its three agents, whose models may be left open."""
 
     def __init__(
@@ -174,7 +174,7 @@ class CouncilSubmission(ThreeAgents):
         """
         if retention_days is None:
             retention_days = (council or Council()).kept_days
-        start = {"name": name, "retention_days": retention_days, "short": retention.is_short(retention_days)}
+        start = {"name": name, "retention_days": retention_days, "short": retention.is_below_half_year(retention_days)}
         super().__init__(CouncilForm(council, data, initial=start, auto_id="%s"), data, agents)
         for form in self.agents:
             form.take_default_model()

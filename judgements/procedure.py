@@ -7,25 +7,25 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from engine import statements
-from engine.context import RunContext
-from engine.llm.failures import CallFailed
-from engine.llm.forms import AnswerForm, tokens_for
-from engine.llm.prompting import run_boundary
+from engine.db import cached_sql
+from engine.llm.errors import CallFailed
+from engine.llm.prompt_blocks import run_boundary
+from engine.llm.response_format import ResponseFormat, tokens_for
 from engine.models import ModelCall
-from engine.procedure import Change
+from engine.runtime.procedure import CommitChange
+from engine.runtime.run_context import RunContext
 from runs import submissions
 
 from . import prompts, rules
 from .models import Agent, CouncilChanged, Judgement, RoundDecision
-from .prompts import Case, Earlier
+from .prompts import EarlierDecision, PromptCase
 
-DECISION = AnswerForm(
+DECISION = ResponseFormat(
     name="decision",
     schema=prompts.SCHEMA,
     read=prompts.read_answer,
-    preview=prompts.reason_so_far,
-    complaint=prompts.complaint,
+    preview=prompts.preview_reason,
+    complaint=prompts.retry_message,
     said=lambda answer: (answer.reason,),
     instructions=prompts.instructions,
     max_tokens=tokens_for(prompts.LONGEST_REASON),
@@ -34,50 +34,52 @@ DECISION = AnswerForm(
 
 def submit(**asked: Any) -> Judgement:
     """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` and `submissions.submit` take."""
-    return submissions.submit(Judgement.objects, refusals=(CouncilChanged,), **asked)
+    return submissions.submit_run(Judgement.objects, refusals=(CouncilChanged,), **asked)
 
 
-async def judge(run: RunContext) -> Change:
+async def perform(run: RunContext) -> CommitChange:
     """What is left to do follows from the decisions that exist, so a judgement goes on where it was left."""
     judgement, agents, decided = await run.read(partial(_so_far, run.pk))
     for number in rules.ROUNDS:
         earlier = _before(decided, number)
         undecided = [agent for agent in agents if (number, agent.seat) not in decided]
         # siblings finish: one that fails for good ends the run only after the others' answers are kept
-        for decision in await run.together(*(_decide(run, judgement, agent, number, earlier) for agent in undecided)):
+        for decision in await run.gather(*(_decide(run, judgement, agent, number, earlier) for agent in undecided)):
             decided[number, decision.seat] = decision
     return judgement.conclude
 
 
-Decided = dict[tuple[int, str], Earlier]
+DecideAgent = dict[tuple[int, str], EarlierDecision]
 """By round and seat."""
 
 
-def _so_far(pk: UUID) -> tuple[Judgement, list[Agent], Decided]:
-    [judgement], agents = statements.fetch(Judgement, "pk", [pk]), statements.fetch(Agent, "judgement", [pk], "seat")
+def _so_far(pk: UUID) -> tuple[Judgement, list[Agent], DecideAgent]:
+    [judgement], agents = cached_sql.fetch(Judgement, "pk", [pk]), cached_sql.fetch(Agent, "judgement", [pk], "seat")
     seats = {agent.pk: agent.seat for agent in agents}
-    made = [(seats[one.agent_id], one) for one in statements.fetch(RoundDecision, "agent__judgement", [pk])]
-    decided = {(d.round, seat): Earlier(d.round, seat, rules.Decision(d.decision), d.reason) for seat, d in made}
+    made = [(seats[one.agent_id], one) for one in cached_sql.fetch(RoundDecision, "agent__judgement", [pk])]
+    decided = {
+        (d.round, seat): EarlierDecision(d.round, seat, rules.AgentDecision(d.decision), d.reason) for seat, d in made
+    }
     return judgement, agents, decided
 
 
-def _before(decided: Decided, number: int) -> tuple[Earlier, ...]:
+def _before(decided: DecideAgent, number: int) -> tuple[EarlierDecision, ...]:
     """What every agent of this round is shown; the same for all three, nothing of the round itself."""
     return tuple(decided[key] for key in sorted(decided) if key[0] < number)
 
 
 async def _decide(
-    run: RunContext, judgement: Judgement, agent: Agent, number: int, earlier: tuple[Earlier, ...]
-) -> Earlier:
-    case = Case(agent.seat, agent.criteria, judgement.content, number, earlier)
+    run: RunContext, judgement: Judgement, agent: Agent, number: int, earlier: tuple[EarlierDecision, ...]
+) -> EarlierDecision:
+    case = PromptCase(agent.seat, agent.criteria, judgement.content, number, earlier)
 
-    def keep(call: ModelCall, answer: prompts.Answer) -> None:
+    def keep(call: ModelCall, answer: prompts.JudgementAnswer) -> None:
         agent.decide(number, answer, call)
 
     messages = prompts.messages(case, run_boundary(run.pk))
     try:
-        answer = await run.ask(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
+        answer = await run.request_model(agent.step(number), agent.model, messages, DECISION, keep, agent.fallback)
     except CallFailed as failure:
         failure.detail |= {"agent": agent.seat, "round": number, "attempts": failure.attempts}
         raise
-    return Earlier(number, agent.seat, rules.Decision(answer.decision), answer.reason)
+    return EarlierDecision(number, agent.seat, rules.AgentDecision(answer.decision), answer.reason)

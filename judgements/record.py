@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.models import ModelCall
-from runs.face import Snapshot
-from runs.record import Attempt, attempt_of, from_to
-from runs.usage import used_both_ways
+from runs.formatting import format_token_split
+from runs.procedure.spec import RunSnapshot
+from runs.record.document import RecordAttempt, attempt_of, format_interval
 
 from . import rules
-from .display import Display
+from .display import JudgementDisplay
 from .models import Judgement
-from .parts import Cell, Seat
+from .view_model import AgentView, RoundCell
 
 
 @dataclass(frozen=True)
 class RecordedRound:
-    cell: Cell
+    cell: RoundCell
     facts: str
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[RecordAttempt, ...]
 
     @property
     def plain(self) -> bool:
@@ -30,11 +30,11 @@ class RecordedRound:
 
 @dataclass(frozen=True)
 class RecordedAgent:
-    seat: Seat
+    seat: AgentView
     rounds: tuple[RecordedRound, ...]
 
 
-def recorded(seen: Snapshot[Judgement], display: Display) -> dict[str, Any]:
+def judgement_record(seen: RunSnapshot[Judgement], display: JudgementDisplay) -> dict[str, Any]:
     by_step = defaultdict(list)
     for call in seen.calls:
         by_step[call.step].append(call)
@@ -47,27 +47,27 @@ def recorded(seen: Snapshot[Judgement], display: Display) -> dict[str, Any]:
 
 def provenance(judgement: Judgement) -> Iterator[tuple[str, str]]:
     yield "Council", str(judgement.council_version or "none, the agents were written for this judgement")
-    weights = ", ".join(rules.tenths(weight) for weight in rules.WEIGHTS.values())
+    weights = ", ".join(rules.to_tenths(weight) for weight in rules.WEIGHTS.values())
     yield "Procedure", f"Three rounds, weights {weights}"
     yield "Prompts", f"version {judgement.prompt_version}"
 
 
-def _summary(judgement: Judgement, display: Display) -> str:
+def _summary(judgement: Judgement, display: JudgementDisplay) -> str:
     said = " ".join(part for part in (display.lead, display.rest) if part)
-    if not display.over:
+    if not display.is_ended:
         return f"Still under way: this record is not complete and there is no verdict. {said}"
-    when = from_to(judgement.run.started, judgement.run.ended)
+    when = format_interval(judgement.run.started, judgement.run.ended)
     if judgement.run.outcome:
         return f"{display.lead.removesuffix('.')}; {rules.QUORUM} are needed. Judged {when}."
     return f"{said} It ran {when}." if when else said
 
 
-def _rounds(seat: Seat, calls_by_round: list[list[ModelCall]]) -> Iterable[RecordedRound]:
+def _rounds(seat: AgentView, calls_by_round: list[list[ModelCall]]) -> Iterable[RecordedRound]:
     for cell, calls in zip(seat.cells, calls_by_round, strict=True):
         if calls or cell.shown:
             yield RecordedRound(cell, _round_facts(cell, calls), tuple(map(attempt_of, calls)))
 
 
-def _round_facts(cell: Cell, calls: list[ModelCall]) -> str:
+def _round_facts(cell: RoundCell, calls: list[ModelCall]) -> str:
     attempts = f"{len(calls)} attempt{'' if len(calls) == 1 else 's'}" if calls else ""  # guests are given none
-    return ", ".join(part for part in (cell.seconds, attempts, *used_both_ways(calls)) if part)
+    return ", ".join(part for part in (cell.seconds, attempts, *format_token_split(calls)) if part)

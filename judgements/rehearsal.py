@@ -17,8 +17,8 @@ import zlib
 
 from . import prompts
 from .examples import example_of
-from .prompts import Case
-from .rules import Decision
+from .prompts import PromptCase
+from .rules import AgentDecision
 
 COMMON = set(
     "about after again also another approve because been before being both could does each every from have into "
@@ -26,7 +26,7 @@ COMMON = set(
     "then there these they this those through under until upon very were what when where which while will with "
     "within without would your".split()
 )
-DOUBT = set(
+REJECTING_WORDS = set(
     "untested unknown unclear untried urgent risk risky danger dangerous guess maybe secret delete everything "
     "never without nobody broken illegal".split()
 )
@@ -37,15 +37,15 @@ def answer(messages: list[dict[str, str]]) -> str:
     example = example_of(case)
     if example is None:
         return _as_agreed(*decide(case))
-    stumble = "" if prompts.was_asked_again(messages) else example.stumble(case.seat, case.round)
-    return stumble or _as_agreed(*example.said(case.seat, case.round))
+    stumble = "" if prompts.was_asked_again(messages) else example.failure(case.seat, case.round)
+    return stumble or _as_agreed(*example.answer(case.seat, case.round))
 
 
-def _as_agreed(decision: Decision, reason: str) -> str:
+def _as_agreed(decision: AgentDecision, reason: str) -> str:
     return json.dumps({"reason": reason, "decision": decision}, ensure_ascii=False)
 
 
-def decide(case: Case) -> tuple[Decision, str]:
+def decide(case: PromptCase) -> tuple[AgentDecision, str]:
     """By the stated rule. The reason ends in the decision that was taken, whatever it was first."""
     if ordered := _ordered(case.criteria):
         return ordered, f"Rehearsal. My criteria leave no choice, they say to {ordered} everything: I {ordered}."
@@ -54,7 +54,7 @@ def decide(case: Case) -> tuple[Decision, str]:
     return decision, f"Rehearsal. {why} {because} I {decision}."
 
 
-def _among_the_others(case: Case, view: Decision) -> tuple[Decision, str]:
+def _among_the_others(case: PromptCase, view: AgentDecision) -> tuple[AgentDecision, str]:
     """What becomes of an agent's own view, and how the sentence begins that says so."""
     own = [earlier.decision for earlier in case.earlier if earlier.seat == case.seat]
     peers = [e.decision for e in case.earlier if e.round == case.round - 1 and e.seat != case.seat]
@@ -69,37 +69,37 @@ def _among_the_others(case: Case, view: Decision) -> tuple[Decision, str]:
     return decision, f"{said}, but that is no reason in my criteria:"
 
 
-def _unopposed(case: Case, own_view: bool) -> str:
+def _unopposed(case: PromptCase, own_view: bool) -> str:
     if not own_view:
         return "But the others convinced me before, and I stay with them:"
     return "So" if case.round == 1 else "Nothing that was decided since changes that:"
 
 
-def _ordered(criteria: str) -> Decision | None:
+def _ordered(criteria: str) -> AgentDecision | None:
     said = criteria.casefold()
     if re.search(r"\b(reject everything|always reject|never approve)\b", said):
-        return Decision.REJECT
+        return AgentDecision.REJECT
     if re.search(r"\b(approve everything|always approve|never reject)\b", said):
-        return Decision.APPROVE
+        return AgentDecision.APPROVE
     return None
 
 
-def _own_view(case: Case) -> tuple[Decision, str]:
+def _own_view(case: PromptCase) -> tuple[AgentDecision, str]:
     criteria, content = _words(case.criteria), _words(case.content)
     shared = [word for stem, word in content.items() if stem in criteria]
-    doubts = [word for word in content.values() if word in DOUBT]
+    doubts = [word for word in content.values() if word in REJECTING_WORDS]
     found = f"My criteria say: “{_beginning(case.criteria)}” The content shares with them: {_listed(shared)}."
     found += f" Words of doubt in it: {_listed(doubts)}."
     balance = len(shared) - 2 * len(doubts)
     if balance:
-        decision = Decision.APPROVE if balance > 0 else Decision.REJECT
+        decision = AgentDecision.APPROVE if balance > 0 else AgentDecision.REJECT
         return decision, f"{found} That speaks {_leaning(decision)} it."
-    decision = Decision.APPROVE if _checksum(case) % 2 else Decision.REJECT
+    decision = AgentDecision.APPROVE if _checksum(case) % 2 else AgentDecision.REJECT
     return decision, f"{found} That is even, and a checksum of the two texts speaks {_leaning(decision)} it."
 
 
-def _leaning(decision: Decision) -> str:
-    return "for" if decision == Decision.APPROVE else "against"
+def _leaning(decision: AgentDecision) -> str:
+    return "for" if decision == AgentDecision.APPROVE else "against"
 
 
 def _beginning(text: str) -> str:
@@ -120,6 +120,6 @@ def _listed(words: list[str]) -> str:
     return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown
 
 
-def _checksum(case: Case, more: str = "") -> int:
+def _checksum(case: PromptCase, more: str = "") -> int:
     # the seat is in it: three agents with the same criteria need not agree
     return zlib.crc32(f"{case.seat}\n{case.criteria}\n{case.content}\n{more}".encode(errors="backslashreplace"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 
-class Decision(StrEnum):
+class AgentDecision(StrEnum):
     APPROVE = "approve"
     REJECT = "reject"
 
@@ -23,23 +23,23 @@ WEIGHTS = {1: 1, 2: 4, 3: 5}
 THRESHOLD = 5
 QUORUM = 2
 
-History = Mapping[int, Decision]
+History = Mapping[int, AgentDecision]
 """One agent's decisions so far, by round."""
 
 
 def score(history: History) -> int:
     """Tenths won by approving so far, 0 to 10."""
-    return sum(WEIGHTS[number] for number, decision in history.items() if decision == Decision.APPROVE)
+    return sum(WEIGHTS[number] for number, decision in history.items() if decision == AgentDecision.APPROVE)
 
 
-def against(history: History) -> int:
+def rejections(history: History) -> int:
     """Tenths lost by rejecting so far, 0 to 10."""
-    return sum(WEIGHTS[number] for number, decision in history.items() if decision == Decision.REJECT)
+    return sum(WEIGHTS[number] for number, decision in history.items() if decision == AgentDecision.REJECT)
 
 
 def still_open(history: History) -> int:
     """Tenths of the rounds that are still to come."""
-    return sum(WEIGHTS.values()) - score(history) - against(history)
+    return sum(WEIGHTS.values()) - score(history) - rejections(history)
 
 
 def agent_verdict(history: History) -> Verdict:
@@ -65,34 +65,34 @@ def _of_quorum(approvals: Iterable[bool]) -> Verdict:
 
 def verdict_of_round(histories: Mapping[str, History], number: int) -> Verdict:
     """What one round alone would have said. KeyError while a decision of it is missing."""
-    return _of_quorum(histories[seat][number] == Decision.APPROVE for seat in SEATS)
+    return _of_quorum(histories[seat][number] == AgentDecision.APPROVE for seat in SEATS)
 
 
-def swayed(histories: Mapping[str, History]) -> bool:
+def is_swayed(histories: Mapping[str, History]) -> bool:
     """Whether the agents, once they had read each other, ended elsewhere than each on its own."""
     return verdict_of_round(histories, ROUNDS[0]) != verdict(histories)
 
 
-def changed_in(history: History) -> tuple[int, ...]:
+def rounds_with_change(history: History) -> tuple[int, ...]:
     """The rounds in which an agent decided otherwise than in its round before."""
     return tuple(n for n in ROUNDS[1:] if n in history and n - 1 in history and history[n] != history[n - 1])
 
 
-def gave_way(histories: Mapping[str, History], seat: str) -> bool:
+def agent_gave_way(histories: Mapping[str, History], seat: str) -> bool:
     """Whether an agent ended elsewhere than it began, and changed after both others had decided so the round before."""
     own, others = histories[seat], [histories[other] for other in SEATS if other != seat]
-    end = Decision.APPROVE if agent_verdict(own) == Verdict.APPROVED else Decision.REJECT
-    joined = [n for n in changed_in(own) if own[n] == end and all(other.get(n - 1) == end for other in others)]
+    end = AgentDecision.APPROVE if agent_verdict(own) == Verdict.APPROVED else AgentDecision.REJECT
+    joined = [n for n in rounds_with_change(own) if own[n] == end and all(other.get(n - 1) == end for other in others)]
     return own[ROUNDS[0]] != end and bool(joined)
 
 
-def carried(history: History) -> bool:
+def is_carried(history: History) -> bool:
     """Whether an agent rejected last and approves all the same: its earlier rounds carry it."""
     last = ROUNDS[-1]
-    return history.get(last) == Decision.REJECT and score(history) >= THRESHOLD
+    return history.get(last) == AgentDecision.REJECT and score(history) >= THRESHOLD
 
 
-def certain(history: History) -> bool:
+def is_certain(history: History) -> bool:
     """Whether an agent approves whatever it will still decide. A rejection is never certain before the last round."""
     return still_open(history) > 0 and score(history) >= THRESHOLD
 
@@ -103,6 +103,6 @@ def approval_certain(histories: Mapping[str, History]) -> bool:
     return open_ones and sum(score(history) >= THRESHOLD for history in histories.values()) >= QUORUM
 
 
-def tenths(value: int) -> str:
+def to_tenths(value: int) -> str:
     """4 as "0.4"."""
     return f"{value // 10}.{value % 10}"

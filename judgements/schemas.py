@@ -6,18 +6,28 @@ from ninja import Field
 from pydantic import BeforeValidator, ConfigDict, StrictBool, StrictInt, WithJsonSchema
 
 from engine.models import TITLE_LENGTH
-from runs.api import schemas as shared
-from runs.api.schemas import Address, Identifier, Moment, Run, RunError, RunOverride, RunSummary, Strict, text
-from runs.filters import QUERY_LENGTH
-from runs.saved import NAME_LENGTH
+from runs.presets import NAME_LENGTH
+from runs.procedure import schemas as shared
+from runs.procedure.filters import QUERY_LENGTH
+from runs.procedure.schemas import (
+    Address,
+    Identifier,
+    Moment,
+    RunErrorOut,
+    RunOut,
+    RunOverrideOut,
+    RunSummary,
+    StrictSchema,
+    text_field,
+)
 
-from .filters import OUTCOMES
+from .history import OUTCOMES
 from .models import (
     AUDIENCE_LENGTH,
     CONTENT_LENGTH,
     CRITERIA_LENGTH,
-    LONGEST_LIFETIME,
-    USUAL_LIFETIME,
+    DEFAULT_LIFETIME,
+    MAX_LIFETIME,
 )
 
 Verdict = Literal["approved", "rejected"]
@@ -31,25 +41,27 @@ def _name_or_id(value: Any) -> Any:
     return value
 
 
-Name = Annotated[str, text(NAME_LENGTH, 1)]
+Name = Annotated[str, text_field(NAME_LENGTH, 1)]
 NAME_OR_ID: Any = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}, {"type": "integer"}]}
-WhichCouncil = Annotated[int | str, BeforeValidator(_name_or_id), WithJsonSchema(NAME_OR_ID)]
+CouncilNameOrId = Annotated[int | str, BeforeValidator(_name_or_id), WithJsonSchema(NAME_OR_ID)]
 Version = Annotated[StrictInt, Field(ge=1)]
-ModelName = Annotated[str, text(200, 1)]
-MOST_AT_ONCE = 50
+ModelName = Annotated[str, text_field(200, 1)]
+MAX_BATCH = 50
 
 
 # ---- what it takes ----------------------------------------------------------------------------------------
 
 
-class NewAgent(Strict):
+class NewJudgementAgent(StrictSchema):
     name: Name
     model: ModelName = Field(description="As provider/model.")
-    criteria: Annotated[str, text(CRITERIA_LENGTH, 1)]
-    fallback: Annotated[str, text(200)] | None = Field(None, description="A model to ask where the first one fails.")
+    criteria: Annotated[str, text_field(CRITERIA_LENGTH, 1)]
+    fallback: Annotated[str, text_field(200)] | None = Field(
+        None, description="A model to ask where the first one fails."
+    )
 
 
-class NewJudgement(Strict):
+class NewJudgement(StrictSchema):
     """A content, and either three agents or a council."""
 
     model_config = ConfigDict(
@@ -63,72 +75,76 @@ class NewJudgement(Strict):
         },
     )
 
-    content: Annotated[str, text(CONTENT_LENGTH, 1)] = Field(description="What is to be decided.")
-    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
+    content: Annotated[str, text_field(CONTENT_LENGTH, 1)] = Field(description="What is to be decided.")
+    title: Annotated[str, text_field(TITLE_LENGTH)] | None = Field(
         None, description="Without one it is the first line of the content."
     )
-    agents: list[NewAgent] | None = Field(
+    agents: list[NewJudgementAgent] | None = Field(
         None,
         min_length=3,
         max_length=3,
         description="Three, for the seats A, B and C. Each has a name, a model, criteria, and perhaps a fallback.",
     )
-    council: WhichCouncil | None = Field(None, description="The name or id of a council, instead of agents.")
+    council: CouncilNameOrId | None = Field(None, description="The name or id of a council, instead of agents.")
     version: Version | None = Field(
         None, description="The council's version that is meant. Refused where another one is current."
     )
 
 
-class OneOfMany(NewJudgement):
+class NewJudgementInBatch(NewJudgement):
     key: shared.Key = Field(description="Makes it safe to send this one again, as an Idempotency-Key.")
 
 
-class ManyJudgements(Strict):
-    judgements: list[OneOfMany] = Field(min_length=1, max_length=MOST_AT_ONCE)
+class NewJudgementBatch(StrictSchema):
+    judgements: list[NewJudgementInBatch] = Field(min_length=1, max_length=MAX_BATCH)
 
 
-class SoughtJudgements(shared.Sought):
+class JudgementListQuery(shared.RunListQuery):
     """Which judgements. Whatever is left out or empty restricts nothing."""
 
     status: Annotated[str, WithJsonSchema({"type": "string", "enum": ["", *OUTCOMES]})] = Field(
         "", description="Its status."
     )
-    council: Annotated[str, text(NAME_LENGTH)] = Field("", description="The council's name.")
-    q: Annotated[str, text(QUERY_LENGTH)] = Field("", description="Words to be found in title, content and reasons.")
+    council: Annotated[str, text_field(NAME_LENGTH)] = Field("", description="The council's name.")
+    q: Annotated[str, text_field(QUERY_LENGTH)] = Field(
+        "", description="Words to be found in title, content and reasons."
+    )
 
 
-class NewReceipt(Strict):
-    audience: Annotated[str, text(AUDIENCE_LENGTH)] | None = Field(
+class NewReceipt(StrictSchema):
+    audience: Annotated[str, text_field(AUDIENCE_LENGTH)] | None = Field(
         None,
         max_length=AUDIENCE_LENGTH,
         pattern=r"^\P{Cc}*$",  # no database keeps all of these signs
         description="Who alone may use it, as a name of your choice.",
     )
-    lifetime: int = Field(USUAL_LIFETIME, ge=1, le=LONGEST_LIFETIME, description="Seconds for which it is good.")
+    lifetime: int = Field(DEFAULT_LIFETIME, ge=1, le=MAX_LIFETIME, description="Seconds for which it is good.")
 
 
-class Use(Strict):
+class ReceiptUse(StrictSchema):
     """A receipt, and by whom whoever uses it expects that it was judged."""
 
     receipt: dict[str, Any] = Field(description="The receipt, as it was handed out.")
-    council: WhichCouncil | None = Field(
+    council: CouncilNameOrId | None = Field(
         description="By id or name, which council must have judged; null accepts the asker's own agents, too."
     )
     version: Version | None = Field(None, description="The council's version that must have judged.")
     rehearsal: StrictBool = Field(False, description="True where a rehearsal will do, which asks no model.")
-    audience: Annotated[str, text(AUDIENCE_LENGTH)] | None = Field(None, description="Who you are, if it is for one.")
+    audience: Annotated[str, text_field(AUDIENCE_LENGTH)] | None = Field(
+        None, description="Who you are, if it is for one."
+    )
     first: StrictBool = Field(False, description="True: only if no other one of its judgement was used.")
 
 
 # ---- what it gives ----------------------------------------------------------------------------------------
 
 
-class Repetition(Strict):
+class Repetition(StrictSchema):
     round: int
     seat: Literal["A", "B", "C"]
 
 
-class Decision(Strict):
+class AgentDecisionOut(StrictSchema):
     round: int
     decision: Literal["approve", "reject"]
     reason: str
@@ -139,7 +155,7 @@ class Decision(Strict):
     answered_by: str
 
 
-class JudgingAgent(Strict):
+class JudgementAgentOut(StrictSchema):
     seat: Literal["A", "B", "C"]
     name: str
     model: str
@@ -147,10 +163,10 @@ class JudgingAgent(Strict):
     fallback: str | None
     score: str = Field(description="A decimal, as in 0.9.")
     verdict: Verdict | None
-    decisions: list[Decision]
+    decisions: list[AgentDecisionOut]
 
 
-class Error(RunError):
+class JudgementErrorOut(RunErrorOut):
     """Why there is no verdict. Whose fault it was stands in `agent` and `round`, where it was an agent's."""
 
     agent: str | None = None
@@ -158,11 +174,11 @@ class Error(RunError):
     attempts: int | None = None
 
 
-class Override(RunOverride, Strict):
+class JudgementOverrideOut(RunOverrideOut, StrictSchema):
     verdict: Verdict
 
 
-class Judgement(Run):
+class JudgementOut(RunOut):
     model_config = ConfigDict(extra="forbid")
 
     kind: Literal["judgement"]
@@ -174,17 +190,19 @@ class Judgement(Run):
     outcome: Verdict | None = Field(description="The verdict, under the name that it has for all kinds.")
     round: int
     rehearsal: bool = Field(description="True where any answer came from the rehearsal and no model was asked for it.")
-    agents: list[JudgingAgent]
-    error: Error | None
-    override: Override | None = Field(description="What a person decided instead, last. The verdict stays the agents'.")
+    agents: list[JudgementAgentOut]
+    error: JudgementErrorOut | None
+    override: JudgementOverrideOut | None = Field(
+        description="What a person decided instead, last. The verdict stays the agents'."
+    )
 
 
-class Judgements(Strict):
-    results: list[RunSummary | Judgement]
+class JudgementListOut(StrictSchema):
+    results: list[RunSummary | JudgementOut]
     next: Address | None = Field(description="Where the page of older ones is; null on the last page.")
 
 
-class CouncilMember(Strict):
+class CouncilMemberOut(StrictSchema):
     seat: Literal["A", "B", "C"]
     name: str
     model: str
@@ -192,47 +210,47 @@ class CouncilMember(Strict):
     fallback: str | None
 
 
-class CouncilMemberInShort(Strict):
+class CouncilMemberInShort(StrictSchema):
     seat: Literal["A", "B", "C"]
     name: str
     model: str
 
 
-class CouncilInShort(Strict):
+class CouncilInShort(StrictSchema):
     id: int
     name: str
     version: int
     agents: list[CouncilMemberInShort]
 
 
-class Council(Strict):
+class CouncilOut(StrictSchema):
     id: int
     name: str
     version: int
-    agents: list[CouncilMember]
+    agents: list[CouncilMemberOut]
 
 
-class SubmittedJudgements(Strict):
-    results: list[Judgement] = Field(description="In the order in which they were asked for.")
+class JudgementBatchOut(StrictSchema):
+    results: list[JudgementOut] = Field(description="In the order in which they were asked for.")
 
 
-class Councils(Strict):
+class CouncilListOut(StrictSchema):
     """In short, or whole where `full` asks for it."""
 
-    results: list[CouncilInShort | Council]
+    results: list[CouncilInShort | CouncilOut]
 
 
-class Model(Strict):
+class ModelOut(StrictSchema):
     name: str
     default: bool = Field(description="True for the model that a council asks where it leaves one open.")
     rehearsal: bool
 
 
-class Models(Strict):
-    results: list[Model]
+class ModelListOut(StrictSchema):
+    results: list[ModelOut]
 
 
-class JudgedBy(Strict):
+class ReceiptCouncilOut(StrictSchema):
     id: int
     name: str = Field(description="Its name when it judged.")
     version: int
@@ -242,7 +260,7 @@ AgentsSha256 = Annotated[str, Field(description="Of the three agents as they jud
 Rehearsal = Annotated[bool, Field(description="True where any answer came from the rehearsal instead of a model.")]
 
 
-class Receipt(Strict):
+class ReceiptOut(StrictSchema):
     """Canonical JSON without `signature` is what is signed (Ed25519)."""
 
     form: Literal["magi-receipt/2"]
@@ -250,7 +268,7 @@ class Receipt(Strict):
     log: str
     judgement: Identifier
     verdict: Literal["approved"]
-    council: JudgedBy | None
+    council: ReceiptCouncilOut | None
     agents_sha256: AgentsSha256
     audience: str | None
     content_sha256: str = Field(description="Of the content in UTF-8: compare it with what you are about to carry out.")
@@ -261,16 +279,16 @@ class Receipt(Strict):
     signature: str = Field(description="Base64.")
 
 
-class UsedReceipt(Strict):
+class UsedReceiptOut(StrictSchema):
     id: Identifier
     judgement: Identifier
     content_sha256: str
     consumed: Moment
-    council: JudgedBy | None
+    council: ReceiptCouncilOut | None
     agents_sha256: AgentsSha256
     rehearsal: Rehearsal
 
 
-class VerifierKey(Strict):
+class VerifierKeyOut(StrictSchema):
     log: str
     key: str

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 
-from runs import words
+from runs import formatting
 
 from . import rules
 from .models import Agent, Judgement
-from .parts import PLATE, Seat
+from .view_model import STATUS_TEXT, AgentView
 
 
-def decisions_in(seats: tuple[Seat, ...]) -> int:
+def decisions_in(seats: tuple[AgentView, ...]) -> int:
     return sum(cell.decided for seat in seats for cell in seat.cells)
 
 
-def _approving(seats: tuple[Seat, ...]) -> int:
+def _approving(seats: tuple[AgentView, ...]) -> int:
     return sum(seat.state == "approve" for seat in seats)
 
 
@@ -21,7 +21,7 @@ def _agree(count: int) -> str:
     return f"{count} of 3 agents {'approves' if count == 1 else 'approve'}"
 
 
-def sentence_under_plate(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
+def status_sentence(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[str, str]:
     """The line under the plate: its strong beginning and the rest."""
     number = judgement.current_round
     if judgement.status == "idle":
@@ -43,7 +43,7 @@ def sentence_under_plate(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple
     return f"Failed in round {number}, without a verdict.", message
 
 
-def sentence_of_retry(judgement: Judgement, seats: tuple[Seat, ...]) -> str:
+def retry_sentence(judgement: Judgement, seats: tuple[AgentView, ...]) -> str:
     """What it would do; empty where nothing can be tried again."""
     if judgement.status != "error" or judgement.run.redacted:
         return ""
@@ -60,7 +60,7 @@ def _sentence_of_cancelled(judgement: Judgement) -> tuple[str, str]:
     run = judgement.run
     when = f"in round {judgement.current_round}" if run.started else "before round 1"
     kept = f"There is no verdict{_answers_kept(judgement)}"
-    if by := words.shown_name(run.cancelled_by) or run.cancelled_by_name:
+    if by := formatting.user_label(run.cancelled_by) or run.cancelled_by_name:
         return f"Cancelled {when}", f"by {by}. {kept}"
     return f"Cancelled {when}.", kept
 
@@ -69,7 +69,7 @@ def _answers_kept(judgement: Judgement) -> str:
     return "." if judgement.run.redacted else "; all answers so far are kept."
 
 
-def sentence_of_kept(decisions: int) -> str:
+def kept_decisions_sentence(decisions: int) -> str:
     """What the question before a cancellation says."""
     if not decisions:
         return "There is no decision so far. There will be no verdict."
@@ -81,17 +81,17 @@ def _clock(judgement: Judgement) -> str:
     return f"{judgement.run.ended:%H:%M:%S} UTC" if judgement.run.ended else ""
 
 
-def sentence_of_rule(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, str]:
+def rule_sentence(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[str, str]:
     """The sentence under the vote table, in the same two parts."""
     if judgement.run.outcome:
         count = _approving(seats)
         return f"{count} of 3", f"{'approves' if count == 1 else 'approve'}. Two were needed."
-    if judgement.run.over:
+    if judgement.run.is_ended:
         return "No verdict.", f"The judgement stopped in round {judgement.current_round}."
     return "2 of 3", "agents must approve."
 
 
-def sentences_of_verdict(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple[str, ...]:
+def verdict_sentences(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[str, ...]:
     """How the verdict came about, sentence by sentence; nothing while there is none."""
     if not judgement.run.outcome:
         return ()
@@ -104,7 +104,7 @@ def sentences_of_verdict(judgement: Judgement, seats: tuple[Seat, ...]) -> tuple
     )
 
 
-def sentences_of_remarks(judgement: Judgement) -> tuple[str, ...]:
+def flag_sentences(judgement: Judgement) -> tuple[str, ...]:
     """What nobody would see at a glance of a verdict; nothing where all of it is plain."""
     if not judgement.run.outcome:
         return ()
@@ -118,28 +118,28 @@ def sentences_of_remarks(judgement: Judgement) -> tuple[str, ...]:
 
 def _of_agent(name: str, seat: str, histories: Mapping[str, rules.History]) -> Iterator[str]:
     history = histories[seat]
-    if rules.carried(history):
+    if rules.is_carried(history):
         yield f"{name} rejects in round 3 and still approves: rounds 1 and 2 gave it 0.50 of 1.00, which is enough."
-    elif rules.gave_way(histories, seat):
+    elif rules.agent_gave_way(histories, seat):
         first, then = ("rejected", "approved") if rules.score(history) >= rules.THRESHOLD else ("approved", "rejected")
         yield f"{name} {first} on its own, and changed its mind after both others had {then}."
-    elif changed := rules.changed_in(history):
+    elif changed := rules.rounds_with_change(history):
         yield f"{name} changed its mind in round {' and '.join(map(str, changed))}."
 
 
 def _otherwise(histories: Mapping[str, rules.History], verdict: rules.Verdict) -> Iterator[str]:
     """What the first round or the last one alone would have said, where that is something else."""
     other = "rejected" if verdict == rules.Verdict.APPROVED else "approved"
-    if rules.swayed(histories):
+    if rules.is_swayed(histories):
         yield f"Swayed: the first round alone would have {other} it."
     if rules.verdict_of_round(histories, rules.ROUNDS[-1]) != verdict:
         yield f"The last round alone would have {other} it."
 
 
-def announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest: str) -> str:
+def announcement(judgement: Judgement, seats: tuple[AgentView, ...], lead: str, rest: str) -> str:
     """One sentence for people who hear the page: the newest thing that happened."""
-    if judgement.run.over:
-        return f"{PLATE[judgement.status][1]}. {lead} {rest}"
+    if judgement.run.is_ended:
+        return f"{STATUS_TEXT[judgement.status][1]}. {lead} {rest}"
     if judgement.status == "idle":
         return ""
     for seat in seats:
@@ -158,7 +158,7 @@ def announcement(judgement: Judgement, seats: tuple[Seat, ...], lead: str, rest:
     return f"Round {number - 1} complete: {approve} approve, {3 - approve} reject. Round {number} started.{certain}"
 
 
-def sentence_of_swayed(judgement: Judgement) -> str:
+def swayed_sentence(judgement: Judgement) -> str:
     """Who ended elsewhere than it began; empty where decisions are missing."""
     turned = [agent for agent in judgement.agents.all() if agent.verdict and agent.verdict != _first_verdict(agent)]
     by_end = {end: [agent.name for agent in turned if agent.verdict == end] for end in rules.Verdict}
@@ -166,7 +166,7 @@ def sentence_of_swayed(judgement: Judgement) -> str:
 
 
 def _first_verdict(agent: Agent) -> rules.Verdict:
-    approved = agent.history[rules.ROUNDS[0]] == rules.Decision.APPROVE
+    approved = agent.history[rules.ROUNDS[0]] == rules.AgentDecision.APPROVE
     return rules.Verdict.APPROVED if approved else rules.Verdict.REJECTED
 
 

@@ -10,25 +10,25 @@ from django.contrib.auth.models import Group, Permission, User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from engine.admin import Owner
-from engine.models.pace import LimitReached
+from engine.admin import BudgetUserAdmin
+from engine.models.rate_limits import RateLimitReached
 
-from .groups import given_to, names_of
-from .sign_in import KNOWN_ONES, shorten_passwords
+from .groups import names_of, permissions_of
+from .sign_in import KNOWN_BROWSER_LIMIT, shorten_passwords
 
 
-def may_give(request: HttpRequest, permissions: Any) -> bool:
+def can_grant(request: HttpRequest, permissions: Any) -> bool:
     return request.user.is_superuser or names_of(permissions) <= request.user.get_all_permissions()
 
 
-def beyond(request: HttpRequest) -> Any:
+def permissions_beyond(request: HttpRequest) -> Any:
     """The permissions that somebody has not, and so cannot give."""
     mine = request.user.get_all_permissions()
     known = Permission.objects.select_related("content_type")
     return [one.pk for one in known if f"{one.content_type.app_label}.{one.codename}" not in mine]
 
 
-class Guarded(admin.ModelAdmin):
+class GuardedAdmin(admin.ModelAdmin):
     """What is out of somebody's reach can be looked at, and neither changed nor deleted."""
 
     def within_reach(self, request: HttpRequest, obj: Any) -> bool:
@@ -45,31 +45,31 @@ class Guarded(admin.ModelAdmin):
         field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
         if not request.user.is_superuser:
             which = "permissions__in" if field.queryset.model is Group else "pk__in"
-            field.queryset = field.queryset.exclude(**{which: beyond(request)})
+            field.queryset = field.queryset.exclude(**{which: permissions_beyond(request)})
         return field
 
 
-class NewUser(AdminUserCreationForm):
+class NewUserForm(AdminUserCreationForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         shorten_passwords(self)
 
 
-class NewPassword(AdminPasswordChangeForm):
+class NewPasswordForm(AdminPasswordChangeForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         shorten_passwords(self)
 
 
-def in_line(view: Callable[..., HttpResponse], request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+def password_queue(view: Callable[..., HttpResponse], request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     """What a view answers that hashes a password, in the line of those who are signed in; or its page, which says why
     not."""
     if request.method != "POST":
         return view(request, *args, **kwargs)
     try:
-        with KNOWN_ONES.place(request.user.get_username()):
+        with KNOWN_BROWSER_LIMIT.place(request.user.get_username()):
             return view(request, *args, **kwargs)
-    except LimitReached as reached:
+    except RateLimitReached as reached:
         messages.error(request, str(reached))
         return redirect(request.get_full_path())
 
@@ -79,19 +79,19 @@ admin.site.unregister(Group)
 
 
 @admin.register(User)
-class Users(Guarded, Owner):
-    add_form = NewUser
-    change_password_form = NewPassword
+class UserAdminPage(GuardedAdmin, BudgetUserAdmin):
+    add_form = NewUserForm
+    change_password_form = NewPasswordForm
 
     def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        return in_line(super().add_view, request, *args, **kwargs)
+        return password_queue(super().add_view, request, *args, **kwargs)
 
     def user_change_password(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        return in_line(super().user_change_password, request, *args, **kwargs)
+        return password_queue(super().user_change_password, request, *args, **kwargs)
 
     def within_reach(self, request: HttpRequest, obj: User) -> bool:
         """Whoever sets the password of somebody can act as that person, disabled or not."""
-        return request.user.is_superuser or (not obj.is_superuser and may_give(request, given_to(obj)))
+        return request.user.is_superuser or (not obj.is_superuser and can_grant(request, permissions_of(obj)))
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         fixed = super().get_readonly_fields(request, obj)
@@ -99,6 +99,6 @@ class Users(Guarded, Owner):
 
 
 @admin.register(Group)
-class Groups(Guarded, GroupAdmin):
+class GroupAdminPage(GuardedAdmin, GroupAdmin):
     def within_reach(self, request: HttpRequest, obj: Group) -> bool:
-        return may_give(request, obj.permissions.all())
+        return can_grant(request, obj.permissions.all())

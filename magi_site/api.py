@@ -20,17 +20,17 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 from ninja.security import HttpBearer
 
-from engine import trouble
-from engine.models.pace import LimitReached
+from engine import database_errors
+from engine.models.rate_limits import RateLimitReached
 from engine.version import VERSION
-from runs.api.refusals import Refusal, wrong_fields
-from runs.api.schemas import Problem, problems
-from runs.face import faces
+from runs.api.errors import ApiError, field_errors
+from runs.procedure.schemas import ProblemOut, problem_responses
+from runs.procedure.spec import specs
 
 from .models import Token
-from .problems import refused
+from .problem_details import sign_in_refused
 from .reads import reads
-from .strict_json import NotJson, loads
+from .strict_json import InvalidJson, loads
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +38,10 @@ DESCRIPTION = (
     "Three agents judge a content in three rounds; fixed rules turn their decisions into one verdict. "
     "A token comes from the page Tokens or from the command create_token."
 )
-SITE = "https://site"  # stands in an example for this one
+OPENAPI_SERVER = "https://site"  # stands in an example for this one
 
 
-class Bearer(HttpBearer):
+class BearerAuth(HttpBearer):
     """The one way in: `Authorization: Bearer TOKEN`. Neither cookies nor addresses let anybody in."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Token | None:
@@ -53,13 +53,13 @@ class Bearer(HttpBearer):
         return found
 
 
-class StrictParser(Parser):
+class StrictJsonParser(Parser):
     def parse_body(self, request: HttpRequest) -> Any:
         """Raises a Refusal, which ninja puts under an error of its own."""
         if request.content_type == "multipart/form-data" and (part := _part_beside_files(request)):
             return _read(request.POST.get(part, "").encode())
         if request.content_type != "application/json":
-            raise Refusal(415, "Send the body as JSON, with Content-Type: application/json.")
+            raise ApiError(415, "Send the body as JSON, with Content-Type: application/json.")
         if len(request.body) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # sent without saying its length
             raise RequestDataTooBig
         return _read(request.body)
@@ -67,30 +67,30 @@ class StrictParser(Parser):
 
 def _part_beside_files(request: HttpRequest) -> str:
     """What a part with the fields is called where files may come with them: where runs with documents are submitted."""
-    nouns = {face.nouns: face.noun for face in faces().values() if face.documents}
+    nouns = {face.nouns: face.noun for face in specs().values() if face.documents}
     return nouns.get(request.path.rpartition("/")[2], "")
 
 
 def _read(body: bytes) -> Any:
     try:
         return loads(body)
-    except NotJson as error:
-        raise Refusal(400, str(error)) from error
+    except InvalidJson as error:
+        raise ApiError(400, str(error)) from error
 
 
-class Docs(DocsBase):
+class ApiDocs(DocsBase):
     """A page of our own: it needs no script, so the policy of all pages holds for it, too."""
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
         description = api.get_openapi_schema()
         address = f"{request.scheme}://{request.get_host()}"
-        example = getattr(api, "example", "").replace(SITE, address)
+        example = getattr(api, "example", "").replace(OPENAPI_SERVER, address)
         context = {"api": description, "calls": list(_calls(description)), "example": example}
         context["described"] = reverse(f"{api.urls_namespace}:openapi-json")
         return render(request, "api/docs.html", context)
 
 
-class Api(NinjaAPI):
+class MagiApi(NinjaAPI):
     """Calls under addresses of their own, each with the errors that all have. `example`: of a call, for its page.
     `problem`: what an error is, and `problems`, how it is described."""
 
@@ -98,13 +98,13 @@ class Api(NinjaAPI):
         self,
         *,
         example: str = "",
-        problem: type[Schema] = Problem,
-        problems: Callable[..., dict[str, Any]] = problems,
+        problem: type[Schema] = ProblemOut,
+        problems: Callable[..., dict[str, Any]] = problem_responses,
         **more: Any,
     ) -> None:
-        super().__init__(version=VERSION, parser=StrictParser(), docs=Docs(), **more)
+        super().__init__(version=VERSION, parser=StrictJsonParser(), docs=ApiDocs(), **more)
         self.example, self.problem, self.problems = example, problem, problems
-        for kind, handler in ANSWERS.items():
+        for kind, handler in COMMON_RESPONSES.items():
             self.add_exception_handler(kind, handler)
         self.add_exception_handler(HttpError, partial(refuse_body, self))
 
@@ -122,7 +122,7 @@ class Api(NinjaAPI):
 
 
 @cache  # it is a quarter of a second of work, and whoever asks need not sign in
-def _described(api: "Api", path_prefix: str) -> OpenAPISchema:
+def _described(api: "MagiApi", path_prefix: str) -> OpenAPISchema:
     """With what is true of every call: it may be refused, and how that looks."""
     schema = NinjaAPI.get_openapi_schema(api, path_prefix=path_prefix)
     model = api.problem.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -146,44 +146,44 @@ def _say_what_it_needs(operation: dict[str, Any], problems: Callable[..., dict[s
 
 def refuse(request: HttpRequest, refusal: Any) -> HttpResponse:
     more = {"code": refusal.code} if hasattr(refusal, "code") else {}
-    return refused(request, refusal.status, refusal.detail, refusal.errors, refusal.headers, **more)
+    return sign_in_refused(request, refusal.status, refusal.detail, refusal.errors, refusal.headers, **more)
 
 
 def refuse_more(request: HttpRequest, reached: Any) -> HttpResponse:
-    return refused(request, 429, str(reached), headers={"Retry-After": str(reached.seconds)})
+    return sign_in_refused(request, 429, str(reached), headers={"Retry-After": str(reached.seconds)})
 
 
 def refuse_body(api: NinjaAPI, request: HttpRequest, error: Any) -> HttpResponse:
     """ninja makes an error of its own of whatever a parser raises."""
-    if isinstance(error.__cause__, (Refusal, SuspiciousOperation)):
+    if isinstance(error.__cause__, (ApiError, SuspiciousOperation)):
         return api.on_exception(request, error.__cause__)
-    return refused(request, error.status_code, str(error))
+    return sign_in_refused(request, error.status_code, str(error))
 
 
 def refuse_caller(request: HttpRequest, error: Any) -> HttpResponse:
     detail = "Send a token that holds: Authorization: Bearer TOKEN."
-    return refused(request, 401, detail, headers={"WWW-Authenticate": 'Bearer realm="magi"'})
+    return sign_in_refused(request, 401, detail, headers={"WWW-Authenticate": 'Bearer realm="magi"'})
 
 
 def refuse_fields(request: HttpRequest, error: Any) -> HttpResponse:
-    return refuse(request, wrong_fields((_path(found["loc"]), _in_words(found)) for found in error.errors))
+    return refuse(request, field_errors((_path(found["loc"]), _in_words(found)) for found in error.errors))
 
 
 def refuse_request(request: HttpRequest, error: Any) -> HttpResponse:
     if isinstance(error, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
-        return refused(request, 413, f"The body is too large. It may have {most} kB.")
-    return refused(request, 400)
+        return sign_in_refused(request, 413, f"The body is too large. It may have {most} kB.")
+    return sign_in_refused(request, 400)
 
 
 def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
-    found = trouble.of(error)
+    found = database_errors.problem_of(error)
     if found is None:
         raise error
-    trouble.watch.note(found)
+    database_errors.database_watch.note(found)
     log.error("%s %s: %s", request.method, request.path, found)
     detail = f"{found} Nothing was done; send the request again later."
-    return refused(request, 503, detail, headers={"Retry-After": str(found.wait)})
+    return sign_in_refused(request, 503, detail, headers={"Retry-After": str(found.wait)})
 
 
 _LENGTHS = {
@@ -210,9 +210,9 @@ def _path(place: tuple[str | int, ...]) -> str:
     return ".".join(map(str, place[2:] if place[0] == "body" else place[1:]))
 
 
-ANSWERS: Mapping[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
-    Refusal: refuse,
-    LimitReached: refuse_more,
+COMMON_RESPONSES: Mapping[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
+    ApiError: refuse,
+    RateLimitReached: refuse_more,
     AuthenticationError: refuse_caller,
     ValidationError: refuse_fields,
     SuspiciousOperation: refuse_request,
@@ -247,13 +247,13 @@ def _fields(description: Mapping[str, Any], schema: Mapping[str, Any]) -> list[d
 
 # ---- the calls of all kinds -------------------------------------------------------------------------------
 
-EXAMPLE = f"""curl {SITE}/api/v1/judgements \\
+EXAMPLE = f"""curl {OPENAPI_SERVER}/api/v1/judgements \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{{"content": "I am going to travel to Japan next week.", "council": "Magi"}}'"""
 
-api = Api(title="MAGI", description=DESCRIPTION, urls_namespace="api", auth=Bearer(), example=EXAMPLE)
-for face in faces().values():
-    api.add_router("", f"{face.room}.endpoints.router")
+api = MagiApi(title="MAGI", description=DESCRIPTION, urls_namespace="api", auth=BearerAuth(), example=EXAMPLE)
+for face in specs().values():
+    api.add_router("", f"{face.app_name}.endpoints.router")
 api.add_router("", "runs.api.endpoints.router")
 api.add_router("", "runs.api.gates.router")
-api.add_router("", "runs.api.hooks.router")
+api.add_router("", "runs.api.webhooks.router")

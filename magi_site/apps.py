@@ -35,6 +35,6 @@ def _check_admin(**asked: Any) -> list[checks.CheckMessage]:
 
 def _put_up_again(*, using: str, **_: Any) -> None:
     """A migration of Django's own that makes the table of accounts anew would take the trigger on it away."""
-    from . import ended_tokens
+    from . import token_triggers
 
-    ended_tokens.install_where_it_is_gone(connections[using])
+    token_triggers.install_if_missing(connections[using])

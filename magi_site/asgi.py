@@ -11,10 +11,10 @@ pages = get_asgi_application()
 
 # these need the apps that the line above loads
 from engine.tools import own_tools  # noqa: E402
-from magi_site.middleware import Request, same_origin  # noqa: E402
+from magi_site.middleware import NormalizedRequest, require_same_origin  # noqa: E402
 from runs.urls import websocket_urlpatterns  # noqa: E402
 
-pages.request_class = Request
+pages.request_class = NormalizedRequest
 own_tools()  # none that is impossible is served; who starts this by a command has checked it
 # the router would end an unknown path with an exception
 sockets = URLRouter([*websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi())])
@@ -22,6 +22,6 @@ sockets = URLRouter([*websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": AllowedHostsOriginValidator(same_origin(AuthMiddlewareStack(sockets))),
+        "websocket": AllowedHostsOriginValidator(require_same_origin(AuthMiddlewareStack(sockets))),
     }
 )

@@ -18,13 +18,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from engine.headers import header_complaint
 
-from .mcp_servers import DeclaredServer, server_name
+from .mcp_servers import McpServerSetting, server_name
 from .model_providers import (
     ANY_MODEL,
+    KEY_ONLY_PROVIDERS,
     NO_KEY,
-    OPENAI_ITSELF,
-    WITH_KEY_ALONE,
-    Declared,
+    OPENAI_URL,
+    ProviderSetting,
     azure_address,
     clean_key,
     declared_by_name,
@@ -32,19 +32,19 @@ from .model_providers import (
     provider_name,
     web_address,
 )
-from .search_provider import search_by, search_complaint
+from .search_provider import search_provider, search_provider_problem
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 WRONG_CONFIGURATION = 78  # EX_CONFIG of sysexits.h; 1 would be a verdict of the judge command
-KEYS = (
+SECRET_VARIABLES = (
     "OPENAI_API_KEY",
     "AZURE_OPENAI_API_KEY",
     "BRAVE_API_KEY",
     "TAVILY_API_KEY",
-    *(variable for variable, _ in WITH_KEY_ALONE.values()),
+    *(variable for variable, _ in KEY_ONLY_PROVIDERS.values()),
 )
-USUAL_MODEL = {
+DEFAULT_MODEL = {
     "openai": "gpt-5-mini",
     "anthropic": "claude-sonnet-4-5",
     "gemini": "gemini-2.5-flash",
@@ -91,8 +91,8 @@ class Environment(BaseSettings):
     AZURE_OPENAI_ENDPOINT: str | None = None
     AZURE_OPENAI_API_KEY: SecretStr | None = None
     OLLAMA_HOST: str | None = None
-    MAGI_PROVIDERS: Annotated[dict[str, Declared], NoDecode] = {}
-    MAGI_MCP_SERVERS: Annotated[dict[str, DeclaredServer], NoDecode] = {}
+    MAGI_PROVIDERS: Annotated[dict[str, ProviderSetting], NoDecode] = {}
+    MAGI_MCP_SERVERS: Annotated[dict[str, McpServerSetting], NoDecode] = {}
     MAGI_DEFAULT_MODEL: str | None = None
     MAGI_CALL_TIMEOUT: float = Field(default=1800, gt=0, le=86_400)
     MAGI_CALL_FIRST: float = Field(default=300, gt=0, le=86_400)
@@ -169,7 +169,7 @@ class Environment(BaseSettings):
     def _web_address(cls, url: str | None) -> str | None:
         return web_address(url) if url else None
 
-    @field_validator(*KEYS)
+    @field_validator(*SECRET_VARIABLES)
     @classmethod
     def _clean_key(cls, key: SecretStr | None) -> SecretStr | None:
         return clean_key(key)
@@ -186,12 +186,12 @@ class Environment(BaseSettings):
 
     @field_validator("MAGI_MCP_SERVERS")
     @classmethod
-    def _server_names(cls, declared: dict[str, DeclaredServer]) -> dict[str, DeclaredServer]:
+    def _server_names(cls, declared: dict[str, McpServerSetting]) -> dict[str, McpServerSetting]:
         return {server_name(name): server for name, server in declared.items()}
 
     @field_validator("MAGI_PROVIDERS")
     @classmethod
-    def _provider_names(cls, declared: dict[str, Declared]) -> dict[str, Declared]:
+    def _provider_names(cls, declared: dict[str, ProviderSetting]) -> dict[str, ProviderSetting]:
         return {provider_name(name): provider for name, provider in declared.items()}
 
     @model_validator(mode="after")
@@ -204,7 +204,7 @@ class Environment(BaseSettings):
 
     @model_validator(mode="after")
     def _search_known(self) -> Self:
-        if complaint := search_complaint(self.MAGI_SEARCH or "", self.BRAVE_API_KEY, self.TAVILY_API_KEY):
+        if complaint := search_provider_problem(self.MAGI_SEARCH or "", self.BRAVE_API_KEY, self.TAVILY_API_KEY):
             raise PydanticCustomError("search", "MAGI_SEARCH {complaint}", {"complaint": complaint})
         return self
 
@@ -252,8 +252,8 @@ class Environment(BaseSettings):
         """The model providers by name, each as `engine.llm.client.providers.Provider` takes it."""
         found: dict[str, dict[str, Any]] = {}
         if self.OPENAI_API_KEY or self.OPENAI_BASE_URL:
-            found["openai"] = _provider(self.OPENAI_BASE_URL or OPENAI_ITSELF, self.OPENAI_API_KEY)
-        for name, (variable, address) in WITH_KEY_ALONE.items():
+            found["openai"] = _provider(self.OPENAI_BASE_URL or OPENAI_URL, self.OPENAI_API_KEY)
+        for name, (variable, address) in KEY_ONLY_PROVIDERS.items():
             if key := getattr(self, variable):
                 found[name] = _provider(address, key)
         if self.AZURE_OPENAI_ENDPOINT:
@@ -265,7 +265,7 @@ class Environment(BaseSettings):
     @property
     def search(self) -> dict[str, str]:
         """Whom a search of the web asks; empty where nobody is."""
-        return search_by(self.MAGI_SEARCH or "", self.BRAVE_API_KEY, self.TAVILY_API_KEY)
+        return search_provider(self.MAGI_SEARCH or "", self.BRAVE_API_KEY, self.TAVILY_API_KEY)
 
     @property
     def default_model(self) -> str:
@@ -276,7 +276,7 @@ class Environment(BaseSettings):
         if self.MAGI_DEFAULT_MODEL or not self.providers:
             return self.MAGI_DEFAULT_MODEL or "rehearsal/magi"
         name, provider = next(iter(self.providers.items()))
-        model = next(iter(provider.get("models", ())), USUAL_MODEL.get(name, ""))
+        model = next(iter(provider.get("models", ())), DEFAULT_MODEL.get(name, ""))
         return model and f"{name}/{model}"
 
     def secret_key(self) -> str:

@@ -14,7 +14,7 @@ from django.db.models import Exists, Q
 
 EVERYBODY = "Everybody"
 REVIEWERS = "Reviewers"
-FIRST_RIGHTS = {
+DEFAULT_PERMISSIONS = {
     EVERYBODY: (
         "judgements.add_council",
         "judgements.own_agents",
@@ -27,7 +27,7 @@ FIRST_RIGHTS = {
 }
 
 
-class Everybody(BaseBackend):
+class EverybodyBackend(BaseBackend):
     """Every active user has the permissions of the group "Everybody", member or not: an administrator takes a right
     away from all, or gives it to all, by changing that group. Without the group nobody has anything by it.
 
@@ -42,20 +42,20 @@ class Everybody(BaseBackend):
         if not user_obj.is_active or user_obj.is_anonymous or obj is not None:
             return set()
         if not hasattr(user_obj, "_may"):  # for as long as the user object lives, as Django does it
-            user_obj._may = names_of(given_to(user_obj))
+            user_obj._may = names_of(permissions_of(user_obj))
         return user_obj._may
 
     async def aget_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
         return await sync_to_async(self.get_all_permissions)(user_obj, obj)
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        return last_word(super().has_perm(user_obj, perm, obj))
+        return permission_codename(super().has_perm(user_obj, perm, obj))
 
     async def ahas_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        return last_word(await super().ahas_perm(user_obj, perm, obj))
+        return permission_codename(await super().ahas_perm(user_obj, perm, obj))
 
     def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
-        return last_word(any(name.startswith(f"{app_label}.") for name in self.get_all_permissions(user_obj)))
+        return permission_codename(any(name.startswith(f"{app_label}.") for name in self.get_all_permissions(user_obj)))
 
     async def ahas_module_perms(self, user_obj: Any, app_label: str) -> bool:
         return await sync_to_async(self.has_module_perms)(user_obj, app_label)
@@ -67,13 +67,13 @@ class Everybody(BaseBackend):
         return User.objects.filter(Exists(given), is_active=True)
 
 
-def last_word(found: bool) -> bool:
+def permission_codename(found: bool) -> bool:
     if not found:
         raise PermissionDenied  # by which a backend says that none after it is to be asked
     return True
 
 
-def given_to(user: Any) -> Any:
+def permissions_of(user: Any) -> Any:
     """The permissions of a user as a member of its groups and of Everybody, and its own, be it active or not."""
     groups = Group.objects.filter(Q(name=EVERYBODY) | Q(pk__in=user.groups.values("pk")))
     own, of_groups = User.user_permissions.through.objects, Group.permissions.through.objects
@@ -87,10 +87,10 @@ def names_of(permissions: Any) -> set[str]:
     return {f"{app}.{codename}" for app, codename in permissions.values_list("content_type__app_label", "codename")}
 
 
-def make_groups(
+def create_groups(
     groups: Any = Group.objects,
     permissions: Any = Permission.objects,
-    first: Mapping[str, Sequence[str]] = FIRST_RIGHTS,
+    first: Mapping[str, Sequence[str]] = DEFAULT_PERMISSIONS,
 ) -> None:
     """Make those of the two that are not there, with their first rights. One that is there is left as it is."""
     for name, rights in first.items():

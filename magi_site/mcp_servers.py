@@ -9,18 +9,18 @@ from pydantic_core import PydanticCustomError
 
 from .model_providers import clean_key, variable_that_is_set, web_address
 
-Variable = Annotated[str, AfterValidator(variable_that_is_set)]
+EnvironmentVariable = Annotated[str, AfterValidator(variable_that_is_set)]
 
 
-class DeclaredServer(BaseModel):
+class McpServerSetting(BaseModel):
     """One entry. No secret stands there itself, only the name of its variable."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     command: list[str] = []
-    env: dict[str, Variable] = {}
+    env: dict[str, EnvironmentVariable] = {}
     url: str | None = None
-    headers_env: dict[str, Variable] = {}
+    headers_env: dict[str, EnvironmentVariable] = {}
     timeout: float = Field(default=60, gt=0, le=3600)
 
     @field_validator("url")

@@ -11,7 +11,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
-from .problems import refused, shape_at
+from .problem_details import error_format_for, sign_in_refused
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -25,7 +25,7 @@ HEADERS = {
 
 
 @sync_and_async_middleware
-def headers(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+def security_headers(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
     """What a page may load and who may keep it: nothing from elsewhere, nobody but the reader."""
 
     def add(response: HttpResponse) -> HttpResponse:
@@ -45,7 +45,7 @@ def headers(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Aw
 
 
 @sync_and_async_middleware
-def only_utf8(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
+def reject_invalid_utf8(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
     """Refuses what says that it is in another encoding: Django would decode forms and addresses by it, and several make
     half a surrogate pair, which no database takes and no page can show."""
 
@@ -53,8 +53,8 @@ def only_utf8(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | 
         named = (request.content_params or {}).get("charset", "utf-8")
         if _is_utf8(named):
             return None
-        if shape_at(request.path_info):
-            return refused(request, 415, f"Send it as UTF-8: {named[:60]!a} is not read.")
+        if error_format_for(request.path_info):
+            return sign_in_refused(request, 415, f"Send it as UTF-8: {named[:60]!a} is not read.")
         raise BadRequest(f"Sent as {named[:60]!a}, and UTF-8 alone is read.")
 
     async def answer_later(request: HttpRequest) -> HttpResponse:
@@ -73,14 +73,14 @@ def _is_utf8(encoding: str) -> bool:
         return False
 
 
-class Request(ASGIRequest):
+class NormalizedRequest(ASGIRequest):
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        # Django lets no name of an encoding fail but one that there is not; `only_utf8` refuses one with a NUL
+        # Django lets no name of an encoding fail but an unknown one; `reject_invalid_utf8` refuses one with a NUL
         with suppress(ValueError):
             super()._set_content_type_params(meta)  # type: ignore[misc]
 
 
-def same_origin(sockets: Callable) -> Callable:
+def require_same_origin(sockets: Callable) -> Callable:
     """Lets a websocket through only from a page of this very site: another port of this host is another site."""
     scheme = "http" if settings.ENVIRONMENT.local else "https"
     refuse = WebsocketDenier.as_asgi()

@@ -9,19 +9,19 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 # what a provider's own documents call the variable of its key, and where its chat completions are
-WITH_KEY_ALONE = {
+KEY_ONLY_PROVIDERS = {
     "anthropic": ("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1"),
     "gemini": ("GEMINI_API_KEY", "https://generativelanguage.googleapis.com/v1beta/openai"),
     "openrouter": ("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
 }
-OPENAI_ITSELF = "https://api.openai.com/v1"
+OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_PORT = 11434
 NO_KEY = "none"  # a server on one's own machine asks for none, but the client insists on a word
 ANY_MODEL = "*"
-RESERVED = ("rehearsal",)
+RESERVED_NAMES = ("rehearsal",)
 
 
-class Price(BaseModel):
+class ModelPriceSetting(BaseModel):
     """US dollars for a million tokens."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -37,7 +37,7 @@ RESERVED_FIELDS = ("model", "messages", "stream", "stream_options", "response_fo
 Tokens = Annotated[int, Field(ge=1_000, le=100_000_000)]
 
 
-class Declared(BaseModel):
+class ProviderSetting(BaseModel):
     """One entry of MAGI_PROVIDERS. The key itself never stands there, only the name of its variable."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -47,7 +47,7 @@ class Declared(BaseModel):
     api_key_env: str | None = None
     models: list[str] = []
     concurrency: int | None = Field(default=None, ge=1, le=10_000)
-    price: dict[str, Price] = {}
+    price: dict[str, ModelPriceSetting] = {}
     context: dict[str, Tokens] = {}
     fields: dict[str, dict[str, JsonValue]] = {}
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -142,7 +142,7 @@ def variable_that_is_set(name: str) -> str:
 
 
 def provider_name(name: str) -> str:
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,39}", name) or name in RESERVED:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,39}", name) or name in RESERVED_NAMES:
         raise ValueError(f"“{name[:40]}” cannot name a provider; use small letters, digits, dots and dashes")
     return name
 

@@ -13,20 +13,20 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from engine import trouble
-from engine.hidden import visible_text
-from engine.models.pace import Limit, LimitReached, Pace
-from runs.api.scopes import USUAL, Scope
+from engine import database_errors
+from engine.models.rate_limits import Pace, RateLimit, RateLimitReached
+from engine.text.invisible_chars import visible_text
+from runs.api.scopes import DEFAULT_SCOPES, TokenScope
 
 log = logging.getLogger(__name__)
 
 PREFIX = "magi_"
 NAME_LENGTH = 60
 LONGEST_SECRET = 200  # of what is looked up; ours are shorter
-USUAL_DAYS = 90
-LONGEST_LIFE = 3650  # days
+DEFAULT_DAYS = 90
+MAX_DAYS = 3650  # days
 MINUTE = timedelta(minutes=1)
-MADE = Limit(20, 60)  # of one owner on the page
+CREATED_TEXT = RateLimit(20, 60)  # of one owner on the page
 
 
 def digest_of(secret: str) -> str:
@@ -38,16 +38,18 @@ def read_scopes(text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for scope in found:
         word, kind, name = scope.partition(":")
-        if word not in Scope.values or (kind and name not in settings.PROCEDURES):
+        if word not in TokenScope.values or (kind and name not in settings.PROCEDURES):
             kinds = ", ".join(settings.PROCEDURES)
             raise ValueError(
-                f"“{scope}” is no scope: {', '.join(Scope.values)}, each alone or for one kind of work ({kinds})."
+                f"“{scope}” is no scope: {', '.join(TokenScope.values)}, each alone or for one kind of work ({kinds})."
             )
     return found
 
 
 class TokenQuerySet(models.QuerySet["Token"]):
-    def make(self, owner: Any, name: str = "", days: int = USUAL_DAYS, scopes: Iterable[str] = USUAL) -> "Token":
+    def make(
+        self, owner: Any, name: str = "", days: int = DEFAULT_DAYS, scopes: Iterable[str] = DEFAULT_SCOPES
+    ) -> "Token":
         """A new token with its `secret`, which no other object of it will have. `days`: 0 until it is revoked."""
         secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
         expires = timezone.now() + timedelta(days=days) if days else None
@@ -56,13 +58,13 @@ class TokenQuerySet(models.QuerySet["Token"]):
         return token
 
     @transaction.atomic
-    def make_one_of_few(self, owner: Any, **token: Any) -> "Token":
+    def make_limited(self, owner: Any, **token: Any) -> "Token":
         """As `make`, unless the owner has as many as one person may: LimitReached."""
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # of two at once one counts the other's
         if self.live().filter(owner=owner).count() >= settings.USER_TOKENS:
             most = f"You have {settings.USER_TOKENS} tokens that hold, as many as one person may. Revoke one first."
-            raise LimitReached(most, MINUTE.total_seconds())
-        Pace.objects.take({f"tokens of {owner.pk}": MADE}, "You made many tokens in a short time.")
+            raise RateLimitReached(most, MINUTE.total_seconds())
+        Pace.objects.consume({f"tokens of {owner.pk}": CREATED_TEXT}, "You made many tokens in a short time.")
         return self.make(owner, **token)
 
     def live(self) -> "TokenQuerySet":
@@ -71,7 +73,7 @@ class TokenQuerySet(models.QuerySet["Token"]):
     def of(self, secret: str) -> "Token | None":
         """The token that a caller has, if it holds. Whatever is wrong with it takes the same way and time."""
         token = self.select_related("owner").filter(digest=digest_of(secret)).first()
-        return token if token and token.holds else None
+        return token if token and token.is_valid else None
 
     def revoke(self) -> int:
         return self.filter(revoked=None).update(revoked=timezone.now())
@@ -112,7 +114,7 @@ class Token(models.Model):
         return self.scopes.replace(",", ", ")
 
     @property
-    def holds(self) -> bool:
+    def is_valid(self) -> bool:
         return self.state == "holds"
 
     def may(self, scope: str, kind: str) -> bool:
@@ -121,16 +123,16 @@ class Token(models.Model):
     def holder(self) -> User | None:
         """Whose it is, read again; None where it holds no longer."""
         token = Token.objects.select_related("owner").filter(pk=self.pk).first()
-        return token.owner if token and token.holds else None
+        return token.owner if token and token.is_valid else None
 
     def mark_used(self, now: datetime) -> None:
         """At most once a minute, so that calls do not queue up for a write, and not where nothing can be written."""
         if self.last_used is None or self.last_used < now - MINUTE:
             unmarked = Q(last_used=None) | Q(last_used__lt=now - MINUTE)
-            marks.try_to(Token.objects.filter(unmarked, pk=self.pk).update, last_used=now)
+            token_use_marks.try_to(Token.objects.filter(unmarked, pk=self.pk).update, last_used=now)
 
 
-class Marks:
+class TokenUseMarks:
     """What may be missing: where it cannot be written nobody is refused for it, and the log says so once."""
 
     REST = 60.0  # seconds without another try, which may take long
@@ -146,7 +148,7 @@ class Marks:
             with transaction.atomic():
                 write(**values)
         except DBError as error:
-            found = trouble.of(error)
+            found = database_errors.problem_of(error)
             if found is None:
                 raise
             self._rest_until = time.monotonic() + self.REST
@@ -157,4 +159,4 @@ class Marks:
             self._said = False
 
 
-marks = Marks()
+token_use_marks = TokenUseMarks()

@@ -6,9 +6,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import Error as DBError
 
-from engine import trouble
+from engine import database_errors
 from engine.models import Pace
-from engine.models.pace import Limit
+from engine.models.rate_limits import RateLimit
 
 MOST_PREPAID = 100
 
@@ -36,12 +36,12 @@ class Reads:
 
 
 def _take_share(user: User, most: int, share: int) -> None:
-    limit = Limit(max(1, most // share), 60 * share / most)
+    limit = RateLimit(max(1, most // share), 60 * share / most)
     sentence = f"You have read {most:,} times in a minute, as often as one person may."
     try:
-        Pace.objects.take({f"reads of {user.pk}": limit}, sentence)
+        Pace.objects.consume({f"reads of {user.pk}": limit}, sentence)
     except DBError as error:
-        if trouble.of(error) is None:
+        if database_errors.problem_of(error) is None:
             raise
 
 

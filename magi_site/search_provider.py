@@ -4,11 +4,11 @@ from pydantic import SecretStr
 
 from .model_providers import web_address
 
-OWN = {"brave": "https://api.search.brave.com", "tavily": "https://api.tavily.com"}
+OWN_PREFIX = {"brave": "https://api.search.brave.com", "tavily": "https://api.tavily.com"}
 TOOL = "mcp."
 
 
-def search_by(said: str, brave: SecretStr | None, tavily: SecretStr | None) -> dict[str, str]:
+def search_provider(said: str, brave: SecretStr | None, tavily: SecretStr | None) -> dict[str, str]:
     """`tool`: that of a server; otherwise provider, address and key. Empty where nobody is asked."""
     if not said:
         return {}
@@ -16,20 +16,20 @@ def search_by(said: str, brave: SecretStr | None, tavily: SecretStr | None) -> d
         return {"tool": said}
     name, _, address = said.partition(":")
     key = {"brave": brave, "tavily": tavily}.get(name)
-    address = web_address(address) if address else OWN.get(name, "")
+    address = web_address(address) if address else OWN_PREFIX.get(name, "")
     return {"provider": name, "address": address, "key": key.get_secret_value() if key else ""}
 
 
-def search_complaint(said: str, brave: SecretStr | None, tavily: SecretStr | None) -> str:
+def search_provider_problem(said: str, brave: SecretStr | None, tavily: SecretStr | None) -> str:
     """What is wrong with it; empty where nothing is."""
     name, _, address = said.partition(":")
     if not said or (said.startswith(TOOL) and said.count(".") >= 2):
         return ""
-    if name not in ("searxng", *OWN):
+    if name not in ("searxng", *OWN_PREFIX):
         return "is none of searxng:URL, brave, tavily and mcp.SERVER.TOOL"
     if name == "searxng" and not address:
         return "names no address after searxng:"
-    if name in OWN and not {"brave": brave, "tavily": tavily}[name]:
+    if name in OWN_PREFIX and not {"brave": brave, "tavily": tavily}[name]:
         return f"is {name}, and {name.upper()}_API_KEY is missing"
     try:
         if address:

@@ -34,10 +34,10 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "magi_site.middleware.headers",
-    "magi_site.problems.problems",
-    "magi_site.middleware.only_utf8",
-    "magi_site.static.StaticFiles",
+    "magi_site.middleware.security_headers",
+    "magi_site.problem_details.problem_middleware",
+    "magi_site.middleware.reject_invalid_utf8",
+    "magi_site.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -57,7 +57,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [ROOT / "templates"],
         "OPTIONS": {
-            "builtins": ["engine.templatetags.hidden"],
+            "builtins": ["engine.templatetags.visible"],
             "loaders": [
                 (
                     "django.template.loaders.cached.Loader",
@@ -71,7 +71,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "runs.context.waiting",
+                "runs.context_processors.pending_context",
             ],
         },
     }
@@ -126,32 +126,36 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 
 # what stands in `Run.procedure` for ever -> the class that the engine performs it by
 PROCEDURES = {
-    "judgement": "judgements.face.Judging",
-    "debate": "debates.face.Debating",
-    "inquiry": "inquiries.face.Asking",
-    "plan": "plans.face.Planning",
-    "mission": "missions.face.Working",
+    "judgement": "judgements.spec.JudgementSpec",
+    "debate": "debates.spec.DebateSpec",
+    "inquiry": "inquiries.spec.InquirySpec",
+    "plan": "plans.spec.PlanSpec",
+    "mission": "missions.spec.MissionSpec",
 }
-# who can be asked at a gate beside persons -> what makes such a run, see `engine.deciders.Decider`
-DECIDERS = {"council": "judgements.deciding.decide"}
-JUDGES = "judgement"  # the kind of run by which what another one came to is judged
-COUNCILS = "judgements.deciding"  # which council is meant by a name: see `engine.councils.CouncilRegister`
-TOOLBOX = [
-    "toolbox.figures",
+# who can be asked at a gate beside persons -> what makes such a run, see `engine.council_approval.CouncilApprover`
+DECIDERS = {"council": "judgements.council_approval.decide_gate"}
+COUNCIL_APPROVER = "judgement"  # the kind of run by which what another one came to is judged
+COUNCILS = "judgements.council_approval"  # which council is meant by a name: see `engine.councils.CouncilRegister`
+SHARED_TOOLS = [
+    "toolbox.calculator",
     "toolbox.mail",
     "office.tools",
-    "missions.for_others",
+    "missions.mission_tool",
 ]  # modules whose `TOOLS` any procedure may give to its agents
-BESIDE = [
-    "runs.mail.keep",
-    "runs.reminders.keep",
-    "runs.hooks.sending.keep",
-    "missions.sweep.keep",
+STARTUP_TASKS = [
+    "runs.mail.delivery.deliver_periodically",
+    "runs.approvals.reminders.remind_periodically",
+    "runs.webhooks.delivery.send_periodically",
+    "missions.reaper.sweep_periodically",
 ]  # what an engine does beside all runs, for as long as it runs
 # what the doctor looks at, beside what the engine itself needs
-EXAMINERS = ["runs.mail.examine", "missions.probing.examine", "inquiries.web.examine"]
+DOCTOR_CHECKS = [
+    "runs.mail.delivery.check_mail_server",
+    "missions.sandbox_selftest.check_sandbox",
+    "inquiries.tools.web.check_search",
+]
 # what /metrics tells beside what the rows say: name, help, labels, and the values of each
-GAUGES = ["missions.probing.gauge"]
+METRIC_GAUGES = ["missions.sandbox_selftest.probe_metric"]
 METRICS_TOKEN = ENVIRONMENT.MAGI_METRICS_TOKEN.get_secret_value() if ENVIRONMENT.MAGI_METRICS_TOKEN else ""
 EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
 RETENTION_DAYS = ENVIRONMENT.MAGI_RETENTION_DAYS
@@ -193,7 +197,7 @@ COMPAT_TEAM = ENVIRONMENT.MAGI_COMPAT_TEAM
 if ENVIRONMENT.REDIS_URL:
     CHANNEL_LAYERS = {
         "default": {
-            "BACKEND": "engine.layer.CountingLayer",
+            "BACKEND": "engine.channel_layer.CountingLayer",
             "CONFIG": {"hosts": [ENVIRONMENT.REDIS_URL.get_secret_value()]},
         }
     }
@@ -203,7 +207,7 @@ else:
 # ---- who may come in --------------------------------------------------------------------------------------
 
 # who has which permission the first says for both; the second lets people in
-AUTHENTICATION_BACKENDS = ["magi_site.groups.Everybody", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["magi_site.groups.EverybodyBackend", "django.contrib.auth.backends.ModelBackend"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "new"
 LOGOUT_REDIRECT_URL = "login"
@@ -246,18 +250,21 @@ TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATICFILES_DIRS = [ROOT / "static"]
 WHITENOISE_USE_FINDERS = True
-STORAGES = {**global_settings.STORAGES, "staticfiles": {"BACKEND": "magi_site.static.Addresses"}}
+STORAGES = {**global_settings.STORAGES, "staticfiles": {"BACKEND": "magi_site.static_files.HashedStaticStorage"}}
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"()": "engine.terminal.Lines", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
-        "object": {"()": "engine.logs.Objects"},
+        "line": {
+            "()": "engine.console.SingleLineFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
+        "object": {"()": "engine.json_logs.JsonFormatter"},
     },
     "filters": {
-        "in_words": {"()": "engine.trouble.InWords"},
-        "no_secrets": {"()": "runs.secret_paths.WithoutSecrets"},
+        "in_words": {"()": "engine.database_errors.DatabaseErrorFilter"},
+        "no_secrets": {"()": "engine.json_logs.SecretPathFilter"},
     },
     "handlers": {
         "stderr": {

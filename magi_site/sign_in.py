@@ -32,35 +32,35 @@ from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 
-from engine.models.pace import Limit, LimitReached, Limits, Pace
-from engine.models.runs import in_transaction
+from engine.models.rate_limits import Limits, Pace, RateLimit, RateLimitReached
+from engine.models.runs import run_transaction
 
 log = logging.getLogger(__name__)
 
-OF_ACCOUNT_HERE = Limit(5, 180)  # five at once, then one in three minutes
-OF_ADDRESS = Limit(20, 30)
-OF_ACCOUNT = Limit(100, 60)
-RIGHT_ONES = Limit(30, 20)  # of an account, so that nobody fills the line with a password of their own
+OF_ACCOUNT_HERE = RateLimit(5, 180)  # five at once, then one in three minutes
+OF_ADDRESS = RateLimit(20, 30)
+OF_ACCOUNT = RateLimit(100, 60)
+SUCCESS_BONUS = RateLimit(30, 20)  # of an account, so that nobody fills the line with a password of their own
 TOO_MANY = "There were too many attempts to sign in."
 LONGEST_PASSWORD = 4096  # characters
-IN_LINE = 8  # that wait for a place
-OF_ONE = 2  # of one account that wait or are looked at
-PATIENCE = 10.0  # seconds in the line
+MAX_QUEUED = 8  # that wait for a place
+MAX_QUEUED_PER_ADDRESS = 2  # of one account that wait or are looked at
+QUEUE_TIMEOUT = 10.0  # seconds in the line
 BUSY = "Many people are signing in just now."
-BUSY_AGAIN = 5.0
+RETRY_AFTER = 5.0
 ONE_ACCOUNT = "Others are signing in to this account just now."
-KNOWN_FOR = 180 * 86_400  # seconds for which a browser is known
+KNOWN_BROWSER_DAYS = 180 * 86_400  # seconds for which a browser is known
 
 
-class Busy(LimitReached):
+class PasswordChecksBusy(RateLimitReached):
     """The line of those whose passwords are to be looked at is full. It is nobody's fault: 503."""
 
 
-class Line:
+class PasswordQueue:
     """Where passwords are hashed, `at_once`, of one account only a few. Whoever waits holds no database connection."""
 
     def __init__(self, at_once: int) -> None:
-        self.all = threading.BoundedSemaphore(at_once + IN_LINE)
+        self.all = threading.BoundedSemaphore(at_once + MAX_QUEUED)
         self.places = threading.BoundedSemaphore(at_once)
         self._of: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -69,16 +69,16 @@ class Line:
     def place(self, name: str) -> Iterator[None]:
         """LimitReached where the account of this name has its share, Busy where the line is too long."""
         with self.share(_account(name)), _got(self.all, 0):
-            if not in_transaction():
+            if not run_transaction():
                 close_old_connections()
-            with _got(self.places, PATIENCE):
+            with _got(self.places, QUEUE_TIMEOUT):
                 yield
 
     @contextmanager
     def share(self, account: str) -> Iterator[None]:
         with self._lock:
-            if self._of[account] >= OF_ONE:
-                raise LimitReached(f"{ONE_ACCOUNT} Try again in a few seconds.", BUSY_AGAIN)
+            if self._of[account] >= MAX_QUEUED_PER_ADDRESS:
+                raise RateLimitReached(f"{ONE_ACCOUNT} Try again in a few seconds.", RETRY_AFTER)
             self._of[account] += 1
         try:
             yield
@@ -91,7 +91,7 @@ class Line:
 @contextmanager
 def _got(semaphore: threading.BoundedSemaphore, seconds: float) -> Iterator[None]:
     if not semaphore.acquire(timeout=seconds):
-        raise Busy(f"{BUSY} Try again in a few seconds.", BUSY_AGAIN)
+        raise PasswordChecksBusy(f"{BUSY} Try again in a few seconds.", RETRY_AFTER)
     try:
         yield
     finally:
@@ -99,32 +99,32 @@ def _got(semaphore: threading.BoundedSemaphore, seconds: float) -> Iterator[None
 
 
 # a hash takes a processor for a third of a second: half of them stay free for everything else
-STRANGERS = Line(max(1, (os.cpu_count() or 1) // 2))
+UNKNOWN_BROWSER_LIMIT = PasswordQueue(max(1, (os.cpu_count() or 1) // 2))
 # whom a flood of strangers must not keep out: known browsers, and whoever is signed in
-KNOWN_ONES = Line(1)
+KNOWN_BROWSER_LIMIT = PasswordQueue(1)
 
 
 @dataclass
-class Attempt:
+class SignInAttempt:
     right: bool = False
 
 
 @contextmanager
-def attempt(request: HttpRequest, name: str) -> Iterator[Attempt]:
+def check_attempt(request: HttpRequest, name: str) -> Iterator[SignInAttempt]:
     """One look at a password of the account of this name. LimitReached, before anything is hashed, where it may not be.
 
     Whoever makes the attempt says whether the password was `right`.
     """
     known = _is_known(request, name)
     wrong = _limits(request, _account(name), known)
-    right = {f"right password of {_account(name)}": RIGHT_ONES}
-    Pace.objects.look({**wrong, **right}, TOO_MANY)
-    made = Attempt()
-    line = KNOWN_ONES if known or request.user.is_authenticated else STRANGERS
+    right = {f"right password of {_account(name)}": SUCCESS_BONUS}
+    Pace.objects.peek({**wrong, **right}, TOO_MANY)
+    made = SignInAttempt()
+    line = KNOWN_BROWSER_LIMIT if known or request.user.is_authenticated else UNKNOWN_BROWSER_LIMIT
     with line.place(name):
-        Pace.objects.take({**wrong, **right}, TOO_MANY)  # which of them it is shows afterwards
+        Pace.objects.consume({**wrong, **right}, TOO_MANY)  # which of them it is shows afterwards
         yield made
-    Pace.objects.give_back(wrong if made.right else right)
+    Pace.objects.refund(wrong if made.right else right)
     _write_down(request, name, made)
 
 
@@ -195,7 +195,7 @@ def _read_address(text: str) -> IPv4Address | IPv6Address | None:
 def _is_known(request: HttpRequest, name: str) -> bool:
     """Whether somebody has signed in to this account in this browser since its password was changed."""
     try:
-        known = signing.loads(request.COOKIES.get(_cookie(), ""), salt=_cookie(), max_age=KNOWN_FOR)
+        known = signing.loads(request.COOKIES.get(_cookie(), ""), salt=_cookie(), max_age=KNOWN_BROWSER_DAYS)
     except signing.BadSignature:
         return False
     user = get_user_model().objects.filter(username=name).first()
@@ -216,7 +216,7 @@ def remember_browser(response: HttpResponse, user: Any) -> None:
     response.set_cookie(
         _cookie(),
         signing.dumps(_known_by(user), salt=_cookie()),
-        max_age=KNOWN_FOR,
+        max_age=KNOWN_BROWSER_DAYS,
         secure=not settings.ENVIRONMENT.local,
         httponly=True,
         samesite="Lax",
@@ -235,7 +235,7 @@ class SignInForm(AuthenticationForm):
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if not name or not password:
             return self.cleaned_data
-        with attempt(cast(HttpRequest, self.request), name) as made:
+        with check_attempt(cast(HttpRequest, self.request), name) as made:
             try:
                 cleaned = super().clean()
                 made.right = True
@@ -245,7 +245,7 @@ class SignInForm(AuthenticationForm):
         return cleaned
 
 
-class SignIn(LoginView):
+class SignInView(LoginView):
     """The one page to sign in on, for the admin, too."""
 
     authentication_form = SignInForm
@@ -254,11 +254,11 @@ class SignIn(LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return super().post(request, *args, **kwargs)
-        except LimitReached as reached:
+        except RateLimitReached as reached:
             # as it was sent, without asking again whether it is right
             form = SignInForm(initial={"username": request.POST.get("username", "")[:150]})
             context = self.get_context_data(form=form, refused=str(reached))
-            return refused(self.render_to_response(context), reached)
+            return refusal_response(self.render_to_response(context), reached)
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
@@ -266,9 +266,9 @@ class SignIn(LoginView):
         return response
 
 
-def refused(response: HttpResponse, reached: LimitReached) -> HttpResponse:
+def refusal_response(response: HttpResponse, reached: RateLimitReached) -> HttpResponse:
     """The page that says so, with the status for it."""
-    response.status_code = 503 if isinstance(reached, Busy) else 429
+    response.status_code = 503 if isinstance(reached, PasswordChecksBusy) else 429
     response.headers["Retry-After"] = str(reached.seconds)
     # a 503 would be an error in the log for each request of a flood; Django has no public name for this
     response._has_been_logged = True  # type: ignore[attr-defined]
@@ -278,7 +278,7 @@ def refused(response: HttpResponse, reached: LimitReached) -> HttpResponse:
 # ---- the log ----------------------------------------------------------------------------------------------
 
 
-def _write_down(request: HttpRequest, name: str, made: Attempt) -> None:
+def _write_down(request: HttpRequest, name: str, made: SignInAttempt) -> None:
     """Names as JSON, in which nothing is a line break or moves a terminal; an unknown one may be a password."""
     known = get_user_model().objects.filter(username=name).exists()
     whose = json.dumps(name[:150]) if known else "an unknown account"

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, NoReturn
 
 
-class NotJson(ValueError):
+class InvalidJson(ValueError):
     """The text is a sentence for whoever sent it."""
 
 
@@ -19,15 +19,15 @@ def loads(body: bytes) -> Any:
             parse_float=_number,
         )
     except UnicodeDecodeError as error:
-        raise NotJson(f"The body is not UTF-8 (byte {error.start + 1}).") from error
+        raise InvalidJson(f"The body is not UTF-8 (byte {error.start + 1}).") from error
     except json.JSONDecodeError as error:
-        raise NotJson(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from error
+        raise InvalidJson(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from error
     except RecursionError as error:
-        raise NotJson("The body is nested too deeply.") from error
-    except NotJson:
+        raise InvalidJson("The body is nested too deeply.") from error
+    except InvalidJson:
         raise
     except ValueError as error:  # a whole number of thousands of digits
-        raise NotJson("A number in the body is too large.") from error
+        raise InvalidJson("A number in the body is too large.") from error
 
 
 def with_each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -35,16 +35,16 @@ def with_each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = Counter(name for name, _ in pairs)  # of a hundred thousand each is looked at once
         twice = next(name for name, number in names.items() if number > 1)
-        raise NotJson(f"An object in the body names {json.dumps(twice[:60])} twice.")
+        raise InvalidJson(f"An object in the body names {json.dumps(twice[:60])} twice.")
     return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise NotJson(f"The body holds {name}, which JSON does not know.")
+    raise InvalidJson(f"The body holds {name}, which JSON does not know.")
 
 
 def _number(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise NotJson(f"The number {text[:30]} in the body is too large.")
+        raise InvalidJson(f"The number {text[:30]} in the body is too large.")
     return number

@@ -7,26 +7,26 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from engine.models.pace import LimitReached
-from runs.api.scopes import USUAL, Scope
+from engine.models.rate_limits import RateLimitReached
+from runs.api.scopes import DEFAULT_SCOPES, TokenScope
 
-from .models import LONGEST_LIFE, NAME_LENGTH, USUAL_DAYS, Token
+from .models import DEFAULT_DAYS, MAX_DAYS, NAME_LENGTH, Token
 
-MOST_ENDED = 50  # that the page shows; those that hold it shows all
+MAX_ENDED_SHOWN = 50  # that the page shows; those that hold it shows all
 
 
-class NewToken(forms.Form):
+class NewTokenForm(forms.Form):
     name = forms.CharField(max_length=NAME_LENGTH, error_messages={"required": "Say what it is for."})
     scopes = forms.MultipleChoiceField(
-        choices=Scope.choices,
+        choices=TokenScope.choices,
         widget=forms.CheckboxSelectMultiple,
         required=False,
-        initial=USUAL,
+        initial=DEFAULT_SCOPES,
     )
     days = forms.IntegerField(
         min_value=0,
-        max_value=LONGEST_LIFE,
-        initial=USUAL_DAYS,
+        max_value=MAX_DAYS,
+        initial=DEFAULT_DAYS,
         error_messages={"required": "Say for how many days it is valid; 0 for one that is valid until you revoke it."},
     )
 
@@ -35,17 +35,17 @@ class NewToken(forms.Form):
 def tokens(request: HttpRequest) -> HttpResponse:
     """A new token is shown in the answer to its form, and never again: a message would be kept somewhere."""
     if request.method == "GET":
-        return _page(request, NewToken())
-    form = NewToken(request.POST)
+        return _page(request, NewTokenForm())
+    form = NewTokenForm(request.POST)
     if not form.is_valid():
         return _page(request, form)
     try:
-        made = Token.objects.make_one_of_few(request.user, **form.cleaned_data)
-    except LimitReached as reached:
+        made = Token.objects.make_limited(request.user, **form.cleaned_data)
+    except RateLimitReached as reached:
         response = _page(request, form, refused=str(reached))
         response.status_code, response.headers["Retry-After"] = 429, str(reached.seconds)
         return response
-    return _page(request, NewToken(), made=made)
+    return _page(request, NewTokenForm(), made=made)
 
 
 @require_POST
@@ -57,14 +57,14 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("tokens")
 
 
-def _page(request: HttpRequest, form: NewToken, **more: Any) -> HttpResponse:
+def _page(request: HttpRequest, form: NewTokenForm, **more: Any) -> HttpResponse:
     mine = Token.objects.filter(owner=request.user.pk).order_by("-created")
     live = list(mine.live())
     context = {
         "form": form,
         "live": live,
-        "ended": mine.exclude(pk__in=[token.pk for token in live]).select_related("owner")[:MOST_ENDED],
-        "usual": USUAL_DAYS,
+        "ended": mine.exclude(pk__in=[token.pk for token in live]).select_related("owner")[:MAX_ENDED_SHOWN],
+        "usual": DEFAULT_DAYS,
         **more,
     }
     return render(request, "registration/tokens.html", context)

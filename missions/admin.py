@@ -1,10 +1,10 @@
 from django.contrib import admin
 
-from runs.admin import KindAdmin
+from runs.admin import ProcedureRunAdmin
 
 from .models import Mission
 
 
 @admin.register(Mission)
-class MissionAdmin(KindAdmin):
+class MissionAdmin(ProcedureRunAdmin):
     kind = "mission"

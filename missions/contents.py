@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
-from . import workshop
-from .files import Change, FileProblem, digest_of
+from . import workspace
+from .workspace_files import FileChange, FileProblem, digest_of
 
 RUNS = "runs-"  # begins the name of what says that a file is a program
 
@@ -29,17 +29,17 @@ class StoredContents(Protocol):
     text: str
 
 
-def has_no_text(version: "StoredContents | Change") -> bool:
+def has_no_text(version: "StoredContents | FileChange") -> bool:
     return bool(version.size and not version.text)
 
 
 def folder(mission: UUID | str) -> Path:
-    return workshop.place(f"{mission}-{workshop.CONTENTS}")
+    return workspace.mission_folder(f"{mission}-{workspace.CONTENTS}")
 
 
-def keep(mission: UUID, changes: Iterable[Change]) -> None:
+def keep(mission: UUID, changes: Iterable[FileChange]) -> None:
     """Of what these say of the workspace, as long as it is so: what is otherwise by now comes with the next ones."""
-    place = workshop.workspace(mission)
+    place = workspace.workspace(mission)
     for one in changes:
         if one.change == "D":
             continue
@@ -90,7 +90,7 @@ def read(mission: UUID, versions: Mapping[str, StoredContents]) -> dict[str, byt
 
 def mark_programs(mission: UUID, versions: Mapping[str, StoredContents]) -> None:
     """In a workspace that was just made."""
-    here, place = folder(mission), workshop.workspace(mission)
+    here, place = folder(mission), workspace.workspace(mission)
     for path, one in versions.items():
         if (here / _program(path, one.digest)).exists():
             place.let_run(path)

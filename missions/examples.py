@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-Act = tuple[str, str, dict[str, Any]]
+ScriptedStep = tuple[str, str, dict[str, Any]]
 """A sentence, a tool, its arguments."""
 
 
 @dataclass(frozen=True)
-class Example:
+class MissionExample:
     """`name`: what the mission is called; a rehearsal knows it by its goal. `acts` of the coordinator, `helped`: of a
     helper, once it is written to. `result`: what the last step says, where nothing went wrong."""
 
@@ -18,10 +18,10 @@ class Example:
     goal: str
     check: str
     files: tuple[tuple[str, str], ...]
-    acts: tuple[Act, ...]
+    acts: tuple[ScriptedStep, ...]
     result: str
     crew: str = ""
-    helped: tuple[Act, ...] = field(default=())
+    helped: tuple[ScriptedStep, ...] = field(default=())
 
 
 # ---- a fault ----------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ if __name__ == "__main__":
     unittest.main()
 """
 TESTED = "python3 -m unittest"
-FAULT = Example(
+FAULT = MissionExample(
     "fault",
     "Correct a fault",
     "Half a cent is rounded up",
@@ -132,7 +132,7 @@ FIRST = REPORT.replace(
 """,
 )
 COMPARED = 'python3 report.py && grep -F "5,451.50" report.md'
-TABLE = Example(
+TABLE = MissionExample(
     "table",
     "Make a table of data",
     "Sales by month",
@@ -184,7 +184,7 @@ COUNTS = "grep ERROR server.log | sed 's/.*refused, //' | sort | uniq -c"
 LISTED = "grep -c ERROR server.log; grep -n 'clock:' server.log"
 ASKS = 'read -p "How many minutes does the log cover? " m; echo "$m minutes, $(grep -c ERROR server.log) errors"'
 NOTED = "grep -q 1041 note.md && grep -q 1044 note.md && echo 'both orders are named'"
-OPERATED = Example(
+OPERATED = MissionExample(
     "runbook",
     "Work by a runbook",
     "Refused orders, by the runbook",
@@ -229,7 +229,7 @@ EXAMPLES = {one.key: one for one in (FAULT, TABLE, OPERATED)}
 
 FAULTY = "def total(numbers):\n    return sum(numbers[1:])\n\n\nassert total([1, 2, 3]) == 6, total([1, 2, 3])\n"
 SHOWS = "python3 total.py && echo passed"
-OTHERWISE = Example(
+OTHERWISE = MissionExample(
     "otherwise",
     "",
     "",

@@ -8,18 +8,18 @@ from difflib import unified_diff
 from typing import Any
 
 from engine.models import record_name
-from runs.api.schemas import NewFork
 from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
+from runs.procedure.schemas import NewFork
 
-from . import contents, procedure, publishing, workshop
+from . import contents, procedure, publishing, workspace
 from .display.files import differences_of
-from .files import MOST_FILES, UNWATCHED
 from .models import Agent, MemoryVersion, Message, Mission
-from .models.files import newest
+from .models.files import newest_file_versions
 from .models.forks import MissionMoment, bring_along
 from .repositories import checkout, cloning, commits
 from .repositories.cloning import Cloned, RepositoryRefused
 from .schemas import NewMissionFork
+from .workspace_files import IGNORED_NAMES, MOST_FILES
 
 NAMED = 20
 COMMAND = "the command line"
@@ -50,12 +50,12 @@ class MissionForks:
             tuple(_undone(moment)),
             (Section("Accepted memories of the library", tuple(_accepted(moment))),),
             tuple(_notes(moment)),
-            {"files": differences_of(moment.files_before, newest(row.files.all()))},
+            {"files": differences_of(moment.files_before, newest_file_versions(row.files.all()))},
         )
 
     def submit(self, row: Mission, number: int, *, words: str, spend: int | None, **asked: Any) -> Mission:
         moment = _moment(row, number)
-        if lacking := workshop.missing():
+        if lacking := workspace.missing_programs():
             raise ForkRefused(f"No command can be held here, so nothing was begun: {lacking}")
         by_name = record_name(asked.get("owner")) or COMMAND
 
@@ -145,7 +145,7 @@ def _undone(moment: MissionMoment) -> Iterator[Section]:
 
 
 def _differences(moment: MissionMoment) -> Sequence[Any]:
-    return differences_of(moment.files_before, newest(moment.mission.files.all()))
+    return differences_of(moment.files_before, newest_file_versions(moment.mission.files.all()))
 
 
 def _memories(moment: MissionMoment) -> Iterator[str]:
@@ -177,6 +177,6 @@ def _notes(moment: MissionMoment) -> Iterator[str]:
         yield BETWEEN.format(commands=", ".join(str(one.number) for one in moment.lived))
     if moment.mission.begun_with and not _head(moment):
         yield COMMITS
-    yield NOT_KEPT.format(names=", ".join(sorted(UNWATCHED)))
+    yield NOT_KEPT.format(names=", ".join(sorted(IGNORED_NAMES)))
     if len(moment.files) >= MOST_FILES:
         yield f"Only the first {MOST_FILES:,} files are kept after each step."

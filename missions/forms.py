@@ -10,21 +10,21 @@ from django.core.exceptions import ValidationError
 
 from engine.llm.tokens import prompt_tokens, too_long
 from engine.models import TITLE_LENGTH
-from engine.tools import tools
-from runs.forms import Spend, Text, first_errors, known_model
+from engine.tools import available_tools
+from runs.forms import PlainTextField, SpendField, first_errors, validate_model
 
-from . import customs, leaving, origins, publishing, workshop
-from .crews import agents, crew_named, made
-from .files import LONGEST, FileProblem, inside
+from . import customs, egress_policy, publishing, workspace, workspace_sources
+from .archive_reader import FILES, TOGETHER
 from .models import CrewVersion, Mission
-from .models.files import newest
-from .models.reading import first_step
+from .models.files import newest_file_versions
+from .models.queries import first_step
+from .presets import agent_row, agent_rows, find_team
 from .repositories import cloning
 from .repositories.cloning import Cloned, RepositoryRefused
 from .repositories.contents import texts_at
-from .rules import MOST, Limits, name_complaint
+from .rules import MOST, MissionLimits, agent_name_problem
 from .tools import NAMES
-from .unpacking import FILES, TOGETHER
+from .workspace_files import LONGEST, FileProblem, relative_path
 
 GOAL_LENGTH, CHECK_LENGTH, MODEL_LENGTH, CREW_LENGTH, GIT_LENGTH = 20_000, 16_000, 200, 100, 1_000
 A_RESULT = 500  # tokens of what a first tool brings
@@ -39,33 +39,37 @@ def _limit(name: str, label: str) -> forms.IntegerField:
 
 
 def _who(name: str, label: str) -> forms.ChoiceField:
-    said = {"invalid_choice": f"Write one of {', '.join(leaving.WHO[name])}."}
-    return forms.ChoiceField(label=label, required=False, choices=[*leaving.WHO[name].items()], error_messages=said)
+    said = {"invalid_choice": f"Write one of {', '.join(egress_policy.APPROVER_CHOICES[name])}."}
+    return forms.ChoiceField(
+        label=label, required=False, choices=[*egress_policy.APPROVER_CHOICES[name].items()], error_messages=said
+    )
 
 
 class MissionForm(forms.Form):
-    goal = Text(max_length=GOAL_LENGTH, needed="Write a goal. It is empty.", lines=True, label="Goal")
-    title = Text(max_length=TITLE_LENGTH, label="Title")
-    crew = Text(max_length=CREW_LENGTH, label="Crew")
-    model = Text(max_length=MODEL_LENGTH, label="Model", help_text="Of the whole crew; empty is the default one.")
-    git = Text(max_length=GIT_LENGTH, label="Repository")
-    check = Text(max_length=CHECK_LENGTH, label="Check", lines=True)
+    goal = PlainTextField(max_length=GOAL_LENGTH, needed="Write a goal. It is empty.", lines=True, label="Goal")
+    title = PlainTextField(max_length=TITLE_LENGTH, label="Title")
+    crew = PlainTextField(max_length=CREW_LENGTH, label="Crew")
+    model = PlainTextField(
+        max_length=MODEL_LENGTH, label="Model", help_text="Of the whole crew; empty is the default one."
+    )
+    git = PlainTextField(max_length=GIT_LENGTH, label="Repository")
+    check = PlainTextField(max_length=CHECK_LENGTH, label="Check", lines=True)
     network = _who("network", "Reaches a host by https")
     publish = _who("publish", "Publishes a branch")
     typing = _who("typing", "Types into a terminal")
     steps = _limit("steps", "Steps")
     minutes = _limit("minutes", "Minutes of work")
     agents = _limit("agents", "Agents")
-    spend = Spend()
+    spend = SpendField()
 
     def clean_crew(self) -> CrewVersion | None:
-        return crew_named(self.cleaned_data["crew"])
+        return find_team(self.cleaned_data["crew"])
 
     def clean_model(self) -> str:
-        return known_model(self.cleaned_data["model"]) or settings.DEFAULT_MODEL
+        return validate_model(self.cleaned_data["model"]) or settings.DEFAULT_MODEL
 
 
-def asked(
+def submit_values(
     given: dict[str, Any],
     files: Sequence[tuple[str, str]] = (),
     crew: Iterable[dict[str, Any]] | None = None,
@@ -80,7 +84,7 @@ def asked(
     uploaded, which they come on top of."""
     form = MissionForm({name: value for name, value in given.items() if value is not None})
     problems = first_errors(form) if not form.is_valid() else []
-    if lacking := workshop.missing():
+    if lacking := workspace.missing_programs():
         problems.append(("goal", f"No command can be held here, so nothing was begun: {lacking}"))
     bounds = {**(limits or {}), **{name: form.cleaned_data[name] for name in LIMITS if form.cleaned_data.get(name)}}
     problems += list(_of_limits(bounds)) + list(_of_files(files))
@@ -95,15 +99,19 @@ def asked(
     values.pop("git")
     for limit in LIMITS:
         values.pop(limit)
-    policy = leaving.policy({name: values.pop(name) for name in leaving.WHO})
+    policy = egress_policy.egress_policy({name: values.pop(name) for name in egress_policy.APPROVER_CHOICES})
     if before is not None and own is None and not given.get("crew"):
         version, own = before.crew_version, list(_as_before(before, given.get("model") or ""))
-    held = [made({**one, "model": one.get("model") or model}, model) for one in own] if own else agents(version, model)
+    held = (
+        [agent_row({**one, "model": one.get("model") or model}, model) for one in own]
+        if own
+        else agent_rows(version, model)
+    )
     named = _of_names(held, "agents" if own else "crew")
     if problems := [*named, *_too_long(values["goal"], values["check"], held, own is not None)]:
         return {}, problems
     if before is not None and before.begun_with is None:
-        kept = [(one.path, one.text) for one in newest(before.files.all()).values()]
+        kept = [(one.path, one.text) for one in newest_file_versions(before.files.all()).values()]
         files = [*kept, *files]
     try:
         repository = _repository(given.get("git") or "", repository, before)
@@ -142,7 +150,7 @@ def _repository(address: str, uploaded: Cloned | None, before: Mission | None) -
             "A mission begins with one repository: an address, an upload, or that of an earlier mission."
         )
     if address:
-        return origins.of_git(address).repository
+        return workspace_sources.source_from_git(address).repository
     if row is None:
         return uploaded
     try:
@@ -162,7 +170,7 @@ def _as_before(before: Mission, model: str) -> Iterator[dict[str, Any]]:
 
 def _of_limits(limits: dict[str, int]) -> Iterable[tuple[str, str]]:
     try:
-        Limits.of(limits)
+        MissionLimits.of(limits)
     except ValueError as wrong:
         yield "limits", str(wrong)
 
@@ -175,7 +183,7 @@ def _of_files(files: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     names = set()
     for path, text in files[:FILES]:
         try:
-            if ".." in inside(path).split("/") or path in names:
+            if ".." in relative_path(path).split("/") or path in names:
                 raise FileProblem("outside", "It leads out, or is there twice.")
             names.add(path)
         except FileProblem as problem:
@@ -187,15 +195,15 @@ def _of_files(files: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
 def _of_crew(crew: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
     if not crew:
         yield "agents", "Name at least one agent: the first coordinates."
-    of_others = {name for name in tools("mission") if name.startswith(OF_OTHERS)}
+    of_others = {name for name in available_tools("mission") if name.startswith(OF_OTHERS)}
     for number, one in enumerate(crew):
-        if wrong := name_complaint(one["name"], [other["name"] for other in crew[:number]]):
+        if wrong := agent_name_problem(one["name"], [other["name"] for other in crew[:number]]):
             yield f"agents.{number}.name", wrong
         if strange := [name for name in one.get("tools") or () if name not in NAMES and name not in of_others]:
             yield f"agents.{number}.tools", f"There is no tool {', '.join(name[:60] for name in strange)} for agents."
         if one.get("model"):
             try:
-                known_model(one["model"])
+                validate_model(one["model"])
             except ValidationError as error:
                 yield f"agents.{number}.model", " ".join(error.messages)
     if crew and crew[0].get("tools") is not None and COORDINATES not in crew[0]["tools"]:
@@ -205,7 +213,7 @@ def _of_crew(crew: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
 def _of_names(held: Sequence[dict[str, Any]], field: str) -> Iterator[tuple[str, str]]:
     """Also of crews that were saved, or began, when more could be names."""
     for number, one in enumerate(held):
-        if wrong := name_complaint(one["name"], [other["name"] for other in held[:number]]):
+        if wrong := agent_name_problem(one["name"], [other["name"] for other in held[:number]]):
             yield field, wrong
 
 
@@ -225,6 +233,6 @@ def _followed(pk: str) -> tuple[Mission | None, list[tuple[str, str]]]:
         found = None
     if found is None:
         return None, [("mission", "There is no such mission.")]
-    if not found.run.over or found.run.redacted:
+    if not found.run.is_ended or found.run.redacted:
         return None, [("mission", "That mission is not over, or its texts were erased.")]
     return found, []

@@ -1,20 +1,20 @@
-"""What may still happen to the rows of missions: see `engine/evidence/guards.py`."""
+"""What may still happen to the rows of missions: see `engine/ledger/immutability.py`."""
 
-from engine.evidence.guards import Guard, Guards, Rule
+from engine.ledger.immutability import ColumnRule, ImmutableTable, ImmutableTables
 
 
-def _kept(*names: str, erased: tuple[str, ...] = ()) -> Rule:
-    return Rule("kept", kept=("id", *names), erased=erased)
+def _kept(*names: str, erased: tuple[str, ...] = ()) -> ColumnRule:
+    return ColumnRule("kept", kept=("id", *names), erased=erased)
 
 
 _tables = (
-    Guard(
+    ImmutableTable(
         "missions_mission",
         key="run_id",
         key_is_number=False,
         run="OLD.run_id",
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=(
                     *("run_id", "crew", "crew_version_id", "final_check_wanted", "limits", "policy"),
@@ -24,10 +24,10 @@ _tables = (
                 erased=("goal", "check_command", "customs"),
             ),
             # each by itself, or what is left of an erased one could be written anew
-            *(Rule(f"{text}_said", when=f"OLD.{text} <> ''", erased=(text,)) for text in ("result", "unproven")),
+            *(ColumnRule(f"{text}_said", when=f"OLD.{text} <> ''", erased=(text,)) for text in ("result", "unproven")),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "missions_agent",
         unique=((("mission_id", "number"), ""), (("mission_id", "folded"), "")),
         run="OLD.mission_id",
@@ -38,7 +38,7 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "missions_step",
         unique=((("agent_id", "number"), ""),),
         run="OLD.mission_id",
@@ -47,10 +47,12 @@ _tables = (
                 *("mission_id", "agent_id", "number", "tool", "heard", "last", "call_id", "made"),
                 erased=("reasoning", "args"),
             ),
-            Rule("settled", when="OLD.settled IS NOT NULL", kept=("tool_call_id", "ok", "settled"), erased=("result",)),
+            ColumnRule(
+                "settled", when="OLD.settled IS NOT NULL", kept=("tool_call_id", "ok", "settled"), erased=("result",)
+            ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "missions_carriedstep",
         unique=((("agent_id", "number"), ""),),
         run="OLD.mission_id",
@@ -61,12 +63,12 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "missions_halt",
         run="OLD.mission_id",
         rules=(_kept("mission_id", "agent_id", "after", "why", "heard", "made", erased=("text",)),),
     ),
-    Guard(
+    ImmutableTable(
         "missions_message",
         unique=((("mission_id", "number"), ""),),
         run="OLD.mission_id",
@@ -77,20 +79,20 @@ _tables = (
             ),
         ),
     ),
-    Guard("missions_pause", unique=((("mission_id", "number"), ""),)),
-    Guard(
+    ImmutableTable("missions_pause", unique=((("mission_id", "number"), ""),)),
+    ImmutableTable(
         "missions_check",
         unique=((("mission_id",), ""),),
         run="OLD.mission_id",
         rules=(_kept("mission_id", "exit_code", "reason", "tool_call_id", "made", erased=("command", "output")),),
     ),
-    Guard(
+    ImmutableTable(
         "missions_fileversion",
         unique=((("mission_id", "number"), ""),),
         run="OLD.mission_id",
         rules=(_kept("mission_id", "step_id", "number", "change", "size", "made", erased=("path", "digest", "text")),),
     ),
-    Guard(
+    ImmutableTable(
         "missions_repository",
         unique=((("mission_id",), ""),),
         run="OLD.mission_id",
@@ -101,13 +103,13 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "missions_terminal",
         unique=((("mission_id", "number"), ""),),
         run="OLD.mission_id",
         rules=(
             _kept("mission_id", "step_id", "number", "spool", "made", erased=("command",)),
-            Rule(
+            ColumnRule(
                 "ended",
                 when="OLD.ended IS NOT NULL",
                 kept=("exit_code", "reason", "seconds", "size", "ended"),
@@ -115,13 +117,13 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "missions_terminalinput",
         unique=((("terminal_id", "number"), ""),),
         run="(SELECT mission_id FROM missions_terminal WHERE id = OLD.terminal_id)",
         rules=(_kept("terminal_id", "step_id", "by_name", "number", "made", erased=("text",)),),
     ),
-    Guard(
+    ImmutableTable(
         "missions_connection",
         unique=((("terminal_id", "number"), ""),),
         run="OLD.mission_id",
@@ -132,22 +134,22 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "missions_shortmemory",
         unique=((("agent_id", "version"), ""),),
         run="OLD.mission_id",
         rules=(_kept("mission_id", "agent_id", "version", "by", "made", erased=("text",)),),
     ),
-    Guard(
+    ImmutableTable(
         "missions_summary",
         run="OLD.mission_id",
         rules=(_kept("mission_id", "agent_id", "covers", "call_id", "made", erased=("text", "dump", "digest")),),
     ),
-    Guard(
+    ImmutableTable(
         "missions_memory",
         unique=((("library", "folded"), ""), (("library", "file"), "")),
     ),
-    Guard(
+    ImmutableTable(
         "missions_memoryversion",
         unique=((("memory_id", "number"), ""),),
         run="OLD.mission_id",
@@ -156,23 +158,25 @@ _tables = (
                 *("memory_id", "number", "base", "active_for", "visible_to", "except_for", "by", "mission_id", "made"),
                 erased=("description", "text", "front"),
             ),
-            Rule("decided", when="OLD.decided IS NOT NULL", kept=("decided", "decided_by", "accepted")),
-            Rule("accepted", when="OLD.accepted IS NOT NULL AND OLD.accepted", kept=("description", "text", "front")),
+            ColumnRule("decided", when="OLD.decided IS NOT NULL", kept=("decided", "decided_by", "accepted")),
+            ColumnRule(
+                "accepted", when="OLD.accepted IS NOT NULL AND OLD.accepted", kept=("description", "text", "front")
+            ),
         ),
     ),
-    Guard("missions_activation"),
-    Guard("missions_memoryuse"),
-    Guard(
+    ImmutableTable("missions_activation"),
+    ImmutableTable("missions_memoryuse"),
+    ImmutableTable(
         "missions_crewversion",
         unique=((("crew_id", "number"), ""),),
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=("id", "crew_id", "number", "name", "created", "good_for", "agents", "customs"),
                 unlinked=("author_id",),
             ),
         ),
     ),
-    Guard("missions_crewchange"),
+    ImmutableTable("missions_crewchange"),
 )
-GUARDS: Guards = {guard.table: guard for guard in _tables}
+GUARDS: ImmutableTables = {guard.table: guard for guard in _tables}

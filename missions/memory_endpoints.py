@@ -11,16 +11,16 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
 
 from engine.models import record_name
-from runs.api.answers import json_answer, missing, take_only
-from runs.api.refusals import Refusal, wrong_fields
-from runs.api.schemas import problems
-from runs.api.scopes import Scope, credential, needs
+from runs.api.errors import ApiError, field_errors
+from runs.api.responses import json_response, not_found, reject_unknown_parameters
+from runs.api.scopes import TokenScope, credential_of, requires_scope
+from runs.procedure.schemas import problem_responses
 
-from . import remembering, schemas
-from .memory_files import LISTS, MemoryFile, Wrong
+from . import memory_review, schemas
+from .memory_files import LISTS, InvalidMemoryFile, MemoryFile
 from .models import MemoryVersion
 from .models.memories import Memory
-from .rules import folded
+from .rules import fold_name
 
 router = Router()
 ACCEPT = "missions.change_memory"
@@ -47,94 +47,104 @@ def memory_object(one: MemoryVersion) -> dict[str, Any]:
     return {**memory_in_short(one), **{name: getattr(one, name) for name in ("text", *LISTS)}}
 
 
-@router.get("/memories", response=schemas.Memories, openapi_extra=problems(422), summary="Long-term memories of crews")
+@router.get(
+    "/memories",
+    response=schemas.MemoryListOut,
+    openapi_extra=problem_responses(422),
+    summary="Long-term memories of crews",
+)
 def memories(request: HttpRequest, asked: Query[schemas.SoughtMemories]) -> HttpResponse:
     """What holds by now, and what waits to be accepted: without the texts, and without who sees them."""
-    take_only(request, *schemas.SoughtMemories.model_fields)
+    reject_unknown_parameters(request, *schemas.SoughtMemories.model_fields)
     held = MemoryVersion.objects.current(asked.library).order_by("memory__folded")
     waits = MemoryVersion.objects.proposed().filter(memory__library=asked.library).order_by("pk")
     if asked.full:
-        return json_answer({"results": list(map(memory_object, held)), "proposals": list(map(memory_object, waits))})
+        return json_response({"results": list(map(memory_object, held)), "proposals": list(map(memory_object, waits))})
     short = [list(map(memory_in_short, some.defer("text", "front", *LISTS))) for some in (held, waits)]
-    return json_answer(dict(zip(("results", "proposals"), short, strict=True)))
+    return json_response(dict(zip(("results", "proposals"), short, strict=True)))
 
 
 @router.get(
-    "/memories/{name}", response=schemas.Memory, openapi_extra=problems(404, 422), summary="One memory, with its text"
+    "/memories/{name}",
+    response=schemas.MemoryOut,
+    openapi_extra=problem_responses(404, 422),
+    summary="One memory, with its text",
 )
 def memory(request: HttpRequest, name: str, library: Library = "", version: Version = None) -> HttpResponse:
     """As it holds now, or in another of its versions, such as one that waits to be accepted."""
-    take_only(request, "library", "version")
+    reject_unknown_parameters(request, "library", "version")
     one = _named(name, library)
-    found = remembering.current_of(one) if version is None else one.versions.filter(number=version).first()
+    found = memory_review.current_version(one) if version is None else one.versions.filter(number=version).first()
     if found is None:
-        raise missing("memory")
-    return json_answer(memory_object(found))
+        raise not_found("memory")
+    return json_response(memory_object(found))
 
 
 @router.post(
     "/memories",
-    response={201: schemas.Memory},
-    openapi_extra=problems(400, 403, 409, 413, 415, 422),
+    response={201: schemas.MemoryOut},
+    openapi_extra=problem_responses(400, 403, 409, 413, 415, 422),
     summary="Propose a memory",
 )
-@needs(Scope.SUBMIT, "mission")
+@requires_scope(TokenScope.SUBMIT, "mission")
 def propose_memory(request: HttpRequest, asked: schemas.NewMemory) -> HttpResponse:
     """No mission has it before somebody has accepted it."""
     said = MemoryFile(asked.name, asked.description, asked.text, **_lists(asked))
-    version = _done(lambda: remembering.propose(said, _by(request), library=asked.library, base=0))
-    return json_answer(memory_object(version), HTTPStatus.CREATED)
+    version = _done(lambda: memory_review.propose(said, _by(request), library=asked.library, base=0))
+    return json_response(memory_object(version), HTTPStatus.CREATED)
 
 
 @router.patch(
     "/memories/{name}",
-    response=schemas.Memory,
-    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    response=schemas.MemoryOut,
+    openapi_extra=problem_responses(400, 403, 404, 409, 413, 415, 422),
     summary="Propose another version of a memory",
 )
-@needs(Scope.SUBMIT, "mission")
+@requires_scope(TokenScope.SUBMIT, "mission")
 def change_memory(request: HttpRequest, name: str, asked: schemas.MemoryChange, library: Library = "") -> HttpResponse:
     """What is not said stays. 409 where another version holds by now than the one that it was written from."""
-    take_only(request, "library")
-    current = remembering.current_of(_named(name, library))
+    reject_unknown_parameters(request, "library")
+    current = memory_review.current_version(_named(name, library))
     if current is None:
-        raise missing("memory")
+        raise not_found("memory")
     texts = {one: getattr(asked, one) for one in ("description", "text") if getattr(asked, one) is not None}
     said = MemoryFile(**{**vars(current.as_file), **texts, **_lists(asked)})
-    version = _done(lambda: remembering.propose(said, _by(request), library=library, base=asked.base))
-    return json_answer(memory_object(version))
+    version = _done(lambda: memory_review.propose(said, _by(request), library=library, base=asked.base))
+    return json_response(memory_object(version))
 
 
 @router.post(
     "/memories/{name}/accept",
-    response=schemas.Memory,
-    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    response=schemas.MemoryOut,
+    openapi_extra=problem_responses(400, 403, 404, 409, 413, 415, 422),
     summary="Accept or refuse what was proposed",
 )
-@needs(Scope.ACCEPT, "mission")
+@requires_scope(TokenScope.ACCEPT, "mission")
 def accept_memory(
     request: HttpRequest, name: str, asked: schemas.MemoryDecision, library: Library = ""
 ) -> HttpResponse:
     """Accepted, it holds from each agent's next step on. It needs the scope `accept`, and the right to change memories:
     what writes them must not accept them itself."""
-    take_only(request, "library")
-    if not credential(request).owner.has_perm(ACCEPT):
-        raise Refusal(403, "You may not accept memories. Ask who administers this site for the right to.")
+    reject_unknown_parameters(request, "library")
+    if not credential_of(request).owner.has_perm(ACCEPT):
+        raise ApiError(403, "You may not accept memories. Ask who administers this site for the right to.")
     version = _named(name, library).versions.filter(number=asked.version).first()
     if version is None:
-        raise missing("memory")
-    return json_answer(memory_object(_done(lambda: remembering.decide(version.pk, _by(request), asked.accept))))
+        raise not_found("memory")
+    return json_response(
+        memory_object(_done(lambda: memory_review.decide_proposal(version.pk, _by(request), asked.accept)))
+    )
 
 
 def _named(name: str, library: str) -> Memory:
-    found = Memory.objects.filter(library=library, folded=folded(name)).first()
+    found = Memory.objects.filter(library=library, folded=fold_name(name)).first()
     if found is None:
-        raise missing("memory")
+        raise not_found("memory")
     return found
 
 
 def _by(request: HttpRequest) -> str:
-    return record_name(credential(request).owner)
+    return record_name(credential_of(request).owner)
 
 
 def _lists(asked: schemas.MemoryChange | schemas.NewMemory) -> dict[str, Any]:
@@ -144,7 +154,7 @@ def _lists(asked: schemas.MemoryChange | schemas.NewMemory) -> dict[str, Any]:
 def _done(do: Callable[[], MemoryVersion]) -> MemoryVersion:
     try:
         return do()
-    except (remembering.ChangedMeanwhile, remembering.Decided) as late:
-        raise Refusal(409, str(late)) from late
-    except Wrong as wrong:
-        raise wrong_fields([("memory", str(wrong))]) from wrong
+    except (memory_review.MemoryChanged, memory_review.MemoryAlreadyDecided) as late:
+        raise ApiError(409, str(late)) from late
+    except InvalidMemoryFile as wrong:
+        raise field_errors([("memory", str(wrong))]) from wrong

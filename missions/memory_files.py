@@ -23,7 +23,7 @@ NULL, TEXT = "tag:yaml.org,2002:null", "tag:yaml.org,2002:str"
 FILE = re.compile(r"\w[\w. -]*\.md")
 
 
-class Wrong(ValueError):
+class InvalidMemoryFile(ValueError):
     """No memory. The text is a sentence that says where and why."""
 
 
@@ -40,25 +40,27 @@ class MemoryFile:
     front: str = ""
 
 
-def read(source: str) -> MemoryFile:
+def parse_memory_file(source: str) -> MemoryFile:
     """Wrong."""
     front = FRONT.match(source)
     if front is None:
-        raise Wrong("It does not begin with front matter: a line of three dashes, keys, and another such line.")
+        raise InvalidMemoryFile(
+            "It does not begin with front matter: a line of three dashes, keys, and another such line."
+        )
     if len(front[0]) > FRONT_LENGTH:
-        raise Wrong(f"The front matter has {len(front[0]):,} characters, and {FRONT_LENGTH:,} are taken.")
+        raise InvalidMemoryFile(f"The front matter has {len(front[0]):,} characters, and {FRONT_LENGTH:,} are taken.")
     found = _values(front[0])
     for name in ("name", "description"):
         if not isinstance(found.setdefault(name, ""), str):
-            raise Wrong(f"“{name}” is one text, not a list.")
+            raise InvalidMemoryFile(f"“{name}” is one text, not a list.")
     lists = {name: _names(name, found.get(name, [])) for name in LISTS}
     made = MemoryFile(str(found["name"]), str(found["description"]), source[front.end() :], **lists, front=front[0])
-    if wrong := complaint(made):
-        raise Wrong(wrong)
+    if wrong := memory_problem(made):
+        raise InvalidMemoryFile(wrong)
     return made
 
 
-def written(memory: MemoryFile) -> str:
+def memory_file_text(memory: MemoryFile) -> str:
     """As it stood where its front matter still says the same; else anew, with the lines of keys that are not ours."""
     if memory.front and _says(memory.front) == _known(memory):
         return memory.front + memory.text
@@ -68,7 +70,7 @@ def written(memory: MemoryFile) -> str:
     return "\n".join(["---", *lines, "---", memory.text])
 
 
-def complaint(memory: MemoryFile) -> str:
+def memory_problem(memory: MemoryFile) -> str:
     """Why it can be no memory; empty where it can."""
     if not 0 < len(memory.name.strip()) <= NAME_LENGTH:
         return f"A memory has a name of 1 to {NAME_LENGTH} characters."
@@ -86,13 +88,13 @@ def file_name(name: str) -> str:
     return (re.sub(r"[^\w-]+", "_", name.strip()).strip("_") or "memory") + ".md"
 
 
-def file_complaint(file: str) -> str:
+def file_problem(file: str) -> str:
     if len(file) > FILE_LENGTH or not FILE.fullmatch(file):
         return f"{file[:FILE_LENGTH]!r} is no name of a memory's file: letters, digits and - _ ., and .md at its end."
     return ""
 
 
-def with_names(names: tuple[str, ...], change: str) -> tuple[str, ...]:
+def rename_agents(names: tuple[str, ...], change: str) -> tuple[str, ...]:
     """After a change as in “+tester,-reader”; without signs these are all that there are then. Wrong."""
     words = [one.strip() for one in change.split(",") if one.strip()]
     if not any(one[0] in "+-" for one in words):
@@ -101,7 +103,7 @@ def with_names(names: tuple[str, ...], change: str) -> tuple[str, ...]:
     for one in words:
         sign, name = one[0], one[1:].strip()
         if sign not in "+-" or not name:
-            raise Wrong(f"“{one}”: write +NAME or -NAME, or names alone.")
+            raise InvalidMemoryFile(f"“{one}”: write +NAME or -NAME, or names alone.")
         found = [other for other in found if other.casefold() != name.casefold()] + ([name] if sign == "+" else [])
     return tuple(found)
 
@@ -117,7 +119,7 @@ def _says(front: str) -> tuple[object, ...] | None:
     try:
         found = _values(front)
         return (found.get("name"), found.get("description", ""), *(_names(name, found.get(name, [])) for name in LISTS))
-    except Wrong:
+    except InvalidMemoryFile:
         return None
 
 
@@ -156,7 +158,7 @@ def loaded(front: str) -> dict[str, Any]:
         found: dict[str, Any] = yaml.load("\n".join(_lines(front)), Loader=_Words)  # noqa: S506 - it is a safe loader
     except yaml.MarkedYAMLError as error:
         line = f"Line {error.problem_mark.line + 2}: " if error.problem_mark else ""
-        raise Wrong(f"{line}{error.problem}.") from error
+        raise InvalidMemoryFile(f"{line}{error.problem}.") from error
     return found or {}
 
 
@@ -167,18 +169,18 @@ def pairs_of(front: str) -> list[tuple[str, yaml.Node, int]]:
         node = yaml.compose(inner, Loader=_Words)
     except yaml.MarkedYAMLError as error:
         line = f"Line {error.problem_mark.line + 2}: " if error.problem_mark else ""
-        raise Wrong(f"{line}{error.problem or error.context}.") from error
+        raise InvalidMemoryFile(f"{line}{error.problem or error.context}.") from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise Wrong(f"It is no YAML: {str(error)[:200]}") from error
+        raise InvalidMemoryFile(f"It is no YAML: {str(error)[:200]}") from error
     if node is None:
         return []
     if not isinstance(node, yaml.MappingNode):
-        raise Wrong(f"Line {node.start_mark.line + 2} is no key and no part of one.")
+        raise InvalidMemoryFile(f"Line {node.start_mark.line + 2} is no key and no part of one.")
     found = [(str(key.value), value, key.start_mark.line) for key, value in node.value]
     names = [name for name, _, _ in found]
     for name, _, line in found:
         if names.count(name) > 1:
-            raise Wrong(f"Line {line + 2}: “{name}” stands there twice.")
+            raise InvalidMemoryFile(f"Line {line + 2}: “{name}” stands there twice.")
     return found
 
 
@@ -198,7 +200,7 @@ def _value(node: yaml.Node) -> str | list[str]:
 
 def _text(node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode) or node.tag not in (TEXT, NULL):
-        raise Wrong(f"Line {node.start_mark.line + 2}: write one text, or a list of texts.")
+        raise InvalidMemoryFile(f"Line {node.start_mark.line + 2}: write one text, or a list of texts.")
     return "" if node.tag == NULL else node.value.strip()
 
 
@@ -206,7 +208,7 @@ def _names(key: str, said: str | list[str]) -> tuple[str, ...]:
     """One name may stand without a list."""
     names = [said] if isinstance(said, str) and said else said or []
     if not all(isinstance(one, str) and 0 < len(one) <= NAME_LENGTH for one in names):
-        raise Wrong(f"“{key}” is a list of names of at most {NAME_LENGTH} characters.")
+        raise InvalidMemoryFile(f"“{key}” is a list of names of at most {NAME_LENGTH} characters.")
     return tuple(names)
 
 
@@ -214,7 +216,7 @@ def _others(front: str) -> Iterator[str]:
     """The lines of keys that are not ours, and comments of their own lines."""
     try:
         begins = {line: name for name, _, line in pairs_of(front)}
-    except Wrong:  # kept as it was read before it had to be YAML: what is ours stands in columns
+    except InvalidMemoryFile:  # kept as it was read before it had to be YAML: what is ours stands in columns
         return
     ours = False
     for number, line in enumerate(_lines(front)):

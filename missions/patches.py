@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .files import FileProblem
+from .workspace_files import FileProblem
 
 NOTHING = "/dev/null"
 HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
-UNTAKEN = ("GIT binary patch", "Binary files ", "rename from ", "copy from ")
+UNSUPPORTED_TEXT = ("GIT binary patch", "Binary files ", "rename from ", "copy from ")
 NO_END = "\\ No newline"
 MOST_FILES = 50
 
@@ -34,10 +34,10 @@ class FilePatch:
     gone: bool = False
 
 
-def read(patch: str) -> list[FilePatch]:
+def parse_patch(patch: str) -> list[FilePatch]:
     """FileProblem with the line that is wrong."""
     lines = (patch.rstrip("\n") + "\n").splitlines(keepends=True)
-    if untaken := next((line.strip() for line in lines if line.startswith(UNTAKEN)), ""):
+    if untaken := next((line.strip() for line in lines if line.startswith(UNSUPPORTED_TEXT)), ""):
         raise FileProblem("not_taken", f"Only lines of text are changed by a patch, not: {untaken[:200]}")
     starts = [at for at in range(len(lines) - 2) if _begins(lines[at : at + 3])]
     if not starts:
@@ -103,7 +103,7 @@ def _without_end(sign: str, before: list[str], after: list[str]) -> None:
         side[-1] = side[-1].rstrip("\r\n")
 
 
-def applied(patches: Sequence[FilePatch], texts: Mapping[str, str | None]) -> dict[str, str | None]:
+def apply_patch(patches: Sequence[FilePatch], texts: Mapping[str, str | None]) -> dict[str, str | None]:
     """What each file is then; None of what is not there. FileProblem where one of them does not fit."""
     return {one.path: _applied(one, texts[one.path]) for one in patches}
 

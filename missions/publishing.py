@@ -23,16 +23,16 @@ from uuid import UUID
 from django.conf import settings
 from django.urls import reverse
 
-from engine.llm.providers import storable
+from engine.llm.providers import clean_storable_text
 from engine.plurals import counted
 
-from . import workshop
-from .files import FIRST, Change, FileProblem, digest_of, text_of
+from . import workspace
 from .repositories import commits, git
 from .repositories.checkout import beginning, first_blobs
-from .repositories.commits import DIFF, Branching, CommitsRefused
+from .repositories.commits import DIFF, BranchCommits, CommitsRefused
 from .repositories.contents import EMPTY, blobs
 from .repositories.git import NAME, GitFailed, without_password
+from .workspace_files import FIRST, FileChange, FileProblem, digest_of, text_of
 
 READABLE = 1_000_000  # characters that somebody can be asked to read: what is longer is not published
 BEGINNING = 10_000  # bytes of what the mission began with that are shown, too; of more the names are
@@ -48,7 +48,7 @@ EXISTS = (
 END = "end"  # the key of what all of it is at the end
 BUNDLE = "application/x-git-bundle"
 BUNDLE_OF_MISSION = "the bundle of this mission"  # where branches go that go nowhere else
-BY = "MAGI <magi@localhost>"
+COMMIT_AUTHOR = "MAGI <magi@localhost>"
 
 
 class NotPublished(Exception):
@@ -56,7 +56,7 @@ class NotPublished(Exception):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCommit:
     """`difference`: a line for each file of the branch, then all lines that are shown of them. `digest`: SHA-256 of the
     lines of files. `files`: how many are otherwise than at the beginning; `left_out`: of how many not all is shown.
     `base` and `commits`: of a mission that began with a repository, its commit and those of the crew; `merged`: those
@@ -82,7 +82,7 @@ class PublishTarget:
 
 
 def repository(mission: UUID | str) -> Path:
-    return workshop.home() / "published" / f"{mission}.git"
+    return workspace.missions_folder() / "published" / f"{mission}.git"
 
 
 def bundle(mission: UUID | str) -> Path:
@@ -90,7 +90,7 @@ def bundle(mission: UUID | str) -> Path:
     return repository(mission).with_suffix(".bundle")
 
 
-def bundled(mission: UUID | str) -> bytes | None:
+def has_bundle(mission: UUID | str) -> bytes | None:
     """None where nothing was published of it, or on another machine."""
     try:
         return bundle(mission).read_bytes()
@@ -98,19 +98,19 @@ def bundled(mission: UUID | str) -> bytes | None:
         return None
 
 
-def to() -> str:
+def publish_target() -> str:
     """Where branches go, without what stands there of passwords; empty where they stay here."""
     return without_password(settings.PUBLISH_TO or "")
 
 
-def branch_complaint(branch: str) -> str:
+def branch_problem(branch: str) -> str:
     odd = branch == "HEAD" or ".." in branch or branch.endswith((".lock", ".", "/")) or "/." in branch or "//" in branch
     if odd or not BRANCH.fullmatch(branch):
         return f"{branch[:100]!r} is no name of a branch: letters, digits and - _ . / in between."
     return ""
 
 
-def prepare(mission: UUID, key: str, message: str, by: str, first: Mapping[str, bytes], moment: int) -> Prepared:
+def prepare(mission: UUID, key: str, message: str, by: str, first: Mapping[str, bytes], moment: int) -> PreparedCommit:
     """The commit of this step: made once, and found again whatever the files have become since. Where the mission began
     with a repository it is the newest of its crew, and the last one where something was not committed. NotPublished."""
     with _alone(mission):
@@ -145,14 +145,14 @@ def target(mission: UUID, key: str, branch: str, commit: str) -> PublishTarget:
     kept = repository(mission) / TARGETS / key
     with _alone(mission):
         where, _, there = kept.read_text().partition("\n") if kept.exists() else ("", "", "")
-        if not kept.exists() or where != to():
+        if not kept.exists() or where != publish_target():
             there = _there(mission, branch)
         if not there:
             found = PublishTarget("", "The branch is not there yet: it is made.")
         elif _goes_on(mission, there, commit):
             found = PublishTarget(there, f"The branch is there, at {there}, and moves on from that: a fast-forward.")
-        elif to():
-            raise NotPublished(EXISTS.format(branch=branch, to=to(), there=there))
+        elif publish_target():
+            raise NotPublished(EXISTS.format(branch=branch, to=publish_target(), there=there))
         else:
             found = PublishTarget(
                 there, f"The branch is there, at {there}, which this one does not hold: it is replaced."
@@ -160,7 +160,7 @@ def target(mission: UUID, key: str, branch: str, commit: str) -> PublishTarget:
         if there == commit:
             raise NotPublished(f"nothing: {branch} is that commit already where it would go.")
         kept.parent.mkdir(exist_ok=True)
-        kept.write_text(f"{to()}\n{there}")
+        kept.write_text(f"{publish_target()}\n{there}")
     return found
 
 
@@ -173,7 +173,7 @@ def _there(mission: UUID, branch: str) -> str:
     found = {ref: commit for commit, _, ref in (line.partition("\t") for line in listed.splitlines())}
     if in_the_way := [ref for ref in found if ref in above or ref.startswith(f"{name}/")]:
         other = in_the_way[0].removeprefix(HEADS)
-        where = to() or BUNDLE_OF_MISSION
+        where = publish_target() or BUNDLE_OF_MISSION
         raise NotPublished(f"branch_exists: {where} has a branch {other}, beside which none can be named {branch}.")
     return found.get(name, "")
 
@@ -185,7 +185,9 @@ def _listed(mission: UUID, *names: str) -> str:
     try:
         return _git(mission, "ls-remote", settings.PUBLISH_TO, *names, outward=True)
     except NotPublished as error:
-        raise NotPublished(f"not_reached: nobody can see whether {to()} has this branch already: {error}") from error
+        raise NotPublished(
+            f"not_reached: nobody can see whether {publish_target()} has this branch already: {error}"
+        ) from error
 
 
 def _goes_on(mission: UUID, there: str, commit: str) -> bool:
@@ -212,13 +214,13 @@ def publish(mission: UUID, branch: str, commit: str, shown: str, there: str = ""
             _push(mission, branch, commit, there)
         _git(mission, "update-ref", HEADS + branch, commit)
         _git(mission, "bundle", "create", "--quiet", str(bundle(mission)), "--branches", *_without(mission))
-    return to() or BUNDLE_OF_MISSION
+    return publish_target() or BUNDLE_OF_MISSION
 
 
 def _push(mission: UUID, branch: str, commit: str, there: str) -> None:
     """Where the branch is still what it was: that is looked at and written there in one."""
     if there and not _goes_on(mission, there, commit):
-        raise NotPublished(EXISTS.format(branch=branch, to=to(), there=there))
+        raise NotPublished(EXISTS.format(branch=branch, to=publish_target(), there=there))
     lease = f"--force-with-lease={HEADS}{branch}:{there}"
     _git(
         mission, "push", "--quiet", "--no-verify", lease, settings.PUBLISH_TO, f"{commit}:{HEADS}{branch}", outward=True
@@ -241,15 +243,15 @@ def _without(mission: UUID) -> tuple[str, ...]:
     return ("--not", commits.ORIGIN) if beginning(repository(mission)) else ()
 
 
-def changes(mission: UUID, known: Mapping[str, str], paths: Collection[str]) -> list[Change]:
+def changes(mission: UUID, known: Mapping[str, str], paths: Collection[str]) -> list[FileChange]:
     """What is otherwise in the workspace than `known`, digests by paths. Before the first change of a file of the
     repository stands what it was; `paths`: of which anything is kept."""
     place = repository(mission)
     first = {path: name for path, name in first_blobs(place).items() if path not in paths}
-    found = workshop.changes(mission, known, first)
+    found = workspace.changes(mission, known, first)
     before = [one.path for one in found if one.path in first]
     data = dict(zip(before, blobs(place, [first[path] for path in before]), strict=True))
-    held = {path: Change(path, FIRST, digest_of(one), len(one), text_of(one)) for path, one in data.items()}
+    held = {path: FileChange(path, FIRST, digest_of(one), len(one), text_of(one)) for path, one in data.items()}
     return [part for one in found for part in (held.get(one.path), one) if part]
 
 
@@ -260,7 +262,7 @@ def first_text(mission: UUID, path: str) -> str | None:
     return text_of(b"".join(blobs(place, [name]))) if name else None
 
 
-def branching(mission: UUID, commit: str) -> Branching | None:
+def branching(mission: UUID, commit: str) -> BranchCommits | None:
     """What a commit of the crew has beside the repository that it began with; None where it is not here."""
     if not (COMMIT.fullmatch(commit) and beginning(repository(mission))):
         return None
@@ -332,7 +334,7 @@ def remove(mission: UUID | str) -> None:
 
 
 def _import(mission: UUID, key: str, message: str, by: str, first: Mapping[str, bytes], moment: int) -> None:
-    ours, theirs = f"{BY} {moment} +0000", f"{_plain(by)} <agent@localhost> {moment} +0000"
+    ours, theirs = f"{COMMIT_AUTHOR} {moment} +0000", f"{_plain(by)} <agent@localhost> {moment} +0000"
     began = _commit(f"refs/magi/{key}", 1, ours, theirs=ours, message="As the mission began", parent="")
     now = _commit(f"refs/magi/{key}", 2, ours, theirs=theirs, message=message, parent="from :1\n")
     before = b"".join(_file(path, data, False) for path, data in sorted(first.items()))
@@ -352,7 +354,7 @@ def _plain(name: str) -> str:
 
 def _files(mission: UUID) -> Iterator[bytes]:
     """Of the workspace as it is now, without links and without what lies in a folder of git's."""
-    place, count, size = workshop.workspace(mission), 0, 0
+    place, count, size = workspace.workspace(mission), 0, 0
     for one in place.files():
         if any(_is_of_git(part) for part in Path(one.path).parts):
             continue
@@ -395,7 +397,7 @@ class _Entry:
     runs: bool
 
 
-def _described(mission: UUID, commit: str) -> Prepared:
+def _described(mission: UUID, commit: str) -> PreparedCommit:
     """By what is in the repository alone. NotPublished where the commit is not there."""
     if beginning(repository(mission)):
         return _described_commits(mission, commit)
@@ -417,10 +419,10 @@ def _described(mission: UUID, commit: str) -> Prepared:
         _patch(mission, before, now) + (f"\nAs the mission began:\n{began}" if began else ""),
     ]
     digest = sha256("\n".join(lines).encode()).hexdigest()
-    return Prepared(commit, len(other), storable("\n".join(parts)), digest, len(no_text | as_before))
+    return PreparedCommit(commit, len(other), clean_storable_text("\n".join(parts)), digest, len(no_text | as_before))
 
 
-def _described_commits(mission: UUID, commit: str) -> Prepared:
+def _described_commits(mission: UUID, commit: str) -> PreparedCommit:
     try:
         found = commits.read(repository(mission), commit)
         text = commits.described(repository(mission), found)
@@ -433,12 +435,12 @@ def _described_commits(mission: UUID, commit: str) -> Prepared:
     told = "\n".join([counts, *left_out, rest])
     names = [*(one.name for one in found.merged), *(one.name for one in found.commits)]
     digest = sha256("\n".join([one.line for one in found.files] + names).encode())
-    about = (commit, len(found.files), storable(told), digest.hexdigest(), len(no_text))
+    about = (commit, len(found.files), clean_storable_text(told), digest.hexdigest(), len(no_text))
     own, merged = [one.line for one in found.commits], [one.line for one in found.merged]
-    return Prepared(*about, base=found.base, commits=own, merged=merged)
+    return PreparedCommit(*about, base=found.base, commits=own, merged=merged)
 
 
-def _along(found: Branching) -> Iterator[str]:
+def _along(found: BranchCommits) -> Iterator[str]:
     if found.merged:
         which = counted(len(found.merged), "commit")
         yield f"Not shown here: the lines of each of {which} of other branches of the repository. They stand there."

@@ -11,12 +11,12 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from django.conf import settings
 
-from runs.face import faces
-from runs.site import address
+from runs.procedure.spec import specs
+from runs.site_url import address
 
 from . import publishing
 from .models import Mission
-from .models.files import patch_of
+from .models.files import patch_text
 from .rules import why_check_failed
 
 # user@host:path, as git takes it beside addresses
@@ -75,7 +75,7 @@ def patch_for(mission: Mission) -> bytes:
     """All that it changed: as git am takes it where it began with a repository that lies here, else the lines of what
     is kept as text."""
     end = publishing.ended_with(mission.pk)
-    return (publishing.mailed(mission.pk, end) if end else None) or patch_of(mission.files.all()).encode()
+    return (publishing.mailed(mission.pk, end) if end else None) or patch_text(mission.files.all()).encode()
 
 
 def described(mission: Mission, message: str, commits: list[str]) -> str:
@@ -95,7 +95,7 @@ def _parts(mission: Mission, message: str, commits: list[str]) -> Iterator[str]:
     if row and row.without:
         names = "\n".join(f"- `{path}`: {why}" for path, why in row.without)
         yield f"## Not seen by the crew\n\nThese are as they were.\n\n{names}"
-    place = f"{address()}{faces()['mission'].address('live', mission.pk)}"
+    place = f"{address()}{specs()['mission'].address('live', mission.pk)}"
     digest = f", its record's SHA-256 is `{mission.record_hash}`" if mission.record_hash else ""
     yield f"Made by a mission of MAGI and published after a decision at its gate: {place}{digest}."
 

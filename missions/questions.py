@@ -7,9 +7,9 @@ Why so: docs/decisions.md, Missions.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.llm.prices import dollars
+from engine.llm.pricing import format_dollars
 
-from .leaving import HOURS
+from .egress_policy import HOURS
 from .models import Agent, Halt, Mission
 from .models.asking import bounds_of, halt_step, limit_step, may_cost
 from .rules import END, GO_ON, LEAVE, MORE, MOST, OTHERWISE
@@ -67,7 +67,7 @@ def _of_limit(mission: Mission, limit: str) -> tuple[str, str]:
     """What it has, and what it would have."""
     if limit == "spend":
         held = may_cost(mission) or 0
-        return dollars(held), f"To go on, it may cost {dollars(held + (mission.run.spend or 0))} in all."
+        return format_dollars(held), f"To go on, it may cost {format_dollars(held + (mission.run.spend or 0))} in all."
     now, own = getattr(bounds_of(mission), limit), getattr(mission.bounds, limit)
     after = min(MOST[limit], now + own)
     return f"{now:,} {UNITS[limit]}", f"To go on, it may take {after - now:,} more, {after:,} in all."

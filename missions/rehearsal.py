@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from engine.llm.prompting import read_fenced
+from engine.llm.prompt_blocks import read_fence
 
-from .examples import EXAMPLES, OTHERWISE, Act, Example
+from .examples import EXAMPLES, OTHERWISE, MissionExample, ScriptedStep
 from .prompts.steps import LAST
 
 Messages = list[dict[str, str]]
@@ -21,7 +21,7 @@ OF_OTHERS = ("send_message", "wait")
 HELPER = "Tester"
 
 
-def step(messages: Messages) -> str:
+def rehearse_step(messages: Messages) -> str:
     now, role = now_of(messages), messages[0]["content"]
     tools = re.findall(r"^- ([\w.]+): ", role.partition("\n# Rules")[0], re.MULTILINE)
     example = next((one for one in EXAMPLES.values() if one.goal == text_of("GOAL", role).strip()), OTHERWISE)
@@ -40,7 +40,7 @@ def _is_helped(now: dict[str, Any]) -> bool:
     return any(str(one).startswith(HELPER) for one in now.get("you_may_write_to", ()))
 
 
-def _helping(example: Example, tools: Sequence[str], number: int) -> str:
+def _helping(example: MissionExample, tools: Sequence[str], number: int) -> str:
     """It waits; once it is woken it does its part, and waits again."""
     own = [("I wait until somebody needs me.", "wait", {}), *(one for one in example.helped if one[1] in tools)]
     if "run_command" not in tools or number > len(own):
@@ -48,7 +48,7 @@ def _helping(example: Example, tools: Sequence[str], number: int) -> str:
     return _said(*own[number - 1])
 
 
-def _with_numbers(act: Act, now: dict[str, Any]) -> Act:
+def _with_numbers(act: ScriptedStep, now: dict[str, Any]) -> ScriptedStep:
     """The command that lives is the one that asks."""
     sentence, tool, arguments = act
     if arguments.get("command_id") == "asks":
@@ -58,11 +58,11 @@ def _with_numbers(act: Act, now: dict[str, Any]) -> Act:
     return act
 
 
-def summary(messages: Messages) -> str:
+def rehearse_summary(messages: Messages) -> str:
     return json.dumps({"summary": f"{MARK}What came before was left out.", "facts": []})
 
 
-def shorter(messages: Messages) -> str:
+def rehearse_shortening(messages: Messages) -> str:
     return json.dumps({"text": f"{MARK}What was remembered was shortened."})
 
 
@@ -74,7 +74,7 @@ def _said(sentence: str, tool: str | None, arguments: dict[str, Any] | None) -> 
 def now_of(messages: Messages) -> Any:
     """What the last part of the prompt says, whatever stands before it."""
     text = messages[-1]["content"]
-    return read_fenced(text[text.rindex("BEGIN MATERIAL ") :])
+    return read_fence(text[text.rindex("BEGIN MATERIAL ") :])
 
 
 def text_of(label: str, prompt: str) -> str:

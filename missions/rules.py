@@ -47,14 +47,14 @@ A_STEP = 11_000, 250  # tokens that a step reads and writes, about
 STEPS_AT_ONCE = 20  # then other runs take their turn
 
 
-class State(StrEnum):
+class AgentState(StrEnum):
     RUNNING = "running"
     STOPPED = "stopped"
     ERROR = "error"
 
 
 @dataclass(frozen=True)
-class Limits:
+class MissionLimits:
     """Of the whole tree; the children of its agents count as well."""
 
     steps: int = 120
@@ -90,7 +90,7 @@ MOST = {
 
 
 @dataclass(frozen=True)
-class Seen:
+class AgentSituation:
     """One agent as its rows say: `open` a step whose tool has not come to its end; `stops` its last step was one after
     which it does nothing by itself; `unread` and `revives` messages, the latter of those who may let one in error go
     on; `woken`: a terminal of its own has ended, or asks, or its timer is over."""
@@ -107,16 +107,16 @@ class Seen:
     asks: bool = False  # it has come to an error, and a person has not said yet how it goes on
 
     @property
-    def state(self) -> State:
+    def state(self) -> AgentState:
         if self.halted:
-            return State.RUNNING if self.revives else State.ERROR
+            return AgentState.RUNNING if self.revives else AgentState.ERROR
         if self.stops and not (self.open or self.unread or self.woken):
-            return State.STOPPED
-        return State.RUNNING
+            return AgentState.STOPPED
+        return AgentState.RUNNING
 
 
 @dataclass(frozen=True)
-class GoOn:
+class ContinueAgents:
     """With the number of an agent below nought a person is asked about it."""
 
     agents: tuple[int, ...]
@@ -130,52 +130,58 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitForEvent:
     until: datetime | None
 
 
 @dataclass(frozen=True)
-class Paused:
+class MissionPaused:
     by: str
 
 
 @dataclass(frozen=True)
-class Stuck:
+class MissionStuck:
     told: bool
 
 
 @dataclass(frozen=True)
-class Finished:
+class MissionFinished:
     pass
 
 
-Next = GoOn | Wait | Paused | Reached | Stuck | Finished
+NextAction = ContinueAgents | WaitForEvent | MissionPaused | Reached | MissionStuck | MissionFinished
 
 
 def what_next(
-    agents: Sequence[Seen], *, finished: bool, paused: str = "", living: bool = False, told: bool = False, at_once: int
-) -> Next:
+    agents: Sequence[AgentSituation],
+    *,
+    finished: bool,
+    paused: str = "",
+    living: bool = False,
+    told: bool = False,
+    at_once: int,
+) -> NextAction:
     """`living`: a terminal lives whose end wakes somebody; `told`: the coordinator was told that nothing is left."""
     if finished:
-        return Finished()
+        return MissionFinished()
     if paused:
-        return Paused(paused)
+        return MissionPaused(paused)
     if running := (*next_agents(agents, at_once), *questions(agents)):
-        return GoOn(running)
-    timers = [one.until for one in agents if one.until and one.state == State.STOPPED]
+        return ContinueAgents(running)
+    timers = [one.until for one in agents if one.until and one.state == AgentState.STOPPED]
     if living or timers:
-        return Wait(min(timers, default=None))
-    return Stuck(told)
+        return WaitForEvent(min(timers, default=None))
+    return MissionStuck(told)
 
 
-def next_agents(agents: Iterable[Seen], at_once: int) -> tuple[int, ...]:
+def next_agents(agents: Iterable[AgentSituation], at_once: int) -> tuple[int, ...]:
     """Who steps now: the one whose last step is oldest first."""
-    running = [one for one in agents if one.state == State.RUNNING]
+    running = [one for one in agents if one.state == AgentState.RUNNING]
     running.sort(key=lambda one: (one.last is not None, one.last, one.number) if one.last else (False, 0, one.number))
     return tuple(one.number for one in running[:at_once])
 
 
-def questions(agents: Iterable[Seen]) -> tuple[int, ...]:
+def questions(agents: Iterable[AgentSituation]) -> tuple[int, ...]:
     """About whom a person is asked."""
     return tuple(-one.number for one in agents if one.asks)
 
@@ -183,12 +189,12 @@ def questions(agents: Iterable[Seen]) -> tuple[int, ...]:
 # ---- names ----------------------------------------------------------------------------------------------------
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """As names are compared, on both sides."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
-def name_complaint(name: str, taken: Iterable[str]) -> str:
+def agent_name_problem(name: str, taken: Iterable[str]) -> str:
     """Why nobody can be called so; empty where somebody can."""
     if not 0 < len(name) <= 40 or not all(sign.isalnum() or sign in "-_" for sign in name):
         return "A name has 1 to 40 letters, digits, - or _."
@@ -199,31 +205,33 @@ def name_complaint(name: str, taken: Iterable[str]) -> str:
     return ""
 
 
-class Sight(StrEnum):
+class MemoryAccess(StrEnum):
     NOTHING = "nothing"
     LISTED = "listed"
     WHOLE = "whole"
 
 
-def sees(name: str, *, active_for: Sequence[str], visible_to: Sequence[str], except_for: Sequence[str]) -> Sight:
+def memory_access(
+    name: str, *, active_for: Sequence[str], visible_to: Sequence[str], except_for: Sequence[str]
+) -> MemoryAccess:
     """What an agent of this name has of a memory."""
     if _among(name, except_for):
-        return Sight.NOTHING
+        return MemoryAccess.NOTHING
     if _among(name, active_for):
-        return Sight.WHOLE
-    return Sight.LISTED if _among(name, visible_to) else Sight.NOTHING
+        return MemoryAccess.WHOLE
+    return MemoryAccess.LISTED if _among(name, visible_to) else MemoryAccess.NOTHING
 
 
 def _among(name: str, names: Sequence[str]) -> bool:
-    found = {folded(one) for one in names}
-    return "all" in found or folded(name) in found
+    found = {fold_name(one) for one in names}
+    return "all" in found or fold_name(name) in found
 
 
 # ---- limits ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Used:
+class LimitsUsed:
     steps: int = 0
     minutes: float = 0
     agents: int = 1
@@ -233,22 +241,22 @@ class Used:
     spend: float = 0  # the share of what it may cost
 
 
-def share(used: Used, limits: Limits) -> dict[str, float]:
+def share_used(used: LimitsUsed, limits: MissionLimits) -> dict[str, float]:
     """Of each limit after which nothing new begins, how much is used up."""
     shares = {"steps": used.steps / limits.steps, "minutes": used.minutes / limits.minutes, "spend": used.spend}
     return shares | {"output": used.output / limits.output}
 
 
-def near(used: Used, limits: Limits) -> list[str]:
-    return [name for name, part in share(used, limits).items() if part >= NEAR]
+def near_limits(used: LimitsUsed, limits: MissionLimits) -> list[str]:
+    return [name for name, part in share_used(used, limits).items() if part >= NEAR]
 
 
-def reached(used: Used, limits: Limits) -> str:
+def reached_limits(used: LimitsUsed, limits: MissionLimits) -> str:
     """The limit after which nothing new begins; empty where there is none."""
-    return next((name for name, part in share(used, limits).items() if part >= 1), "")
+    return next((name for name, part in share_used(used, limits).items() if part >= 1), "")
 
 
-def spawn_complaint(limits: Limits, used: Used, *, depth: int, children: int) -> str:
+def spawn_problem(limits: MissionLimits, used: LimitsUsed, *, depth: int, children: int) -> str:
     """Why an agent at this depth may not make another one; empty where it may."""
     if depth >= limits.depth:
         return f"Agents may be made {limits.depth} deep, and you are at {depth}."
@@ -259,13 +267,13 @@ def spawn_complaint(limits: Limits, used: Used, *, depth: int, children: int) ->
     return "Less than a tenth of what it may cost is left." if used.spend > 0.9 else ""
 
 
-def with_more(limits: Limits, times: Mapping[str, int]) -> Limits:
+def with_more(limits: MissionLimits, times: Mapping[str, int]) -> MissionLimits:
     """As much again as often as a person has allowed it, and never more than there may be at all."""
     grown = {name: min(MOST[name], getattr(limits, name) * (times[name] + 1)) for name in times if name in MOST}
     return replace(limits, **grown)
 
 
-def may_grow(limit: str, limits: Limits) -> bool:
+def may_grow(limit: str, limits: MissionLimits) -> bool:
     return limit in GROWS and (limit not in MOST or getattr(limits, limit) < MOST[limit])
 
 
@@ -356,7 +364,7 @@ def kept_steps(messages: Sequence[int]) -> int:
     return count
 
 
-def cut_from_top(text: str, most: int = MEMORY_LENGTH) -> str:
+def keep_tail(text: str, most: int = MEMORY_LENGTH) -> str:
     """Whole lines are left out, with a mark, where a compression was still too long."""
     mark = "[earlier lines were cut]"
     if len(text) <= most:

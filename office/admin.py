@@ -32,7 +32,7 @@ class CalendarEntryAdmin(admin.ModelAdmin):
     raw_id_fields = ["people"]
 
 
-class VersionInline(admin.TabularInline):
+class DocumentVersionInline(admin.TabularInline):
     model = OfficeVersion
     extra = 0
     can_delete = False
@@ -48,19 +48,19 @@ class OfficeDocumentAdmin(admin.ModelAdmin):
     search_fields = ["name", "text"]
     list_filter = ["outside", "example"]
     readonly_fields = ["version"]
-    inlines = [VersionInline]
+    inlines = [DocumentVersionInline]
 
 
 @admin.register(Item)
-class ItemAdmin(admin.ModelAdmin):
+class StockItemAdmin(admin.ModelAdmin):
     list_display = ["name", "kind", "number", "price", "place", "example"]
     search_fields = ["name", "kind", "place"]
     list_filter = ["kind", "example"]
 
 
 @admin.register(Request)
-class RequestAdmin(admin.ModelAdmin):
-    list_display = ["__str__", "what", "total", "asked_for", "made", "example"]
+class PurchaseRequestAdmin(admin.ModelAdmin):
+    list_display = ["__str__", "description", "total", "asked_for", "made", "example"]
     readonly_fields = ["lines", "total", "made"]
     list_filter = ["example"]
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from .models import CalendarEntry, Item, OfficeDocument, Person, Request, Task
 
-HOUSE = "office.example"
-EVERYTHING = (Request, CalendarEntry, Task, OfficeDocument, Item, Person)
+OFFICE_NAME = "office.example"
+EXAMPLE_MODELS = (Request, CalendarEntry, Task, OfficeDocument, Item, Person)
 WORKDAYS = 10
 SATURDAY = 5
 
@@ -126,19 +126,19 @@ def load() -> dict[str, int]:
             Task.objects.create(title=title, assignee=people[whose], due=due, example=True)
         _calendar(people, today)
         _things()
-    return {str(kind._meta.verbose_name_plural): kind.objects.filter(example=True).count() for kind in EVERYTHING}
+    return {str(kind._meta.verbose_name_plural): kind.objects.filter(example=True).count() for kind in EXAMPLE_MODELS}
 
 
 @transaction.atomic
 def remove() -> int:
     """Take away what came with it, and nothing that was made since; how many rows."""
-    return sum(kind.objects.filter(example=True).delete()[1].get(kind._meta.label, 0) for kind in EVERYTHING)
+    return sum(kind.objects.filter(example=True).delete()[1].get(kind._meta.label, 0) for kind in EXAMPLE_MODELS)
 
 
 def _people() -> dict[str, Person]:
     people: dict[str, Person] = {}
     for number, (name, role, unit, led_by) in enumerate(PEOPLE):
-        mail = f"{name.split()[0].lower().encode('ascii', 'ignore').decode()}@{HOUSE}"
+        mail = f"{name.split()[0].lower().encode('ascii', 'ignore').decode()}@{OFFICE_NAME}"
         start = date(2017 + number % 7, 1 + number, 1)
         given = {"name": name, "mail": mail, "role": role, "unit": unit, "start": start}
         people[name] = Person.objects.create(manager=people.get(led_by), example=True, **given)

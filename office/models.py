@@ -13,22 +13,22 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from engine.search import words_of
+from engine.text.search_terms import index_words
 
 NAME_LENGTH, LONG_LENGTH = 120, 200
 CALENDAR = 0x0FF1CE  # by which the database knows the lock on the calendar
 
 
-class FoundQuerySet(models.QuerySet[Any]):
+class SearchableQuerySet(models.QuerySet[Any]):
     def found(self, query: str) -> Self:
         """With all of these words, or words that begin with them."""
         with_all = Q()
-        for word in words_of(query):
+        for word in index_words(query):
             with_all &= Q(words__contains=f" {word}")
         return self.filter(with_all)
 
 
-class Found(models.Model):
+class SearchableRow(models.Model):
     """What is found by words. `example`: it came with the example, and goes with it."""
 
     said_in: tuple[str, ...] = ()  # the columns whose words it is found by
@@ -36,20 +36,20 @@ class Found(models.Model):
     words = models.TextField(blank=True, editable=False)
     example = models.BooleanField(default=False)
 
-    objects = FoundQuerySet.as_manager()
+    objects = SearchableQuerySet.as_manager()
 
     class Meta:
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        self.words = " " + " ".join(words_of(" ".join(str(getattr(self, column) or "") for column in self.said_in)))
+        self.words = " " + " ".join(index_words(" ".join(str(getattr(self, column) or "") for column in self.said_in)))
         super().save(*args, **kwargs)
 
 
 # ---- people -----------------------------------------------------------------------------------------------
 
 
-class Person(Found):
+class Person(SearchableRow):
     said_in = ("name", "mail", "role", "unit")
 
     name = models.CharField(max_length=NAME_LENGTH)
@@ -78,7 +78,7 @@ class TaskState(models.TextChoices):
     DROPPED = "dropped"
 
 
-class Task(Found):
+class Task(SearchableRow):
     State = TaskState
     said_in = ("title", "details", "assignee")
 
@@ -98,7 +98,7 @@ class Task(Found):
 # ---- the calendar -----------------------------------------------------------------------------------------
 
 
-class CalendarQuerySet(FoundQuerySet):
+class CalendarQuerySet(SearchableQuerySet):
     def lock(self) -> None:
         """Nobody else puts anything in until the transaction ends; on SQLite nobody writes beside it anyway."""
         if connection.vendor == "postgresql":
@@ -113,7 +113,7 @@ class CalendarQuerySet(FoundQuerySet):
         return self.filter(people__in=list(people)).distinct()
 
 
-class CalendarEntry(Found):
+class CalendarEntry(SearchableRow):
     said_in = ("title", "place")
 
     title = models.CharField(max_length=LONG_LENGTH)
@@ -136,7 +136,7 @@ class CalendarEntry(Found):
 # ---- documents --------------------------------------------------------------------------------------------
 
 
-class OfficeDocument(Found):
+class OfficeDocument(SearchableRow):
     """Found by the words of its newest version; `outside`: strangers wrote it, as that of one which was imported."""
 
     said_in = ("name", "text")
@@ -179,7 +179,7 @@ class OfficeVersion(models.Model):
 # ---- things -----------------------------------------------------------------------------------------------
 
 
-class Item(Found):
+class Item(SearchableRow):
     said_in = ("name", "kind", "place")
 
     name = models.CharField(max_length=LONG_LENGTH)
@@ -196,10 +196,10 @@ class Item(Found):
         return self.name
 
 
-class Request(Found):
+class Request(SearchableRow):
     """What somebody wants to be bought. `lines` are JSON: what, number and the price of one; `total` is their sum."""
 
-    said_in = ("reason", "asked_for", "what")
+    said_in = ("reason", "asked_for", "description")
 
     lines = models.JSONField(default=list)
     total = models.DecimalField(max_digits=14, decimal_places=2)
@@ -214,5 +214,5 @@ class Request(Found):
         return f"request {self.pk}"
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         return ", ".join(f"{line['number']} × {line['what']}" for line in self.lines)

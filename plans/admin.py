@@ -1,10 +1,10 @@
 from django.contrib import admin
 
-from runs.admin import KindAdmin
+from runs.admin import ProcedureRunAdmin
 
 from .models import Plan
 
 
 @admin.register(Plan)
-class PlanAdmin(KindAdmin):
+class PlanAdmin(ProcedureRunAdmin):
     kind = "plan"

@@ -6,12 +6,12 @@ from typing import Any
 from engine.models import Gate
 from engine.models.gates import OPENS
 
-from .deciding import in_words
-from .models import Plan, reading
-from .rules.course import BEFORE_WORK
-from .rules.demands import Kind
-from .rules.subjects import NAMED, differences, parts_of
-from .rules.words import Status
+from .gate_decisions import decision_text
+from .models import Plan, queries
+from .rules.approval_policy import ApprovalKind
+from .rules.enums import StepStatus
+from .rules.gate_text import NAMED, differences, parts_of
+from .rules.scheduling import BEFORE_WORK
 
 ORDER = [NAMED["After"]]
 
@@ -21,15 +21,17 @@ def earlier(gate: Gate, user: Any) -> str:
     another text, or comes after other steps, than what was approved."""
     if not gate.pending or not gate.text:
         return ""
-    if gate.kind == Kind.PLAN:
+    if gate.kind == ApprovalKind.PLAN:
         return _in_plan(gate)
-    found = _approved_before(gate) if gate.kind == Kind.STEP else None
+    found = _approved_before(gate) if gate.kind == ApprovalKind.STEP else None
     return _sentence(found, gate, user) if found else ""
 
 
 def _approved(gate: Gate) -> list[Gate]:
-    asked = Gate.objects.whole().filter(run=gate.run_id, kind=Kind.STEP, state=Gate.State.APPROVED, pk__lt=gate.pk)
-    return [one for one in asked.order_by("-pk") if one.stands]
+    asked = Gate.objects.with_decisions().filter(
+        run=gate.run_id, kind=ApprovalKind.STEP, state=Gate.State.APPROVED, pk__lt=gate.pk
+    )
+    return [one for one in asked.order_by("-pk") if one.is_decided]
 
 
 def _approved_before(gate: Gate) -> Gate | None:
@@ -46,7 +48,7 @@ def _is_same(before: str, now: str) -> bool:
 
 
 def _sentence(before: Gate, gate: Gate, user: Any) -> str:
-    who = "you" if _has_approved(before, user) else in_words(before) or "somebody"
+    who = "you" if _has_approved(before, user) else decision_text(before) or "somebody"
     as_step = f" as {_called(before.text)}" if before.step != gate.step else ""
     approved = f"{who} approved it{as_step} on {before.closed:%d %b %Y, %H:%M} UTC"
     if before.used:
@@ -79,8 +81,8 @@ def _in_plan(gate: Gate) -> str:
     plan = Plan.objects.planned().get(pk=gate.run_id)
     steps = [step for step in plan.steps_now if step.status in BEFORE_WORK]
     approved = _approved(gate)
-    stay = [step for step in steps if step.status == Status.APPROVED and _stays(step.gate_step, approved)]
-    texts = {step.number: reading.subject_of(plan, step).text for step in steps if step not in stay}
+    stay = [step for step in steps if step.status == StepStatus.APPROVED and _stays(step.gate_step, approved)]
+    texts = {step.number: queries.subject_of(plan, step).text for step in steps if step not in stay}
     unused = [one.text for one in approved if not one.used]
     again = [number for number, text in texts.items() if any(_is_same(before, text) for before in unused)]
     said = [f"{_steps([step.number for step in stay])} approved already."] if stay else []

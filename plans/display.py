@@ -4,69 +4,70 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.urls import reverse
 
 from engine.models import Gate, Run
-from runs.deciding import mark_of
-from runs.face import STANDINGS, Snapshot
-from runs.reasons import failure_of
-from runs.stamps import Stamp, stamp_of
-from runs.steering import why_not_retried
-from runs.usage import used
-from runs.waits import Wait
-from runs.words import shown_name
+from runs.approvals.pending import digest_mark
+from runs.formatting import format_usage, user_label
+from runs.history.review_reasons import failure_sentence
+from runs.procedure.fragments import PageFragment, fragment_of, single_fragment
+from runs.procedure.markers import OutcomeNote, outcome_note
+from runs.procedure.spec import STATUS_LABELS, RunSnapshot
+from runs.procedure.wait_reason import WaitReason
+from runs.run_actions import retry_refusal
 
 from .models import Message, Plan, Step
-from .models.keeping import MANAGER
-from .models.reading import figures_of, note_of, stands_at, step_facts, why_not
+from .models.queries import figures_of, is_pending_at, note_of, state_of_step, why_not
+from .models.writes import MANAGER
 from .prompts.planner import PERSON
-from .rules import course
+from .rules import scheduling
 from .rules.actions import PlanAction
-from .rules.course import MOVES
-from .rules.demands import Kind
-from .rules.words import Effect, Outcome, Status
+from .rules.approval_policy import ApprovalKind
+from .rules.enums import PlanOutcome, StepEffect, StepStatus
+from .rules.scheduling import MOVES
 
-SLOTS = course.STEPS_IN_ALL
+SLOTS = scheduling.STEPS_IN_ALL
 STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
-    Status.PLANNED: ("wait", "Planned", "idle"),
-    Status.AWAITING: ("asks", "Waits for approval", "pause"),
-    Status.APPROVED: ("wait", "Approved", "check"),
-    Status.REJECTED: ("none", "Left out", "dash"),
-    Status.WORKING: ("judging", "Working", "dots"),
-    Status.COMPLETED: ("approve", "Completed", "check"),
-    Status.FAILED: ("failed", "Failed", "bang"),
-    Status.SUPERSEDED: ("none", "Replaced", "dash"),
+    StepStatus.PLANNED: ("wait", "Planned", "idle"),
+    StepStatus.AWAITING: ("asks", "Waits for approval", "pause"),
+    StepStatus.APPROVED: ("wait", "Approved", "check"),
+    StepStatus.REJECTED: ("none", "Left out", "dash"),
+    StepStatus.WORKING: ("judging", "Working", "dots"),
+    StepStatus.COMPLETED: ("approve", "Completed", "check"),
+    StepStatus.FAILED: ("failed", "Failed", "bang"),
+    StepStatus.SUPERSEDED: ("none", "Replaced", "dash"),
 }
 STOPPED = ("failed", "Stopped", "bang")
 NOT_BEGUN = ("none", "Not begun", "dash")  # of a plan that is over
 CLAIMED = ("reject", "Claimed", "cross")  # completed, and no tool call shows it
-WITHIN: Mapping[str, str] = {  # what a step waits for by what is asked within it
-    Kind.TOOL: "Waits for approval",
-    Kind.QUESTION: "Asks something",
-    Kind.SEAT: "For a person",
-    Kind.FAILURE: "Failed: what now?",
-    Kind.UNCERTAIN: "Uncertain: did it happen?",
+BUDGET_TEXT: Mapping[str, str] = {  # what a step waits for by what is asked within it
+    ApprovalKind.TOOL: "Waits for approval",
+    ApprovalKind.QUESTION: "Asks something",
+    ApprovalKind.SEAT: "For a person",
+    ApprovalKind.FAILURE: "Failed: what now?",
+    ApprovalKind.UNCERTAIN: "Uncertain: did it happen?",
 }
-SIGNS = {Effect.READS: "search", Effect.WRITES: "writes", Effect.REACHES_OUT: "out"}
-EFFECTS = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
-COUNTED = {  # by its sign, what one step does, and what several do
-    SIGNS[Effect.READS]: ("only reads", "only read"),
-    SIGNS[Effect.WRITES]: ("changes something here", "change something here"),
-    SIGNS[Effect.REACHES_OUT]: ("is external", "are external"),
+STATE_ICONS = {StepEffect.READS: "search", StepEffect.WRITES: "writes", StepEffect.REACHES_OUT: "out"}
+EFFECTS = {StepEffect.READS: "reads", StepEffect.WRITES: "writes", StepEffect.REACHES_OUT: "reaches out"}
+COUNT_TEXT = {  # by its sign, what one step does, and what several do
+    STATE_ICONS[StepEffect.READS]: ("only reads", "only read"),
+    STATE_ICONS[StepEffect.WRITES]: ("changes something here", "change something here"),
+    STATE_ICONS[StepEffect.REACHES_OUT]: ("is external", "are external"),
     "person": ("is for a person", "are for a person"),
 }
 OUTCOMES = {
-    Outcome.DONE: ("approve", "Done"),
-    Outcome.CLAIMED: ("reject", "Claimed"),
-    Outcome.REJECTED: ("reject", "Rejected"),
-    Outcome.FAILED: ("failed", "Failed"),
+    PlanOutcome.DONE: ("approve", "Done"),
+    PlanOutcome.CLAIMED: ("reject", "Claimed"),
+    PlanOutcome.REJECTED: ("reject", "Rejected"),
+    PlanOutcome.FAILED: ("failed", "Failed"),
 }
 
 
 @dataclass(frozen=True)
-class Call:
+class ToolCallView:
     tool: str
     sign: str
     does: str
@@ -76,7 +77,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Asked:
+class GateView:
     """What waits for somebody: `text` is exactly what is decided about; `state`: another one as soon as something
     else is to be seen or said there."""
 
@@ -90,7 +91,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class StepShown:
+class StepView:
     number: int
     place: int  # on the track: a revision leaves numbers out
     state: str
@@ -108,8 +109,8 @@ class StepShown:
     error: str
     live: str
     coming: frozenset[str]  # steps of the run whose text that is
-    calls: tuple[Call, ...]
-    asked: tuple[Asked, ...]
+    calls: tuple[ToolCallView, ...]
+    asked: tuple[GateView, ...]
     small: str
     address: str  # at which it is changed; empty once it has begun
 
@@ -119,7 +120,7 @@ class StepShown:
 
 
 @dataclass(frozen=True)
-class Said:
+class CommentView:
     number: int
     source: str
     by: str
@@ -129,23 +130,23 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Part:
+class PlanSection:
     sign: str
     number: int
     words: str
 
 
 @dataclass(frozen=True)
-class Bar:
+class BudgetBar:
     """What approving all of a plan means: how many steps do what. `letters`: whether anything leaves the house."""
 
     number: int
-    parts: tuple[Part, ...]
+    parts: tuple[PlanSection, ...]
     letters: bool
 
 
 @dataclass(frozen=True)
-class Display:
+class PlanDisplay:
     id: str
     title: str
     task: str
@@ -154,15 +155,15 @@ class Display:
     state: str
     word: str
     small: str
-    first: "StepShown | None"  # the first step that asks; none where the plan does
-    wait: Wait | None
-    stamp: Stamp | None
-    steps: tuple[StepShown, ...]
-    asked: tuple[Asked, ...]
-    bar: Bar | None
+    first: "StepView | None"  # the first step that asks; none where the plan does
+    wait: WaitReason | None
+    stamp: OutcomeNote | None
+    steps: tuple[StepView, ...]
+    asked: tuple[GateView, ...]
+    bar: BudgetBar | None
     used: str
     trouble: str  # why the run failed
-    thread: tuple[Said, ...]
+    thread: tuple[CommentView, ...]
     hearers: tuple[tuple[int, str], ...]  # steps whose agents still hear something, with the words for them
     planner_hears: bool
     progress: str
@@ -173,17 +174,17 @@ class Display:
     figures: str  # what tools really did, to hold the summary against
     claims: bool
     rehearsal: bool
-    over: bool
-    final: bool
+    is_ended: bool
+    is_final: bool
     announcement: str
     created: datetime
     asked_by: str
     redacted: datetime | None
 
     @property
-    def worked(self) -> bool:
+    def active_seconds(self) -> bool:
         """Whether another can begin from it."""
-        return self.final and self.state == "approve" and not self.redacted
+        return self.is_final and self.state == "approve" and not self.redacted
 
     @property
     def lamps(self) -> list[tuple[str, int]]:
@@ -200,17 +201,17 @@ REHEARSED = "No model was asked. Its acts are real."
 
 
 def _state_of(outcome: str) -> str:
-    return OUTCOMES[Outcome(outcome)][0]
+    return OUTCOMES[PlanOutcome(outcome)][0]
 
 
-def display_of(seen: Snapshot[Plan]) -> Display:
+def display_of(seen: RunSnapshot[Plan]) -> PlanDisplay:
     plan, run = seen.row, seen.run
     steps = tuple(_steps(seen))
     plans = {step: text for step, text in seen.texts.items() if step.startswith("plan-")}
     state, word = _plate(run, plan, seen.gates)
     own = [gate for gate in seen.gates if gate.pending and not gate.step.startswith("step-")]
-    final = run.over and bool(why_not_retried(run))
-    return Display(
+    final = run.is_ended and bool(retry_refusal(run))
+    return PlanDisplay(
         id=str(run.pk),
         title=run.shown_title,
         task=plan.task,
@@ -221,12 +222,12 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         small=_small(seen.gates),
         first=next((step for step in steps if step.asked), None) if not own else None,
         wait=None if own or any(step.asked for step in steps) else seen.wait,  # what is asked stands on the track
-        stamp=stamp_of(run, word, "Rehearsal" if plan.rehearsal else "", _state_of, REHEARSED),
+        stamp=outcome_note(run, word, "Rehearsal" if plan.rehearsal else "", _state_of, REHEARSED),
         steps=steps,
         asked=tuple(map(_asked, own)),
-        bar=_bar(steps) if any(gate.kind == Kind.PLAN for gate in own) else None,
-        used=used(seen.calls),
-        trouble=failure_of(run) if run.status == Run.Status.FAILED else "",
+        bar=_bar(steps) if any(gate.kind == ApprovalKind.PLAN for gate in own) else None,
+        used=format_usage(seen.calls),
+        trouble=failure_sentence(run) if run.status == Run.Status.FAILED else "",
         thread=tuple(_said(one) for one in sorted(plan.messages.all(), key=lambda one: one.number)),
         **heard_by(plan),
         progress=_progress(plan),
@@ -237,11 +238,11 @@ def display_of(seen: Snapshot[Plan]) -> Display:
         figures=figures_of(plan) if plan.summary else "",
         claims=any(step.note for step in steps),
         rehearsal=plan.rehearsal,
-        over=run.over,
-        final=final,
+        is_ended=run.is_ended,
+        is_final=final,
         announcement=_announcement(word, steps),
         created=run.created,
-        asked_by=shown_name(run.asked_by),
+        asked_by=user_label(run.asked_by),
         redacted=run.redacted,
     )
 
@@ -258,29 +259,29 @@ def heard_by(plan: Plan) -> dict[str, Any]:
 
 def _plate(run: Run, plan: Plan, gates: Sequence[Gate]) -> tuple[str, str]:
     if run.outcome:
-        return OUTCOMES[Outcome(run.outcome)]
+        return OUTCOMES[PlanOutcome(run.outcome)]
     if run.status == Run.Status.RUNNING:
         return "judging", "Working" if plan.steps.all() else "Planning"
-    return STANDINGS[run.status]
+    return STATUS_LABELS[run.status]
 
 
-def _bar(steps: Sequence[StepShown]) -> Bar:
+def _bar(steps: Sequence[StepView]) -> BudgetBar:
     """Of those that are still to be done."""
     to_do = [step for step in steps if step.address]
     signs = ["person" if step.owner == PERSON else step.effect for step in to_do]
-    counts = {sign: signs.count(sign) for sign in COUNTED}
-    parts = [Part(sign, count, COUNTED[sign][count > 1]) for sign, count in counts.items() if count]
-    return Bar(len(to_do), tuple(parts), letters=bool(counts[SIGNS[Effect.REACHES_OUT]]))
+    counts = {sign: signs.count(sign) for sign in COUNT_TEXT}
+    parts = [PlanSection(sign, count, COUNT_TEXT[sign][count > 1]) for sign, count in counts.items() if count]
+    return BudgetBar(len(to_do), tuple(parts), letters=bool(counts[STATE_ICONS[StepEffect.REACHES_OUT]]))
 
 
 def _progress(plan: Plan) -> str:
-    counts = course.counts(map(step_facts, plan.steps_now))
+    counts = scheduling.counts(map(state_of_step, plan.steps_now))
     if not counts.total:
         return ""
     said = [f"{counts.completed} of {counts.total} steps completed"]
     claimed = sum(map(bool, map(note_of, plan.steps_now)))
     said += [f"{claimed} of these claimed only"] if claimed else []
-    skipped = sum(step.skipped and step.status == Status.FAILED for step in plan.steps_now)
+    skipped = sum(step.skipped and step.status == StepStatus.FAILED for step in plan.steps_now)
     left_out, failed = counts.rejected + skipped, counts.failed - skipped
     said += [f"{left_out} left out"] if left_out else []
     said += [f"{failed} failed"] if failed else []
@@ -302,13 +303,13 @@ def _small(gates: Sequence[Gate]) -> str:
     return f"{len(pending)} {'decision' if len(pending) == 1 else 'decisions'} to make"
 
 
-def _steps(seen: Snapshot[Plan]) -> Iterator[StepShown]:
+def _steps(seen: RunSnapshot[Plan]) -> Iterator[StepView]:
     for place, step in enumerate(seen.row.steps_now, 1):
-        inside = [gate for gate in seen.gates if gate.pending and stands_at(gate, step)]
+        inside = [gate for gate in seen.gates if gate.pending and is_pending_at(gate, step)]
         yield _step(seen, place, step, inside)
 
 
-def _live(seen: Snapshot[Plan], step: Step) -> dict[str, str]:
+def _live(seen: RunSnapshot[Plan], step: Step) -> dict[str, str]:
     """What its agent is just answering, or the planner that names tools for it."""
     begins = f"{step.gate_step}-", f"tools-{step.number}-"
     return {key: text for key, text in seen.texts.items() if key.startswith(begins)}
@@ -317,21 +318,21 @@ def _live(seen: Snapshot[Plan], step: Step) -> dict[str, str]:
 def _look_of(run: Run, step: Step, note: str) -> tuple[str, str, str]:
     if note:
         return CLAIMED
-    if run.over and step.status == Status.WORKING:
+    if run.is_ended and step.status == StepStatus.WORKING:
         return STOPPED
-    if not run.over or step.status not in course.BEFORE_WORK:
+    if not run.is_ended or step.status not in scheduling.BEFORE_WORK:
         return STATES[step.status]
     if run.status != Run.Status.FAILED:
         return NOT_BEGUN
-    return STATES[Status.PLANNED if step.status == Status.AWAITING else step.status]  # it may be tried again
+    return STATES[StepStatus.PLANNED if step.status == StepStatus.AWAITING else step.status]  # it may be tried again
 
 
-def _step(seen: Snapshot[Plan], place: int, step: Step, asked: Sequence[Gate]) -> StepShown:
+def _step(seen: RunSnapshot[Plan], place: int, step: Step, asked: Sequence[Gate]) -> StepView:
     note, live = note_of(step), _live(seen, step)
     state, word, sign = _look_of(seen.run, step, note)
-    if asked and step.status != Status.AWAITING:
-        state, word, sign = "asks", WITHIN.get(asked[0].kind, WITHIN[Kind.TOOL]), "pause"
-    return StepShown(
+    if asked and step.status != StepStatus.AWAITING:
+        state, word, sign = "asks", BUDGET_TEXT.get(asked[0].kind, BUDGET_TEXT[ApprovalKind.TOOL]), "pause"
+    return StepView(
         number=step.number,
         place=place,
         state=state,
@@ -340,18 +341,18 @@ def _step(seen: Snapshot[Plan], place: int, step: Step, asked: Sequence[Gate]) -
         owner=step.owner,
         action=step.action,
         changed=step.action != step.first_action,
-        effect=SIGNS[Effect(step.effect)],
-        does=EFFECTS[Effect(step.effect)],
+        effect=STATE_ICONS[StepEffect(step.effect)],
+        does=EFFECTS[StepEffect(step.effect)],
         tools=tuple(step.tools),
         after=_after(step),
         reply=step.reply,
         note=note,
-        error=step.error if step.status == Status.FAILED else "",
+        error=step.error if step.status == StepStatus.FAILED else "",
         live=next(iter(live.values()), ""),
         coming=frozenset(live),
         calls=tuple(_call(move.tool_call) for move in step.moves.all() if move.tool_call),
         asked=tuple(map(_asked, asked)),
-        small="" if seen.run.over else _beside(step, asked),
+        small="" if seen.run.is_ended else _beside(step, asked),
         address=_address(seen.row, step),
     )
 
@@ -360,15 +361,15 @@ def _beside(step: Step, asked: Sequence[Gate]) -> str:
     """Beside the word for its state."""
     if step.tools_due:
         return "the planner names its tools"
-    if step.status == Status.WORKING and step.agent and not asked:
+    if step.status == StepStatus.WORKING and step.agent and not asked:
         return f"move {len(step.moves_now) + 1} of at most {MOVES}"
     if waits := next((gate for gate in asked if gate.pending), None):
-        return f"asks {shown_name(waits.asked)}" if waits.asks_persons and waits.asked else _of_council(waits)
+        return f"asks {user_label(waits.asked)}" if waits.needs_people and waits.asked else _of_council(waits)
     return ""
 
 
 def _of_council(gate: Gate) -> str:
-    return f"asks the council {gate.policy['council']}" if not gate.asks_persons else ""
+    return f"asks the council {gate.policy['council']}" if not gate.needs_people else ""
 
 
 def _address(plan: Plan, step: Step) -> str:
@@ -382,15 +383,17 @@ def _after(step: Step) -> str:
     return f"after {', '.join(map(str, step.needs))}" if step.needs else "needs nothing before it"
 
 
-def _call(call: Any) -> Call:
+def _call(call: Any) -> ToolCallView:
     arguments = json.loads(call.arguments) if call.arguments else {}
     shown = "\n".join(f"{name}: {value}" for name, value in arguments.items())
     text = call.output if call.done else call.error
-    return Call(call.tool, SIGNS[Effect(call.effect)], EFFECTS[Effect(call.effect)], call.status, shown, text)
+    return ToolCallView(
+        call.tool, STATE_ICONS[StepEffect(call.effect)], EFFECTS[StepEffect(call.effect)], call.status, shown, text
+    )
 
 
-def _asked(gate: Gate) -> Asked:
-    return Asked(gate.pk, gate.kind, gate.title, gate.text, gate.digest, gate.asked, mark_of(gate))
+def _asked(gate: Gate) -> GateView:
+    return GateView(gate.pk, gate.kind, gate.title, gate.text, gate.digest, gate.asked, digest_mark(gate))
 
 
 def speaker_of(one: Message) -> str:
@@ -398,15 +401,39 @@ def speaker_of(one: Message) -> str:
     return "MAGI" if one.source == MANAGER else one.source
 
 
-def _said(one: Message) -> Said:
-    return Said(
-        one.number, speaker_of(one), shown_name(one.by_name) if one.by_name else "", one.to_step, one.content, one.made
+def _said(one: Message) -> CommentView:
+    return CommentView(
+        one.number, speaker_of(one), user_label(one.by_name) if one.by_name else "", one.to_step, one.content, one.made
     )
 
 
-def _announcement(word: str, steps: Sequence[StepShown]) -> str:
+def _announcement(word: str, steps: Sequence[StepView]) -> str:
     for step in steps:
         if step.asked:
             return f"Step {step.number} waits: {step.action}"
     working = next((step for step in steps if step.state == "judging"), None)
     return f"Step {working.number}: {working.owner} works." if working else f"{word}."
+
+
+fragment = partial(fragment_of, "plans")
+
+
+def fragments(display: PlanDisplay) -> Iterator[PageFragment]:
+    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    yield fragment("plate", single_fragment(display, "state", "word", "stamp"))
+    yield fragment("stamp", {"display": display})
+    yield fragment("wait", {"display": display})
+    shown = single_fragment(display, "trouble", "small", "first", "progress", "used", "thought", "planning", "lamps")
+    yield fragment("sub", shown, steps=display.coming)
+    yield fragment("asked", single_fragment(display, "asked", "bar"))
+    yield fragment("ending", single_fragment(display, "summary", "figures", "claims"))
+    yield fragment("thread", single_fragment(display, "thread"))
+    yield fragment("hearers", single_fragment(display, "hearers", "planner_hears"), replayed=False)
+    for step in display.steps:
+        yield fragment("step", {"step": step}, (step.place,), step.coming)
+    for place in display.places:
+        yield fragment("step", {"step": None, "place": place}, (place,))
+    yield fragment("actions", single_fragment(display, "id", "is_ended", "is_final", "active_seconds"), replayed=False)
+    yield fragment("announcer", single_fragment(display, "announcement"), replayed=False)
+    if display.is_final:
+        yield fragment("socket", {"display": display}, replayed=False)

@@ -12,124 +12,138 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from ninja import Query
 
-from engine.steering import Over
-from runs.api.answers import answer, found, history_answer, json_answer, take_only
-from runs.api.endpoints import router_of
-from runs.api.limits import submits
-from runs.api.refusals import Faults, Refusal, wrong_fields
-from runs.api.schemas import page_of, placed, problems
-from runs.api.scopes import Scope, credential, needs
-from runs.api.submitting import OnceKey, submitted
-from runs.face import faces
-from runs.history import History
+from engine.run_control import RunEnded
+from runs.api.endpoints import run_router
+from runs.api.errors import ApiError, FieldErrors, field_errors
+from runs.api.idempotent_submit import IdempotencyHeader, submit_response
+from runs.api.rate_limit_headers import count_submission
+from runs.api.responses import (
+    get_run_or_refuse,
+    history_response,
+    json_response,
+    reject_unknown_parameters,
+    run_response,
+)
+from runs.api.scopes import TokenScope, credential_of, requires_scope
+from runs.history.query import RunHistory
+from runs.procedure.schemas import location_response, page_schema, problem_responses
+from runs.procedure.spec import specs
 from runs.rights import STEER
 
-from . import forms, matter_endpoints, procedure, schemas, talking, team_endpoints
-from .api import tool_objects, tools_left_out
+from . import comments, forms, procedure, project_endpoints, schemas, team_endpoints
 from .models import Plan, TeamChanged, TeamVersion
+from .responses import tool_fields, tools_left_out
 from .rules.actions import OVER
 
-router = router_of("plan", lists=False)
-router.add_router("", matter_endpoints.router)
+router = run_router("plan", lists=False)
+router.add_router("", project_endpoints.router)
 router.add_router("", team_endpoints.router)
 
 
 @router.post(
     "/plans",
-    response={202: schemas.Plan},
-    openapi_extra=problems(400, 402, 403, 409, 413, 415, 422, 429, also={202: placed("plan")}),
+    response={202: schemas.PlanOut},
+    openapi_extra=problem_responses(400, 402, 403, 409, 413, 415, 422, 429, also={202: location_response("plan")}),
     summary="Submit a task to be planned",
 )
-@needs(Scope.SUBMIT, "plan")
-@submits
-def submit_plan(request: HttpRequest, asked: schemas.NewPlan, key: OnceKey = None) -> HttpResponse:
+@requires_scope(TokenScope.SUBMIT, "plan")
+@count_submission
+def submit_plan(request: HttpRequest, asked: schemas.NewPlan, key: IdempotencyHeader = None) -> HttpResponse:
     """A planner makes steps for the agents of a team. People or councils decide about the plan, its steps and the calls
     that matter, at gates; then it is carried out. The same request under the same key brings the plan that was
     submitted first."""
-    return submitted(request, "plan", asked, key, partial(_submit, request, asked))
+    return submit_response(request, "plan", asked, key, partial(_submit, request, asked))
 
 
 @router.get(
-    "/plans", response=page_of("plans", schemas.Plan), openapi_extra=problems(422), summary="List plans, newest first"
+    "/plans",
+    response=page_schema("plans", schemas.PlanOut),
+    openapi_extra=problem_responses(422),
+    summary="List plans, newest first",
 )
-def plans(request: HttpRequest, asked: Query[schemas.SoughtPlans]) -> HttpResponse:
-    take_only(request, *schemas.SoughtPlans.model_fields)
-    owner = credential(request).owner
-    history = History(owner, matter_endpoints.sought(asked, owner), face=faces()["plan"])
-    return history_answer(request, asked, history, "plan")
+def plans(request: HttpRequest, asked: Query[schemas.PlanListQuery]) -> HttpResponse:
+    reject_unknown_parameters(request, *schemas.PlanListQuery.model_fields)
+    owner = credential_of(request).owner
+    history = RunHistory(owner, project_endpoints.plan_list_filter(asked, owner), face=specs()["plan"])
+    return history_response(request, asked, history, "plan")
 
 
 def _submit(request: HttpRequest, asked: schemas.NewPlan, **once: str) -> Plan:
-    owner, faults = credential(request).owner, Faults()
-    values, wrong = forms.asked(asked.model_dump(exclude={"team", "begin"}))
+    owner, faults = credential_of(request).owner, FieldErrors()
+    values, wrong = forms.submit_values(asked.model_dump(exclude={"team", "begin"}))
     faults.add(wrong)
-    with faults.noted():
+    with faults.has():
         team = _team(asked.team)
-    with faults.noted():
+    with faults.has():
         earlier = _earlier(asked.begin, owner)
-    faults.refuse()
+    faults.raise_if_any()
     faults.add(forms.too_long_for(values["task"], team))
-    faults.refuse()
+    faults.raise_if_any()
     try:
         return procedure.submit(owner=owner, limited=True, team=team, earlier=earlier, **once, **values)
     except TeamChanged as error:
-        raise Refusal(409, f"{error} Nothing was submitted.") from error
+        raise ApiError(409, f"{error} Nothing was submitted.") from error
 
 
 def _earlier(which: str | None, owner: Any) -> Plan | None:
     try:
-        return forms.begun_from(which, owner)
+        return forms.start_values(which, owner)
     except ValidationError as error:
-        raise wrong_fields([("from", str(error.message))]) from error
+        raise field_errors([("from", str(error.message))]) from error
 
 
 def _team(which: str | None) -> TeamVersion:
     try:
-        return forms.team_named(which)
+        return forms.find_team(which)
     except ValidationError as error:
-        raise wrong_fields([("team", str(error.message))]) from error
+        raise field_errors([("team", str(error.message))]) from error
 
 
 @router.post(
     "/plans/{uuid:id}/messages",
-    response={202: schemas.Plan},
-    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    response={202: schemas.PlanOut},
+    openapi_extra=problem_responses(400, 403, 404, 409, 413, 415, 422),
     summary="Say something to the planner or to the agent of a step",
 )
-@needs(Scope.STEER, "plan")
-def say_in_plan(request: HttpRequest, id: UUID, asked: schemas.PlanWords) -> HttpResponse:
+@requires_scope(TokenScope.STEER, "plan")
+def post_plan_comment(request: HttpRequest, id: UUID, asked: schemas.PlanCommentIn) -> HttpResponse:
     """To the planner: it plans again what has not begun. To a step: its agent reads it before its next move."""
-    return _done(request, id, partial(talking.say, id, credential(request).owner, asked.text, asked.step))
+    return _done(request, id, partial(comments.post_comment, id, credential_of(request).owner, asked.text, asked.step))
 
 
 @router.patch(
     "/plans/{uuid:id}/steps/{int:number}",
-    response={200: schemas.Plan},
-    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    response={200: schemas.PlanOut},
+    openapi_extra=problem_responses(400, 403, 404, 409, 413, 415, 422),
     summary="Change a step that has not begun",
 )
-@needs(Scope.STEER, "plan")
-def change_step(request: HttpRequest, id: UUID, number: int, asked: schemas.StepChange) -> HttpResponse:
+@requires_scope(TokenScope.STEER, "plan")
+def edit_step(request: HttpRequest, id: UUID, number: int, asked: schemas.StepChange) -> HttpResponse:
     """What was decided about it holds no more: the new text is asked about anew."""
     values = asked.model_dump(exclude_unset=True)
-    change = partial(talking.change_step, id, credential(request).owner, number, values)
+    change = partial(comments.change_step, id, credential_of(request).owner, number, values)
     return _done(request, id, change, HTTPStatus.OK)
 
 
 def _done(request: HttpRequest, pk: UUID, do: Any, status: HTTPStatus = HTTPStatus.ACCEPTED) -> HttpResponse:
-    found(request, pk, "plan", STEER)
+    get_run_or_refuse(request, pk, "plan", STEER)
     try:
         do()
-    except talking.NoSuchStep as error:
-        raise Refusal(404, str(error)) from error
-    except talking.Wrong as wrong:
-        raise wrong_fields(wrong.problems) from wrong
-    except (talking.Refused, Over) as refused:
-        raise Refusal(409, str(refused) if isinstance(refused, talking.Refused) else OVER) from refused
-    return answer(request, found(request, pk, "plan"), status)
+    except comments.NoSuchStep as error:
+        raise ApiError(404, str(error)) from error
+    except comments.InvalidComment as wrong:
+        raise field_errors(wrong.problems) from wrong
+    except (comments.CommentRefused, RunEnded) as refused:
+        raise ApiError(409, str(refused) if isinstance(refused, comments.CommentRefused) else OVER) from refused
+    return run_response(request, get_run_or_refuse(request, pk, "plan"), status)
 
 
-@router.get("/tools", response=schemas.Tools, openapi_extra=problems(422), summary="The tools that agents may have")
+@router.get(
+    "/tools",
+    response=schemas.ToolListOut,
+    openapi_extra=problem_responses(422),
+    summary="The tools that agents may have",
+)
 def tools(request: HttpRequest) -> HttpResponse:
-    take_only(request)
-    return json_answer({"results": list(tool_objects()), "left_out": list(tools_left_out())})
+    reject_unknown_parameters(request)
+    return json_response({"results": list(tool_fields()), "left_out": list(tools_left_out())})

@@ -9,11 +9,11 @@ from datetime import date, timedelta
 
 from django.utils import timezone
 
-AHEAD = timedelta(days=14)
+DAYS_AHEAD = timedelta(days=14)
 
 
 @dataclass(frozen=True)
-class Example:
+class PlanExample:
     """`key` stands in addresses, `title` is what it is called where it is offered. `words`: of the task, with a day to
     come in them where they want one."""
 
@@ -24,7 +24,7 @@ class Example:
 
     @property
     def task(self) -> str:
-        return self.words.format(day=_monday_after(timezone.now().date() + AHEAD))
+        return self.words.format(day=_monday_after(timezone.now().date() + DAYS_AHEAD))
 
 
 def _monday_after(day: date) -> date:
@@ -32,7 +32,7 @@ def _monday_after(day: date) -> date:
 
 
 EXAMPLES = (
-    Example(
+    PlanExample(
         "onboard",
         "Onboard a new colleague",
         "People",
@@ -42,14 +42,14 @@ EXAMPLES = (
         "Add the task “Prepare the contract of Jessica Smith”.\n"
         "Draft a letter “Welcome, Jessica” to jessica.smith@office.example.",
     ),
-    Example(
+    PlanExample(
         "move",
         "Set a review, and tell who comes",
         "Office",
         "Put an entry “Launch review” with “Priya Raman” into the calendar, on {day} from 9 to 10.\n"
         "Draft a letter “Launch review on {day}, from 9 to 10” to priya@office.example.",
     ),
-    Example(
+    PlanExample(
         "monitors",
         "Order 40 monitors below 9,000",
         "Procurement",
@@ -60,5 +60,5 @@ EXAMPLES = (
 )
 
 
-def example_called(key: str) -> Example | None:
+def example_by_key(key: str) -> PlanExample | None:
     return next((example for example in EXAMPLES if example.key == key), None)

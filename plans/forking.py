@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from engine.evidence.entries import Entry
+from engine.ledger.entries import Entry
 from engine.models import Fork, record_name
-from runs.api.schemas import NewFork
 from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
+from runs.procedure.schemas import NewFork
 
 from . import procedure
 from .models import Plan, Step, TeamChanged
-from .models.reading import step_facts
-from .rules.demands import Policy
-from .rules.words import Effect, Status
+from .models.queries import state_of_step
+from .rules.approval_policy import TeamPolicy
+from .rules.enums import StepEffect, StepStatus
 from .schemas import NewPlanFork
 
 STATE = "plan.step"  # the kind of entry that tells how a step came to stand as it does
@@ -47,7 +47,7 @@ class PlanMoment:
     def done(self) -> list[Step]:
         """Up to that step, as far as they have ended."""
         place = next(place for place, one in enumerate(self.steps) if one.number == self.number)
-        return [one for one in self.steps[: place + 1] if step_facts(one).settled]
+        return [one for one in self.steps[: place + 1] if state_of_step(one).settled]
 
     @property
     def later(self) -> list[Step]:
@@ -97,7 +97,7 @@ class PlanForks:
                 team=current,
                 title=row.run.title,
                 matter=row.matter.name if row.matter and row.matter.owner == owner else "",
-                policy=Policy.of(row.policy),
+                policy=TeamPolicy.of(row.policy),
                 spend=spend,
                 earlier=row,
                 notes="\n\n".join(filter(None, [_told(moment), words and f"{record_name(owner)} adds: {words}"])),
@@ -115,7 +115,7 @@ def _moment(row: Plan, number: int) -> PlanMoment:
     if step is None:
         numbers = ", ".join(str(one.number) for one in moment.steps) or "none"
         raise NoForkPoint(f"There is no step {number} in the plan as it is now. There are: {numbers}.")
-    if not step_facts(step).settled:
+    if not state_of_step(step).settled:
         raise ForkRefused("This step has not ended. Fork the plan after an earlier one, or begin another from it.")
     if moment.entry() is None:
         raise ForkRefused("The record does not have this step yet. Try it again when the plan rests.")
@@ -125,7 +125,7 @@ def _moment(row: Plan, number: int) -> PlanMoment:
 def _told(moment: PlanMoment) -> str:
     quoted = []
     for one in moment.done:
-        reply = one.reply if one.status == Status.COMPLETED else one.error
+        reply = one.reply if one.status == StepStatus.COMPLETED else one.error
         cut = reply if len(reply) <= LONGEST else f"{reply[:LONGEST]} … (cut; {len(reply):,} characters in all)"
         told = {"number": one.number, "owner": one.owner, "status": one.status, "action": one.action}
         quoted.append(QUOTED.format(**told, digest=sha256(reply.encode()).hexdigest(), reply=cut or "none"))
@@ -149,6 +149,6 @@ def _notes(moment: PlanMoment) -> Iterator[str]:
     yield ASKED
     moves = [move for one in moment.later for move in one.moves.all()]
     acts = [(move, move.tool_call) for move in moves if move.tool_call and move.tool_call.done]
-    calls = [f"{move.tool} in step {move.step.number}" for move, call in acts if call.effect != Effect.READS]
+    calls = [f"{move.tool} in step {move.step.number}" for move, call in acts if call.effect != StepEffect.READS]
     if calls:
         yield STAYS.format(calls=", ".join(calls))

@@ -9,39 +9,41 @@ from django.core.exceptions import ValidationError
 
 from engine.llm.tokens import prompt_tokens, too_long
 from engine.models import TITLE_LENGTH
-from runs.forms import Spend, Text, as_number, first_errors
-from runs.saved.forms import named
+from runs.forms import PlainTextField, SpendField, first_errors, parse_number
+from runs.presets.forms import preset_named
 
+from .comments import NO_ACTION, NO_WORDS
 from .models import Plan, Team, TeamVersion
 from .models.plans import TASK_LENGTH
-from .models.reading import owners_of, usable_of
-from .models.teams import TeamAgent
+from .models.presets import TeamAgent
+from .models.queries import owners_of, usable_of
 from .prompts import agent, planner
-from .prompts.planner import Brief, Messages
-from .rules.course import ACTION_LENGTH, WORDS_LENGTH
-from .talking import NO_ACTION, NO_WORDS
+from .prompts.planner import Messages, PlannerBrief
+from .rules.scheduling import ACTION_LENGTH, WORDS_LENGTH
 
-MATTER_LENGTH = 100
+PROJECT_NAME_LENGTH = 100
 A_RESULT = 500  # tokens of an action, and of what a first tool brings
 NO_TEAM = "There is no team. Make one in the library."
 
 
 class PlanForm(forms.Form):
-    task = Text(max_length=TASK_LENGTH, needed="Write what is to be done. It is empty.", lines=True, label="Task")
-    title = Text(max_length=TITLE_LENGTH, label="Title")
-    matter = Text(
-        max_length=MATTER_LENGTH,
+    task = PlainTextField(
+        max_length=TASK_LENGTH, needed="Write what is to be done. It is empty.", lines=True, label="Task"
+    )
+    title = PlainTextField(max_length=TITLE_LENGTH, label="Title")
+    matter = PlainTextField(
+        max_length=PROJECT_NAME_LENGTH,
         label="Matter",
         help_text="Its plans know how the earlier ones came out.",
     )
-    spend = Spend()
+    spend = SpendField()
 
 
-def begun_from(key: Any, owner: Any) -> Plan | None:
+def start_values(key: Any, owner: Any) -> Plan | None:
     """The plan of one's own that worked, to begin another from. ValidationError."""
     if not key:
         return None
-    found = Plan.objects.worked(owner).filter(pk=key).first() if _is_uuid(key) else None
+    found = Plan.objects.completed(owner).filter(pk=key).first() if _is_uuid(key) else None
     if found is None:
         raise ValidationError("You have no such plan that is done and not erased.")
     return found
@@ -54,24 +56,24 @@ def _is_uuid(key: Any) -> bool:
         return False
 
 
-class MatterForm(forms.Form):
-    title = Text(max_length=TITLE_LENGTH)
+class ProjectForm(forms.Form):
+    title = PlainTextField(max_length=TITLE_LENGTH)
 
 
-def asked(given: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+def submit_values(given: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """What `Plan.objects.submit` takes, and what is wrong with it, by fields."""
     form = PlanForm({name: value for name, value in given.items() if value is not None})
     return (form.cleaned_data if form.is_valid() else {}), first_errors(form)
 
 
-def team_named(which: str | int | None) -> TeamVersion:
+def find_team(which: str | int | None) -> TeamVersion:
     """The current version of the team of that name or id; of the first that is offered where none is named.
 
     ValidationError.
     """
     if which is not None:
-        return named(Team, which).current
-    first = Team.objects.offered().whole().first()
+        return preset_named(Team, which).current
+    first = Team.objects.available().with_content().first()
     if first is None or first.current is None:
         raise ValidationError(NO_TEAM)
     return first.current
@@ -80,8 +82,8 @@ def team_named(which: str | int | None) -> TeamVersion:
 def too_long_for(task: str, team: TeamVersion) -> list[tuple[str, str]]:
     """Why models of the team cannot be given the task, as far as it is known how much they read."""
     agents = list(team.agents.all())
-    brief = Brief(task=task, owners=owners_of(agents))
-    asked = [("planner", [team.planner or settings.DEFAULT_MODEL], planner.plan(brief))]
+    brief = PlannerBrief(task=task, owners=owners_of(agents))
+    asked = [("planner", [team.planner or settings.DEFAULT_MODEL], planner.planner_messages(brief))]
     asked += [(one.name, [one.model or settings.DEFAULT_MODEL, one.fallback], _first_move(task, one)) for one in agents]
     for name, models, messages in asked:
         for model in models:
@@ -92,19 +94,19 @@ def too_long_for(task: str, team: TeamVersion) -> list[tuple[str, str]]:
 
 def _first_move(task: str, one: TeamAgent) -> Messages:
     about = (one.name, one.description, one.system)
-    return agent.move(agent.Work(*about, goal=task, action="", tools=usable_of(one.tools)))
+    return agent.step_messages(agent.StepWork(*about, goal=task, action="", tools=usable_of(one.tools)))
 
 
-class WordsForm(forms.Form):
-    text = Text(max_length=WORDS_LENGTH, needed=NO_WORDS, lines=True)
+class CommentForm(forms.Form):
+    text = PlainTextField(max_length=WORDS_LENGTH, needed=NO_WORDS, lines=True)
 
 
-class StepForm(forms.Form):
+class StepEditForm(forms.Form):
     """Another text of a step. `tools`: those that were ticked at the owner that was chosen."""
 
-    action = Text(max_length=ACTION_LENGTH, needed=NO_ACTION, lines=True)
-    owner = Text(max_length=80, needed="Choose who does it.")
-    needs = Text(max_length=200)
+    action = PlainTextField(max_length=ACTION_LENGTH, needed=NO_ACTION, lines=True)
+    owner = PlainTextField(max_length=80, needed="Choose who does it.")
+    needs = PlainTextField(max_length=200)
 
     def __init__(self, typed: Any, tools: list[str]) -> None:
         super().__init__(typed)
@@ -116,11 +118,11 @@ class StepForm(forms.Form):
         if given.casefold() == "all":
             return None
         numbers = [part for part in given.replace(",", " ").split() if part]
-        if wrong := [part for part in numbers if not as_number(part)]:
+        if wrong := [part for part in numbers if not parse_number(part)]:
             raise ValidationError(
                 f"“{wrong[0][:20]}” is no number of a step. Write them as in 1, 2; or all; or nothing."
             )
-        return list(map(as_number, numbers))
+        return list(map(parse_number, numbers))
 
     @property
     def change(self) -> dict[str, Any]:

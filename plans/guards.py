@@ -1,17 +1,17 @@
-"""What may still happen to the rows of plans: see `engine/evidence/guards.py`."""
+"""What may still happen to the rows of plans: see `engine/ledger/immutability.py`."""
 
-from engine.evidence.guards import Guard, Guards, Rule
+from engine.ledger.immutability import ColumnRule, ImmutableTable, ImmutableTables
 
 _OF_STEP = "(SELECT plan_id FROM plans_step WHERE id = OLD.step_id)"
 
 _tables = (
-    Guard(
+    ImmutableTable(
         "plans_plan",
         key="run_id",
         key_is_number=False,
         run="OLD.run_id",
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=(
                     "run_id",
@@ -24,31 +24,33 @@ _tables = (
                 ),
                 erased=("task", "matter_name"),
             ),
-            Rule("stopped", when="OLD.stopped", kept=("stopped",)),
-            Rule("summed_up", when="OLD.summary <> '' OR OLD.task = ''", erased=("summary",)),  # no task: it was erased
+            ColumnRule("stopped", when="OLD.stopped", kept=("stopped",)),
+            ColumnRule(
+                "summed_up", when="OLD.summary <> '' OR OLD.task = ''", erased=("summary",)
+            ),  # no task: it was erased
         ),
     ),
-    Guard(
+    ImmutableTable(
         "plans_matter",
         key_is_number=False,
         rules=(
-            Rule("kept", kept=("id", "created"), unlinked=("owner_id",)),
-            Rule("called", when="NEW.erased IS NULL", kept=("name",)),
-            Rule("taken_away", when="OLD.erased IS NOT NULL", kept=("name", "erased")),
+            ColumnRule("kept", kept=("id", "created"), unlinked=("owner_id",)),
+            ColumnRule("called", when="NEW.erased IS NULL", kept=("name",)),
+            ColumnRule("taken_away", when="OLD.erased IS NOT NULL", kept=("name", "erased")),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "plans_revision",
         unique=((("plan_id", "number"), ""),),
         run="OLD.plan_id",
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=("id", "plan_id", "number", "cause", "cause_step", "by_name", "made"),
                 once=("places",),
                 erased=("notes",),
             ),
-            Rule(
+            ColumnRule(
                 "planned",
                 when="OLD.planned IS NOT NULL",
                 kept=("call_id", "planned"),
@@ -56,26 +58,26 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "plans_step",
         key_is_number=False,
         unique=((("plan_id", "number"), ""),),
         run="OLD.plan_id",
         rules=(
-            Rule("kept", kept=("id", "plan_id", "number", "first_in"), once=("last_in",)),
-            Rule(
+            ColumnRule("kept", kept=("id", "plan_id", "number", "first_in"), once=("last_in",)),
+            ColumnRule(
                 "begun",
                 when="OLD.began IS NOT NULL",
                 kept=("agent_id", "tools", "tools_due", "needs", "effect", "began"),
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "plans_stepstate",
         unique=((("step_id", "number"), ""),),
         run=_OF_STEP,
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=("id", "step_id", "number", "status", "event", "series", "by_name", "held", "made"),
                 unlinked=("by_user_id",),
@@ -83,17 +85,17 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "plans_move",
         unique=((("step_id", "series", "number"), ""),),
         run=_OF_STEP,
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=("id", "step_id", "series", "number", "act", "tool", "call_id", "made"),
                 erased=("thought", "arguments", "text"),
             ),
-            Rule(
+            ColumnRule(
                 "settled",
                 when="OLD.settled IS NOT NULL",
                 kept=("tool_call_id", "refused", "settled"),
@@ -101,30 +103,30 @@ _tables = (
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "plans_message",
         unique=((("plan_id", "number"), ""),),
         run="OLD.plan_id",
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=("id", "plan_id", "number", "source", "by_name", "to_step", "made"),
                 erased=("content",),
             ),
         ),
     ),
-    Guard(
+    ImmutableTable(
         "plans_teamversion",
         unique=((("team_id", "number"), ""),),
         rules=(
-            Rule(
+            ColumnRule(
                 "kept",
                 kept=(*("id", "team_id", "number", "name", "created", "description", "planner", "policy", "examples"),),
                 unlinked=("author_id",),
             ),
         ),
     ),
-    Guard("plans_teamagent", unique=((("version_id", "seat"), ""), (("version_id", "name"), ""))),
-    Guard("plans_teamchange"),
+    ImmutableTable("plans_teamagent", unique=((("version_id", "seat"), ""), (("version_id", "name"), ""))),
+    ImmutableTable("plans_teamchange"),
 )
-GUARDS: Guards = {guard.table: guard for guard in _tables}
+GUARDS: ImmutableTables = {guard.table: guard for guard in _tables}

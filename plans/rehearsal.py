@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from engine.llm.prompting import read_fenced
+from engine.llm.prompt_blocks import read_fence
 
 from .prompts.planner import number_of_first
 from .rules.claims import noted
@@ -33,8 +33,8 @@ QUESTION = "What should be done, with whom, and until when?"
 Messages = list[dict[str, str]]
 
 
-def planner(messages: Messages) -> str:
-    given = read_fenced(messages[1]["content"])
+def rehearse_planner(messages: Messages) -> str:
+    given = read_fence(messages[1]["content"])
     number_of_first(messages)  # it is such a request
     task = " ".join([given["task"], *(answer for _, answer in given["answers"])])
     if len(re.findall(r"\w+", task)) < FEWEST_WORDS and not given["answers"]:
@@ -47,7 +47,7 @@ def planner(messages: Messages) -> str:
 
 def tools(messages: Messages) -> str:
     """Of a step whose action was changed, by the same rule."""
-    given = read_fenced(messages[1]["content"])
+    given = read_fence(messages[1]["content"])
     own = sorted(given["owners"], key=lambda one: one["name"] != given["owner"])
     chosen = _step(given["action"], own)
     return _json({"thought": "Rehearsal. By what its tools say.", "owner": chosen["owner"], "tools": chosen["tools"]})
@@ -75,8 +75,8 @@ def stems(text: str) -> set[str]:
     return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", text.casefold())}
 
 
-def agent(messages: Messages) -> str:
-    given = read_fenced(messages[1]["content"])
+def rehearse_agent(messages: Messages) -> str:
+    given = read_fence(messages[1]["content"])
     action, moves = given["action"], given["moves"]
     if re.search(r"\bfail\b", action) and "another way" not in action:
         return _move("give_up", text="Rehearsal. The step says that it fails.")
@@ -153,8 +153,8 @@ def _first(pattern: str, text: str, otherwise: str) -> str:
     return (found[found.re.groups] if found else otherwise) or otherwise
 
 
-def closing(messages: Messages) -> str:
-    given = read_fenced(messages[1]["content"])
+def rehearse_summary(messages: Messages) -> str:
+    given = read_fence(messages[1]["content"])
     done = [f"Step {step['place']}: {noted(step['note'], step['reply'] or step['status'])}" for step in given["steps"]]
     return _json({"summary": "\n".join([f"Rehearsal. The plan came out as {given['outcome']}.", *done])})
 

@@ -6,8 +6,17 @@ from ninja import Field
 from pydantic import StrictInt
 
 from engine.models import TITLE_LENGTH
-from runs.api.schemas import ForkableRun, Gate, Identifier, Moment, NewFork, SoughtOfKind, Strict, text
-from runs.saved import NAME_LENGTH
+from runs.presets import NAME_LENGTH
+from runs.procedure.schemas import (
+    ForkableRun,
+    GateOut,
+    Identifier,
+    Moment,
+    NewFork,
+    ProcedureRunListQuery,
+    StrictSchema,
+    text_field,
+)
 
 from .models.plans import TASK_LENGTH
 
@@ -18,39 +27,41 @@ StepStatus = Literal[
 Effect = Literal["reads", "writes", "reaches_out"]
 
 
-class NewPlan(Strict):
+class NewPlan(StrictSchema):
     """A task in your own words, and who plans it and carries it out."""
 
-    task: Annotated[str, text(TASK_LENGTH, 1)]
-    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(None, description="Without one: the task's first line.")
+    task: Annotated[str, text_field(TASK_LENGTH, 1)]
+    title: Annotated[str, text_field(TITLE_LENGTH)] | None = Field(
+        None, description="Without one: the task's first line."
+    )
     team: str | None = Field(None, description="The name or id of a team; without one the first that is offered.")
-    matter: Annotated[str, text(100, 1)] | None = Field(
+    matter: Annotated[str, text_field(100, 1)] | None = Field(
         None, description="A name of your own: plans of one matter know how the earlier ones came out."
     )
-    spend: Annotated[str, text(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
+    spend: Annotated[str, text_field(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
     begin: str | None = Field(
         None, alias="from", description="The id of an own plan that is done: its steps are shown to the planner."
     )
 
 
-class SoughtPlans(SoughtOfKind):
+class PlanListQuery(ProcedureRunListQuery):
     """Which plans. Whatever is left out or empty restricts nothing."""
 
-    team: Annotated[str, text(NAME_LENGTH)] = Field("", description="The name or id of a team.")
-    matter: Annotated[str, text(100)] = Field("", description="The name or id of a matter of one's own.")
+    team: Annotated[str, text_field(NAME_LENGTH)] = Field("", description="The name or id of a team.")
+    matter: Annotated[str, text_field(100)] = Field("", description="The name or id of a matter of one's own.")
     waits_for: Literal["", "me"] = Field("", description="Those in which a gate waits for the token's owner.")
 
 
-class MatterChange(Strict):
+class ProjectChange(StrictSchema):
     """Whatever is left out stays as it is."""
 
-    title: Annotated[str, text(TITLE_LENGTH)] | None = Field(
+    title: Annotated[str, text_field(TITLE_LENGTH)] | None = Field(
         None, description="What it is called instead; empty: by its first plan."
     )
     closed: bool | None = Field(None, description="Takes it out of lists and choices, no more.")
 
 
-class Matter(Strict):
+class ProjectOut(StrictSchema):
     id: Identifier
     name: str
     title: str
@@ -60,11 +71,11 @@ class Matter(Strict):
     closed: bool
 
 
-class Matters(Strict):
-    results: list[Matter]
+class ProjectListOut(StrictSchema):
+    results: list[ProjectOut]
 
 
-class ToolUse(Strict):
+class ToolUseOut(StrictSchema):
     tool: str
     effect: Effect
     status: str
@@ -73,7 +84,7 @@ class ToolUse(Strict):
     error: str
 
 
-class PlanStep(Strict):
+class PlanStepOut(StrictSchema):
     number: int
     owner: str
     action: str
@@ -91,11 +102,11 @@ class PlanStep(Strict):
     )
     note: str | None = Field(description="What claimed means here, in a sentence.")
     error: str | None
-    calls: list[ToolUse]
+    calls: list[ToolUseOut]
     began: Moment | None
 
 
-class Counts(Strict):
+class StepCountsOut(StrictSchema):
     total: int
     completed: int
     pending: int
@@ -103,17 +114,17 @@ class Counts(Strict):
     failed: int
 
 
-class TeamNamed(Strict):
+class PlanTeamOut(StrictSchema):
     id: int
     name: str
     version: int
 
 
-class Plan(ForkableRun):
+class PlanOut(ForkableRun):
     status: Status
     outcome: Literal["done", "claimed", "rejected", "failed"] | None
     task: str
-    team: TeamNamed
+    team: PlanTeamOut
     matter: str | None
     begun_from: Identifier | None = Field(alias="from", description="The plan from which it began.")
     policy: dict[str, Any]
@@ -121,43 +132,43 @@ class Plan(ForkableRun):
         description="How often the planner has made steps, 0 before the first time; `revision` counts all changes."
     )
     questions: list[str]
-    counts: Counts
+    counts: StepCountsOut
     actions: list[Literal["say"]] = Field(description="What can be done to the plan now, beside its steps and gates.")
-    steps: list[PlanStep]
+    steps: list[PlanStepOut]
     summary: str
     figures: str = Field(description="What its tools really did, by counting calls: hold the summary against it.")
     tainted: bool = Field(description="Whether text of strangers was read: then every change is asked about.")
     rehearsal: bool
     waits: Literal["person", "time"] | None
-    gates: list[Gate] = Field(description="What people and councils were asked, oldest first.")
+    gates: list[GateOut] = Field(description="What people and councils were asked, oldest first.")
 
 
 class NewPlanFork(NewFork):
     step: int = Field(ge=1, description="The number of the step after which it goes on.")
 
 
-class PlanWords(Strict):
-    text: Annotated[str, text(4_000, 1)]
+class PlanCommentIn(StrictSchema):
+    text: Annotated[str, text_field(4_000, 1)]
     step: StrictInt | None = Field(None, description="The number of a step, for its agent; null: for the planner.")
 
 
-class StepChange(Strict):
+class StepChange(StrictSchema):
     """Whatever is left out stays as it is."""
 
-    action: Annotated[str, text(2_000, 2)] | None = None
-    owner: Annotated[str, text(80, 1)] | None = None
+    action: Annotated[str, text_field(2_000, 2)] | None = None
+    owner: Annotated[str, text_field(80, 1)] | None = None
     tools: list[str] | None = Field(
         None, description="Left out or null where action or owner change: the planner names who does it and with what."
     )
     needs: list[int] | None = Field(None, description="Numbers of steps before it; null: all of them.")
 
 
-class TeamAgentInShort(Strict):
+class TeamAgentInShort(StrictSchema):
     name: str
     model: str | None = Field(description="Null: the installation's default one.")
 
 
-class TeamInShort(Strict):
+class TeamInShort(StrictSchema):
     id: int
     name: str
     version: int
@@ -165,41 +176,41 @@ class TeamInShort(Strict):
     agents: list[TeamAgentInShort]
 
 
-class TeamAgent(Strict):
+class TeamAgentOut(StrictSchema):
     name: str
     description: str
     model: str | None = Field(description="Null: the installation's default one.")
     tools: list[str]
 
 
-class Team(Strict):
+class TeamOut(StrictSchema):
     id: int
     name: str
     version: int
     description: str
     policy: dict[str, Any]
-    agents: list[TeamAgent]
+    agents: list[TeamAgentOut]
 
 
-class WholeAgent(TeamAgent):
+class TeamAgentDetailOut(TeamAgentOut):
     system: str = Field(description="What it is told.")
     fallback: str | None
 
 
-class WholeTeam(Team):
+class TeamDetailOut(TeamOut):
     planner: str | None = Field(description="The model that plans; null: the installation's default one.")
     examples: list[str]
     retention_days: int | None = Field(description="For so long texts of its plans are kept; null: for ever.")
-    agents: list[WholeAgent]  # type: ignore[assignment]
+    agents: list[TeamAgentDetailOut]  # type: ignore[assignment]
 
 
-class Teams(Strict):
+class TeamListOut(StrictSchema):
     """In short, or whole where `full` asks for it."""
 
-    results: list[TeamInShort | WholeTeam]
+    results: list[TeamInShort | TeamDetailOut]
 
 
-class AgentInFile(Strict):
+class TeamFileAgent(StrictSchema):
     name: str
     description: str
     system: str
@@ -208,21 +219,21 @@ class AgentInFile(Strict):
     tools: list[str]
 
 
-class OwnTeamFile(Strict):
+class TeamFileIn(StrictSchema):
     name: str
     description: str
     planner: str
     policy: dict[str, Any]
     examples: list[str]
-    agents: list[AgentInFile]
+    agents: list[TeamFileAgent]
 
 
-class TeamSaved(Strict):
-    team: WholeTeam
+class TeamSavedOut(StrictSchema):
+    team: TeamDetailOut
     left_out: list[str] = Field(description="What of the file is in no team, a sentence each.")
 
 
-class Tool(Strict):
+class ToolOut(StrictSchema):
     name: str
     description: str
     effect: Effect
@@ -230,11 +241,11 @@ class Tool(Strict):
     arguments: dict[str, Any] = Field(description="The JSON schema of its arguments.")
 
 
-class LeftOut(Strict):
+class LeftOut(StrictSchema):
     server: str
     why: str
 
 
-class Tools(Strict):
-    results: list[Tool]
+class ToolListOut(StrictSchema):
+    results: list[ToolOut]
     left_out: list[LeftOut] = Field(description="Tools that MCP servers last offered and that cannot be used, and why.")

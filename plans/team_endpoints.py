@@ -8,18 +8,18 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Body, Query, Router
 from pydantic import WithJsonSchema
 
-from runs.api.answers import json_answer, take_only
-from runs.api.refusals import Refusal, wrong_fields
+from runs.api.errors import ApiError, field_errors
+from runs.api.responses import json_response, reject_unknown_parameters
 from runs.api.saved import list_answer, part, saved_one
-from runs.api.schemas import SoughtSaved, placed, problems
-from runs.api.scopes import Scope, credential, needs
-from runs.saved import RevisedMeanwhile
+from runs.api.scopes import TokenScope, credential_of, requires_scope
+from runs.presets import PresetChanged
+from runs.procedure.schemas import SoughtSaved, location_response, problem_responses
 
 from . import schemas, team_files
-from .api import team_object
 from .models import Team, TeamVersion
-from .team_files import TeamRead
-from .team_texts import TextSubmission
+from .responses import team_fields
+from .team_files import ParsedTeam
+from .team_formset import TextSubmission
 
 router = Router()
 
@@ -34,31 +34,33 @@ Opened = Annotated[
 ]
 
 
-@router.get("/teams", response=schemas.Teams, openapi_extra=problems(422), summary="The teams to plan with")
+@router.get(
+    "/teams", response=schemas.TeamListOut, openapi_extra=problem_responses(422), summary="The teams to plan with"
+)
 def teams(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
     """Who works there, and nothing of tools, policy and what each is told."""
-    take_only(request, *SoughtSaved.model_fields)
-    found = [one.current for one in Team.objects.offered().whole() if one.current]
+    reject_unknown_parameters(request, *SoughtSaved.model_fields)
+    found = [one.current for one in Team.objects.available().with_content() if one.current]
     return list_answer(asked, found, short=_in_short, whole=_whole)
 
 
 @router.post(
     "/teams",
-    response={201: schemas.TeamSaved},
-    openapi_extra=problems(400, 403, 413, 415, 422, also={201: placed("team")}),
+    response={201: schemas.TeamSavedOut},
+    openapi_extra=problem_responses(400, 403, 413, 415, 422, also={201: location_response("team")}),
     summary="Make a team of a file",
 )
-@needs(Scope.DECIDE, "plan")
+@requires_scope(TokenScope.DECIDE, "plan")
 def make_team(request: HttpRequest, asked: TeamFile) -> HttpResponse:
     """Of the two kinds of files that are known: as `GET /teams/{name}/file` has it, or with `system_message`,
     `deployment_name` and `starting_tasks`. `left_out` says what of it is in no team. It needs the scope `decide`: who
     says what is asked of nobody decides it."""
-    owner = credential(request).owner
+    owner = credential_of(request).owner
     if not owner.has_perm("plans.add_team"):
-        raise Refusal(403, "You may not make teams. Ask who administers this site for the right to.")
+        raise ApiError(403, "You may not make teams. Ask who administers this site for the right to.")
     submission = _checked(asked, None)
     try:
-        team = Team.objects.found(owner=owner, **submission.values())
+        team = Team.objects.create_first(owner=owner, **submission.values())
     except IntegrityError as error:
         raise _taken(submission) from error
     headers = {"Location": f"{request.path}/{team.pk}"}
@@ -66,46 +68,49 @@ def make_team(request: HttpRequest, asked: TeamFile) -> HttpResponse:
 
 
 @router.get(
-    "/teams/{name}", response=schemas.WholeTeam, openapi_extra=problems(404, 422), summary="One team, by name or id"
+    "/teams/{name}",
+    response=schemas.TeamDetailOut,
+    openapi_extra=problem_responses(404, 422),
+    summary="One team, by name or id",
 )
 def team(request: HttpRequest, name: str) -> HttpResponse:
     """As it is now, with all that its agents are told."""
-    take_only(request)
-    return json_answer(_whole(_named(name)))
+    reject_unknown_parameters(request)
+    return json_response(_whole(_named(name)))
 
 
 @router.get(
     "/teams/{name}/file",
-    response={200: schemas.OwnTeamFile},
-    openapi_extra=problems(404, 422),
+    response={200: schemas.TeamFileIn},
+    openapi_extra=problem_responses(404, 422),
     summary="A team as a file",
 )
 def team_file(request: HttpRequest, name: str) -> HttpResponse:
     """What `POST /teams` here and elsewhere takes, and what `manage.py team_import` does."""
-    take_only(request)
-    return json_answer(team_files.as_file(_named(name)))
+    reject_unknown_parameters(request)
+    return json_response(team_files.team_file_object(_named(name)))
 
 
 @router.put(
     "/teams/{name}",
-    response={200: schemas.TeamSaved},
-    openapi_extra=problems(400, 403, 404, 409, 413, 415, 422),
+    response={200: schemas.TeamSavedOut},
+    openapi_extra=problem_responses(400, 403, 404, 409, 413, 415, 422),
     summary="Make a file the next version of a team",
 )
-@needs(Scope.DECIDE, "plan")
+@requires_scope(TokenScope.DECIDE, "plan")
 def change_team(request: HttpRequest, name: str, asked: TeamFile, version: Opened = None) -> HttpResponse:
     """Plans that began keep theirs. Where nothing differs it stays as it is. It needs the scope `decide`, as to make
     one does."""
-    take_only(request, "version")
-    saved, owner = _named(name).team, credential(request).owner
+    reject_unknown_parameters(request, "version")
+    saved, owner = _named(name).team, credential_of(request).owner
     if not saved.is_editable_by(owner):
-        raise Refusal(403, f"You may not change the team “{saved.name}”. Ask its owner, or who administers this site.")
+        raise ApiError(403, f"You may not change the team “{saved.name}”. Ask its owner, or who administers this site.")
     submission = _checked(asked, saved)
     try:
         saved.revise(author=owner, opened=version or saved.number, **submission.values())
-    except RevisedMeanwhile as error:
+    except PresetChanged as error:
         number = Team.objects.get(pk=saved.pk).number
-        raise Refusal(409, f"“{saved.name}” has version {number} now, not {version or saved.number}.") from error
+        raise ApiError(409, f"“{saved.name}” has version {number} now, not {version or saved.number}.") from error
     except IntegrityError as error:
         raise _taken(submission) from error
     return _saved(saved, submission.read, HTTPStatus.OK)
@@ -113,22 +118,22 @@ def change_team(request: HttpRequest, name: str, asked: TeamFile, version: Opene
 
 def _checked(asked: TeamFile, saved: Team | None) -> TextSubmission:
     try:
-        submission = TextSubmission(team_files.read_object(asked), {}, saved)
-    except team_files.Wrong as wrong:
-        raise wrong_fields(wrong.problems) from wrong
+        submission = TextSubmission(team_files.parse_team(asked), {}, saved)
+    except team_files.InvalidTeamFile as wrong:
+        raise field_errors(wrong.problems) from wrong
     if not submission.is_valid():
-        raise wrong_fields(submission.problems)
+        raise field_errors(submission.problems)
     return submission
 
 
-def _taken(submission: TextSubmission) -> Refusal:
+def _taken(submission: TextSubmission) -> ApiError:
     submission.refuse_name()
-    return wrong_fields(submission.problems)
+    return field_errors(submission.problems)
 
 
-def _saved(team: Team, read: TeamRead, status: int, headers: dict[str, str] | None = None) -> HttpResponse:
-    current: TeamVersion = Team.objects.whole().get(pk=team.pk).current
-    return json_answer({"team": _whole(current), "left_out": list(read.left_out)}, status, headers)
+def _saved(team: Team, read: ParsedTeam, status: int, headers: dict[str, str] | None = None) -> HttpResponse:
+    current: TeamVersion = Team.objects.with_content().get(pk=team.pk).current
+    return json_response({"team": _whole(current), "left_out": list(read.left_out)}, status, headers)
 
 
 def _named(which: str) -> TeamVersion:
@@ -137,15 +142,15 @@ def _named(which: str) -> TeamVersion:
 
 
 def _in_short(version: TeamVersion) -> dict[str, Any]:
-    found = team_object(version)
+    found = team_fields(version)
     agents = [part(agent, "name", "model") for agent in found["agents"]]
     return {**part(found, "id", "name", "version", "description"), "agents": agents}
 
 
 def _whole(version: TeamVersion) -> dict[str, Any]:
     """With what its agents are told, and for how long the texts of its plans are kept."""
-    agents = zip(team_object(version)["agents"], version.agents.all(), strict=True)
+    agents = zip(team_fields(version)["agents"], version.agents.all(), strict=True)
     told = [{**agent, "system": row.system, "fallback": row.fallback or None} for agent, row in agents]
     days = version.team.kept_days
     own = {"planner": version.planner or None, "examples": version.examples, "retention_days": days or None}
-    return {**team_object(version), **own, "agents": told}
+    return {**team_fields(version), **own, "agents": told}

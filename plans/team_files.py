@@ -12,33 +12,33 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from engine.councils import council_complaint, with_name_now
-from engine.llm.prompting import no_key_twice
+from engine.llm.prompt_blocks import no_key_twice
 from engine.names import look_alike
-from engine.policy import BOTH, COUNCIL, policy_of
-from engine.tools import of_whole_servers, tools
-from runs.forms import Text, known_fallback, known_model
-from runs.saved import NAME_LENGTH
+from engine.policy import BOTH, COUNCIL, parse_policy
+from engine.tools import available_tools, server_tools
+from runs.forms import PlainTextField, validate_fallback, validate_model
+from runs.presets import NAME_LENGTH
 
-from .models.teams import AGENT, OWN, TeamVersion
+from .models.presets import AGENT, OWN, TeamVersion
 from .prompts.planner import PERSON
-from .rules.demands import CAREFUL, Policy, each_demand
-from .rules.words import Effect
+from .rules.approval_policy import CAREFUL_POLICY, TeamPolicy, each_demand
+from .rules.enums import StepEffect
 
 LONGEST = 200_000  # characters of a file
 MOST_AGENTS = 8
 MOST_EXAMPLES = 20
-NAMES_ELSEWHERE = {"system_message": "system", "deployment_name": "model", "starting_tasks": "examples"}
+FOREIGN_FIELD_NAMES = {"system_message": "system", "deployment_name": "model", "starting_tasks": "examples"}
 LENGTHS = {"name": NAME_LENGTH, "description": 300, "system": 12_000, "example": 2_000, "model": 200}
 _TEXTS = {
-    "name": Text(max_length=LENGTHS["name"], needed="It needs a name."),
-    "description": Text(max_length=LENGTHS["description"]),
-    "system": Text(max_length=LENGTHS["system"], lines=True),
-    "example": Text(max_length=LENGTHS["example"], needed="It is empty.", lines=True),
-    "model": Text(max_length=LENGTHS["model"]),
+    "name": PlainTextField(max_length=LENGTHS["name"], needed="It needs a name."),
+    "description": PlainTextField(max_length=LENGTHS["description"]),
+    "system": PlainTextField(max_length=LENGTHS["system"], lines=True),
+    "example": PlainTextField(max_length=LENGTHS["example"], needed="It is empty.", lines=True),
+    "model": PlainTextField(max_length=LENGTHS["model"]),
 }
 
 
-class Wrong(Exception):
+class InvalidTeamFile(Exception):
     """No team: `problems` by their paths, each a sentence."""
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
@@ -47,7 +47,7 @@ class Wrong(Exception):
 
 
 @dataclass(frozen=True)
-class TeamRead:
+class ParsedTeam:
     """`held` as `Team.objects.found` takes it. `left_out`: what of the file is in no team, a sentence each."""
 
     name: str
@@ -55,11 +55,11 @@ class TeamRead:
     left_out: tuple[str, ...]
 
 
-def written_as_file(version: TeamVersion) -> str:
-    return as_json(as_file(version))
+def team_file_text(version: TeamVersion) -> str:
+    return as_json(team_file_object(version))
 
 
-def as_file(version: TeamVersion) -> dict[str, Any]:
+def team_file_object(version: TeamVersion) -> dict[str, Any]:
     """With its councils as they are called now: what reads it takes a name as well as an id."""
     held = version.held()
     return {"name": version.name, **held, "policy": each_demand(held["policy"], with_name_now)}
@@ -69,34 +69,34 @@ def as_json(team: Mapping[str, Any]) -> str:
     return json.dumps(team, ensure_ascii=False, indent=2) + "\n"
 
 
-def read(text: str) -> TeamRead:
+def parse_team_file(text: str) -> ParsedTeam:
     """The team that a file holds, with all that is wrong with it at once. Wrong."""
-    return read_object(_object_of(text))
+    return parse_team(_object_of(text))
 
 
-def read_object(given: Mapping[str, Any]) -> TeamRead:
-    return _Reading(given).team()
+def parse_team(given: Mapping[str, Any]) -> ParsedTeam:
+    return _TeamParser(given).team()
 
 
 def _object_of(text: str) -> dict[str, Any]:
     if len(text) > LONGEST:
-        raise Wrong([("", f"The file has {len(text):,} characters, and {LONGEST:,} are taken.")])
+        raise InvalidTeamFile([("", f"The file has {len(text):,} characters, and {LONGEST:,} are taken.")])
     try:
         given = json.loads(text, object_pairs_hook=no_key_twice)
     except (ValueError, RecursionError) as error:
-        raise Wrong([("", f"The file is no JSON: {error}")]) from error
+        raise InvalidTeamFile([("", f"The file is no JSON: {error}")]) from error
     if not isinstance(given, dict):
-        raise Wrong([("", "The file has to be one JSON object, with `name` and `agents`.")])
+        raise InvalidTeamFile([("", "The file has to be one JSON object, with `name` and `agents`.")])
     return given
 
 
 @dataclass
-class _Reading:
+class _TeamParser:
     given: Mapping[str, Any]
     problems: list[tuple[str, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
-    def team(self) -> TeamRead:
+    def team(self) -> ParsedTeam:
         own = self._known(self.given, {"name", "agents", *OWN}, "")
         held = {
             "description": self._text("description", own.get("description"), "description"),
@@ -107,12 +107,12 @@ class _Reading:
         }
         name = self._text("name", own.get("name"), "name")
         if self.problems:
-            raise Wrong(self.problems)
-        return TeamRead(name, held, tuple(self.left_out))
+            raise InvalidTeamFile(self.problems)
+        return ParsedTeam(name, held, tuple(self.left_out))
 
     def _known(self, given: Mapping[str, Any], known: set[str], path: str) -> dict[str, Any]:
         """Under the names that they have here; what nobody knows is said."""
-        renamed = {NAMES_ELSEWHERE.get(key, key): value for key, value in given.items()}
+        renamed = {FOREIGN_FIELD_NAMES.get(key, key): value for key, value in given.items()}
         self.left_out += [f"{path}{key} is not known here." for key in renamed if key not in known]
         return {key: value for key, value in renamed.items() if key in known}
 
@@ -167,7 +167,7 @@ class _Reading:
         }
 
     def _tools(self, value: Any, path: str) -> Iterator[str]:
-        known = [*tools("plan"), *of_whole_servers()]
+        known = [*available_tools("plan"), *server_tools()]
         for name in dict.fromkeys(map(str, self._list(value, path, len(known)))):
             if name in known:
                 yield name
@@ -178,19 +178,19 @@ class _Reading:
         """One that no provider is known for is left out: the installation's default one stands there then."""
         model = self._text("model", value, path)
         try:
-            return known_model(model) if instead_of is None else known_fallback(model, instead_of)
+            return validate_model(model) if instead_of is None else validate_fallback(model, instead_of)
         except ValidationError as error:
             self.left_out.append(f"{path}: {error.messages[0]}")
             return ""
 
     def _policy(self, value: Any) -> dict[str, Any]:
         if value is None:
-            return CAREFUL.as_json()
+            return CAREFUL_POLICY.as_json()
         try:
-            policy = Policy.of(value)
+            policy = TeamPolicy.of(value)
             for demand in (policy.plan, *policy.steps.values(), *policy.calls.values()):
-                policy_of(demand)
-            if {*policy.steps, *policy.calls} != set(Effect) or not isinstance(policy.ahead, bool):
+                parse_policy(demand)
+            if {*policy.steps, *policy.calls} != set(StepEffect) or not isinstance(policy.ahead, bool):
                 raise ValueError("It has to say `plan`, `steps` and `calls` for each effect, and `ahead`.")
         except KeyError as missing:
             self.problems.append(("policy", f"It is no policy: {missing.args[0]} is missing."))

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.asking import ATTEMPTS, TIMEOUTS, budget_of
-from engine.llm.failures import TimedOut
+from engine.llm.errors import CallTimedOut
 from engine.models import ModelCall
+from engine.runtime.model_request import ATTEMPTS, TIMEOUTS, budget_of
 
 WAITED_FOR = "It is asked again when its provider takes requests. Waiting does not count as an attempt."
 
@@ -43,5 +43,5 @@ def _after(failed: Sequence[ModelCall]) -> Retry:
     last = failed[-1]
     budget = budget_of(last.error_code)
     number = sum(budget_of(call.error_code) == budget for call in failed)
-    most = (TIMEOUTS if last.error_code == TimedOut.code else ATTEMPTS) - 1
+    most = (TIMEOUTS if last.error_code == CallTimedOut.code else ATTEMPTS) - 1
     return Retry(number, max(number, most), last.seconds or 0.0)

@@ -11,9 +11,9 @@ from django import forms
 
 from engine.models import Fork, Run
 
-from .api.schemas import NewFork
-from .face import Face, face_of
-from .forms import Spend, Text, as_number, first_errors
+from .forms import PlainTextField, SpendField, first_errors, parse_number
+from .procedure.schemas import NewFork
+from .procedure.spec import ProcedureSpec, spec_of_run
 
 WORDS_LENGTH = 8_000
 
@@ -75,13 +75,13 @@ class Forks(Protocol):
 
 
 class ForkForm(forms.Form):
-    words = Text(max_length=WORDS_LENGTH, lines=True, label="Your words")
-    spend = Spend()
+    words = PlainTextField(max_length=WORDS_LENGTH, lines=True, label="Your words")
+    spend = SpendField()
 
 
-def forks_of(face: Face[Any, Any]) -> Forks:
+def forks_of(face: ProcedureSpec[Any, Any]) -> Forks:
     if face.forks is None:
-        raise ForkRefused(f"{face.a_noun} cannot be forked.")
+        raise ForkRefused(f"{face.noun_with_article} cannot be forked.")
     return face.forks
 
 
@@ -89,17 +89,17 @@ def refuse(run: Run) -> None:
     """ForkRefused where a run of any kind cannot be forked now."""
     if run.redacted:
         raise ForkRefused("Its texts were erased, and its files with them: nothing can go on from there.")
-    if not run.over and run.status != Run.Status.WAITING:
+    if not run.is_ended and run.status != Run.Status.WAITING:
         raise ForkRefused(
             "It is running: what came after a step can be told once it rests. Pause it or stop it, then fork it."
         )
-    if reason := face_of(run).withheld([run]).get(run.pk):
+    if reason := spec_of_run(run).hidden_run_ids([run]).get(run.pk):
         raise ForkRefused(reason)
 
 
 def preview(row: Any, number: int) -> ForkEffects:
     """What would be left behind. ForkRefused."""
-    forks = forks_of(face_of(row.run))
+    forks = forks_of(spec_of_run(row.run))
     refuse(row.run)
     return forks.preview(row, number)
 
@@ -107,7 +107,7 @@ def preview(row: Any, number: int) -> ForkEffects:
 def fork(row: Any, number: int, words: str = "", spend: Any = None, **asked: Any) -> Any:
     """Queue another run that goes on from there; its row. `words`: of whoever forks it, said first. ForkRefused,
     WrongForm, BudgetUsedUp, LimitReached."""
-    forks = forks_of(face_of(row.run))
+    forks = forks_of(spec_of_run(row.run))
     refuse(row.run)
     form = ForkForm({"words": words, "spend": "" if spend is None else spend})
     if not form.is_valid():
@@ -137,6 +137,6 @@ def origin_facts(run: Run) -> dict[str, Any] | None:
 
 def number_of(text: str) -> int:
     """NoForkPoint where it is none."""
-    if not (number := as_number(text)):
+    if not (number := parse_number(text)):
         raise NoForkPoint(f"“{text[:20]}” is no number of a step or message. Count from 1.")
     return number

@@ -10,25 +10,25 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 
-from engine.hidden import hides
-from engine.llm.prices import DOLLAR
-from engine.llm.providers import UnknownProvider, is_rehearsal, resolve
+from engine.llm.pricing import DOLLAR
+from engine.llm.providers import UnknownProvider, is_rehearsal, resolve_model
+from engine.text.invisible_chars import is_invisible
 
-MOST_DOLLARS = 1_000_000
+MAX_DOLLARS = 1_000_000
 EMPTY, WORDLESS = "It is empty.", "It has no words."
 
 
-def as_typed(posted: Mapping[str, Any]) -> dict[str, str]:
+def posted_values(posted: Mapping[str, Any]) -> dict[str, str]:
     """What a page posted: a browser sends every line break of a text field as CR LF; what was written has LF."""
     return {key: str(value).replace("\r\n", "\n") for key, value in posted.items()}
 
 
-def as_number(text: str) -> int:
+def parse_number(text: str) -> int:
     """0 for what is none; nothing that we count has it."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-class Text(forms.CharField):
+class PlainTextField(forms.CharField):
     """Text of a person: kept as it was written, but for what no database or page could keep."""
 
     def __init__(self, *, max_length: int, needed: str = "", lines: bool = False, **more: Any) -> None:
@@ -46,7 +46,7 @@ class Text(forms.CharField):
         if len(value) > self.longest:
             over = len(value) - self.longest
             raise ValidationError(f"This is {over:,} character{'s' * (over != 1)} too long.")
-        if self.needed and not says_something(value):
+        if self.needed and not has_text(value):
             # "?" is not empty, and does not say what is meant
             raise ValidationError(self.needed.replace(EMPTY, WORDLESS) if value.strip() else self.needed)
 
@@ -57,22 +57,22 @@ class Text(forms.CharField):
                 raise ValidationError(f"Character U+{ord(char):04X} at position {position} cannot be kept.")
 
 
-def said(text: str, longest: int, needed: str) -> str:
+def validate_text(text: str, longest: int, needed: str) -> str:
     """What somebody says to a run, through whichever door: as a form would take it. ValidationError."""
-    return str(Text(max_length=longest, needed=needed, lines=True).clean(text))
+    return str(PlainTextField(max_length=longest, needed=needed, lines=True).clean(text))
 
 
-class Spend(forms.DecimalField):
+class SpendField(forms.DecimalField):
     """The most that something may cost, in dollars as people write them; cleaned, in billionths, or None."""
 
     def __init__(self, **more: Any) -> None:
-        wanted = f"Write an amount in dollars, as in 3.00: at least 0.01 and at most {MOST_DOLLARS:,}. Or nothing."
+        wanted = f"Write an amount in dollars, as in 3.00: at least 0.01 and at most {MAX_DOLLARS:,}. Or nothing."
         wrong = ("invalid", "min_value", "max_value", "max_digits", "max_decimal_places", "max_whole_digits")
         super().__init__(
             label="At most so many dollars",
             required=False,
             min_value=Decimal("0.01"),
-            max_value=MOST_DOLLARS,
+            max_value=MAX_DOLLARS,
             max_digits=16,
             decimal_places=9,
             error_messages=dict.fromkeys(wrong, wanted),
@@ -84,18 +84,18 @@ class Spend(forms.DecimalField):
         return None if given is None else int(given * DOLLAR)
 
 
-def says_something(text: str) -> bool:
+def has_text(text: str) -> bool:
     """Letters, numbers and symbols do; spaces, marks, punctuation and what nobody sees alone do not."""
-    return any(unicodedata.category(char)[0] in "LNS" for char in filterfalse(hides, text))
+    return any(unicodedata.category(char)[0] in "LNS" for char in filterfalse(is_invisible, text))
 
 
-def as_read(name: str) -> str:
+def field_label(name: str) -> str:
     """A name as people tell it from another: without case, width, doubled spaces and what nobody sees."""
-    seen = "".join(filterfalse(hides, name))
+    seen = "".join(filterfalse(is_invisible, name))
     return " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
 
 
-def choice(
+def choice_field(
     label: str, choices: Iterable[tuple[str, str]], initial: str, wrong: str, help_text: str = ""
 ) -> forms.ChoiceField:
     """Empty is what it is at first."""
@@ -110,7 +110,7 @@ def choice(
     )
 
 
-class Numbered(forms.Form):
+class NumberedForm(forms.Form):
     """One of several. `label` says which one, as in "Member 2"."""
 
     noun = ""
@@ -124,7 +124,7 @@ class Numbered(forms.Form):
         return f"{self.noun.capitalize()} {self.number}"
 
     def need(self, name: str, sentence: str) -> None:
-        field = cast(Text, self.fields[name])
+        field = cast(PlainTextField, self.fields[name])
         field.required, field.needed = True, sentence
         field.error_messages["required"] = sentence
 
@@ -147,20 +147,20 @@ def first_errors(form: forms.Form) -> list[tuple[str, str]]:
 # ---- models -----------------------------------------------------------------------------------------------
 
 
-def known_model(model: str) -> str:
+def validate_model(model: str) -> str:
     """The same, or empty; ValidationError where no provider is known for it."""
     try:
         if model:
-            resolve(model)
+            resolve_model(model)
     except UnknownProvider as error:
         raise ValidationError(str(error)) from error
     return model
 
 
-def known_fallback(fallback: str, model: str) -> str:
+def validate_fallback(fallback: str, model: str) -> str:
     """One that can stand in for the model, or none."""
     if fallback and fallback == model:
         raise ValidationError("The fallback is the model itself. Name another, or none.")
     if is_rehearsal(fallback) and not is_rehearsal(model):
         raise ValidationError("A rehearsal asks no model, so it cannot stand in for one.")
-    return known_model(fallback)
+    return validate_model(fallback)

@@ -16,20 +16,20 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
-from engine.llm.prices import DOLLAR
+from engine.llm.pricing import DOLLAR
 from engine.models import Gate, ModelCall, Run
 from engine.version import VERSION
-from runs.models.hooks import Delivery, DeliveryState
+from runs.models.webhooks import Delivery, WebhookDeliveryState
 
 RECENT = timedelta(minutes=5)
 NEWEST = 50_000  # calls that are looked at: what is recent is found by its number, for no index is by time
 
 
-def exposed() -> bytes:
-    return generate_latest(FromRows())
+def metrics_text() -> bytes:
+    return generate_latest(RowCollector())
 
 
-class FromRows(Collector):
+class RowCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         yield _gauge("magi_info", "The version that answers.", ["version"], [((VERSION,), 1)])
         yield _runs()
@@ -37,7 +37,7 @@ class FromRows(Collector):
         yield from _gates()
         yield from _calls()
         yield _deliveries()
-        for path in settings.GAUGES:
+        for path in settings.METRIC_GAUGES:
             yield _gauge(*import_string(path)())
 
 
@@ -99,7 +99,7 @@ def _add(sums: dict[Any, Any], key: Any, value: float) -> None:
 
 
 def _deliveries() -> Metric:
-    going = Delivery.objects.exclude(state=DeliveryState.SENT).order_by()
+    going = Delivery.objects.exclude(state=WebhookDeliveryState.SENT).order_by()
     counted = going.values_list("state").annotate(number=Count("pk"))
     return _gauge(
         "magi_deliveries", "Messages to hooks that have not arrived.", ["state"], [((s,), n) for s, n in counted]

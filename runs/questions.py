@@ -9,10 +9,10 @@ from uuid import UUID
 from engine.llm.providers import is_rehearsal
 from engine.llm.tokens import tokens_of
 from engine.models import ModelCall, ModelWait, Run
-from engine.procedure import Asker
+from engine.runtime.procedure import StepRequester
 
 from .attempts import Retry, retries_of
-from .fragments import Fragment, fragment_of
+from .procedure.fragments import PageFragment, fragment_of
 
 NAMED = 3  # at most, who wait together
 AGAIN, WRITES = "is asked again", "writes"
@@ -20,7 +20,7 @@ LOOKED_AT, ENOUGH = 60, 5  # the newest answers of a model, and of them those of
 
 
 @dataclass(frozen=True)
-class Question:
+class OpenQuestion:
     """One open question: whose, what happens to it, since when, until when at the latest, and how long it takes."""
 
     step: str
@@ -43,7 +43,9 @@ class Question:
         return self.said[:1].upper() + self.said[1:].partition(";")[0]
 
 
-def questions_of(run: Run, calls: Sequence[ModelCall], asker: Callable[[UUID, str], Asker]) -> tuple[Question, ...]:
+def questions_of(
+    run: Run, calls: Sequence[ModelCall], asker: Callable[[UUID, str], StepRequester]
+) -> tuple[OpenQuestion, ...]:
     """Those of a run that goes on, those of rehearsals left out: they take as long as they want to."""
     if run.status != Run.Status.RUNNING:
         return ()
@@ -72,16 +74,16 @@ def _question(
     call: ModelCall | None,
     wait: ModelWait | None,
     retry: Retry | None,
-) -> Question:
+) -> OpenQuestion:
     again = retry.in_words if retry else ""
     if wait:
-        return Question(step, who, _waits(wait), again, since=wait.since, away=wait.absent)
+        return OpenQuestion(step, who, _waits(wait), again, since=wait.since, away=wait.absent)
     assert call  # noqa: S101 - who neither waits nor was asked has no question
     if call.waits or call.status == ModelCall.Status.FAILED:
         said = "waits for its provider" if call.waits else AGAIN
-        return Question(step, who, said, again, until=call.retry_at)
+        return OpenQuestion(step, who, said, again, until=call.retry_at)
     read = tokens_of(ModelCall.objects.values_list("prompt", flat=True).get(pk=call.pk))
-    return Question(step, who, f"reads {read:,} tokens", again, since=call.started)
+    return OpenQuestion(step, who, f"reads {read:,} tokens", again, since=call.started)
 
 
 def _waits(wait: ModelWait) -> str:
@@ -109,32 +111,32 @@ def _usual(model: str, kind: str) -> str:
     return f"usually {max(1, round(median(took))):,} s" if len(took) >= ENOUGH else ""
 
 
-def writing(question: Question, texts: Mapping[str, str]) -> Question:
+def writing(question: OpenQuestion, texts: Mapping[str, str]) -> OpenQuestion:
     """As it is once something of its answer has come."""
     reads = question.said.startswith("reads")
     return replace(question, said=WRITES) if reads and question.step in texts else question
 
 
-def by_step(questions: Iterable[Question], texts: Mapping[str, str]) -> dict[str, Question]:
+def by_step(questions: Iterable[OpenQuestion], texts: Mapping[str, str]) -> dict[str, OpenQuestion]:
     """As they are now, for whoever shows beside each agent what happens to it."""
     return {one.step: writing(one, texts) for one in questions}
 
 
-def questions_shown(questions: Sequence[Question], texts: Mapping[str, str]) -> Iterator[Fragment]:
+def questions_shown(questions: Sequence[OpenQuestion], texts: Mapping[str, str]) -> Iterator[PageFragment]:
     now = [writing(question, texts) for question in questions]
     steps = frozenset(one.step for one in now)
     yield fragment_of("", "asking", {"questions": together(now)}, steps=steps, replayed=False)
 
 
-def together(questions: Sequence[Question]) -> list[Question]:
+def together(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:
     """Those that wait for the same provider as one, since the first of them did."""
-    by_wait: dict[tuple[str, str], list[Question]] = {}
+    by_wait: dict[tuple[str, str], list[OpenQuestion]] = {}
     for one in questions:
         by_wait.setdefault((one.said, one.again) if one.waits else (one.said, one.step), []).append(one)
     return [_one_of(alike) if len(alike) > 1 else alike[0] for alike in by_wait.values()]
 
 
-def _one_of(alike: Sequence[Question]) -> Question:
+def _one_of(alike: Sequence[OpenQuestion]) -> OpenQuestion:
     first, names = alike[0], list(dict.fromkeys(one.who for one in alike))
     more = [f"{len(names) - NAMED + 1} more"] if len(names) > NAMED else []
     shown = [*(names[: NAMED - 1] if more else names), *more]
@@ -144,7 +146,7 @@ def _one_of(alike: Sequence[Question]) -> Question:
     return replace(first, who=who, said=said, since=since)
 
 
-def sentences_of(questions: Sequence[Question]) -> Iterator[tuple[str, str]]:
+def sentences_of(questions: Sequence[OpenQuestion]) -> Iterator[tuple[str, str]]:
     """For a command: whose provider is away. All else shows by what comes of it."""
     for one in questions:
         if one.away:

@@ -21,19 +21,19 @@ OBLIGATION = (
 INSTALLATION = "this installation"
 KeptFor = Mapping[tuple[int, str], "Q"]
 """For how many days, and by whose word, the texts of which runs are kept; not those that are kept for ever."""
-Span = tuple[datetime | None, datetime | None, int]
+RetentionSpan = tuple[datetime | None, datetime | None, int]
 """What was submitted from one moment (None: ever) to another (None: now), and for how many days its texts are kept."""
 
 
-def at_least(days: int, floor: int) -> int:
+def minimum_days(days: int, floor: int) -> int:
     """0 is for ever, and as a floor none."""
     return max(days, floor) if days else 0
 
 
-def spans(changes: Sequence[tuple[datetime, int]]) -> list[Span]:
+def retention_spans(changes: Sequence[tuple[datetime, int]]) -> list[RetentionSpan]:
     """What was said of it, oldest first, as what holds for which runs: the longest time said since each was
     submitted. So a longer time holds for all, a shorter one for later runs alone."""
-    found: list[Span] = []
+    found: list[RetentionSpan] = []
     longest, until = changes[-1][1], None
     for said, days in reversed(changes):
         longest = max(longest, days) if longest and days else 0
@@ -46,16 +46,16 @@ def spans(changes: Sequence[tuple[datetime, int]]) -> list[Span]:
     return found[::-1]
 
 
-def is_short(days: int) -> bool:
+def is_below_half_year(days: int) -> bool:
     """Shorter than six months; 0 is for ever."""
     return 0 < days < HALF_YEAR
 
 
-def in_words(days: int) -> str:
+def format_days(days: int) -> str:
     """As in "Texts are kept ..."."""
     if not days:
         return "for ever"
-    return f"for {_days(days)}{', shorter than six months' if is_short(days) else ''}"
+    return f"for {_days(days)}{', shorter than six months' if is_below_half_year(days) else ''}"
 
 
 def reason(days: int, whose: str) -> str:

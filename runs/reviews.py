@@ -7,26 +7,28 @@ from django import forms
 from django.db import transaction
 from django.utils import timezone
 
-from engine.evidence import sealing
-from engine.evidence.log import Leaf
+from engine.audit import sealing
+from engine.ledger.merkle_log import Leaf
 from engine.models import REVIEW_LENGTH, Review, Run, after_deadlock, record_name
 
-from .face import face_of
-from .forms import Text
-from .models import Flag, SearchText
+from .forms import PlainTextField
+from .models import RunFlag, SearchText
+from .procedure.spec import spec_of_run
 from .show_notes import is_reserved
 
-JUST_NOW = timedelta(minutes=10)
+RECENT_SECONDS = timedelta(minutes=10)
 RESERVED = "The record notes in these words itself to whom it is shown: write yours in others."
 
 
-class ReviewText(forms.Form):
-    text = Text(max_length=REVIEW_LENGTH, needed="Write the note, or the reason for deciding otherwise.", lines=True)
+class ReviewTextForm(forms.Form):
+    text = PlainTextField(
+        max_length=REVIEW_LENGTH, needed="Write the note, or the reason for deciding otherwise.", lines=True
+    )
 
 
 @after_deadlock
 @transaction.atomic
-def add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
+def add_review(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
     """What a person says of a run that is over; with an outcome, what that person decides instead.
 
     Who says the very same twice within minutes has sent it twice: it is kept once. ValueError where it cannot be said.
@@ -50,38 +52,38 @@ def _add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review
     )
     if again := _said_just_now(said):
         return again
-    if sentence := why_not(run, outcome):
+    if sentence := override_refusal(run, outcome):
         raise ValueError(sentence)
     return _keep(said)
 
 
 @after_deadlock
 @transaction.atomic
-def note(run: Run, author: Any, text: str) -> Review | None:
+def add_note(run: Run, author: Any, text: str) -> Review | None:
     """That somebody did something with its record. Of one that is tried again just now nothing can be noted."""
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-    return _add(run, author, text) if run.over else None
+    return _add(run, author, text) if run.is_ended else None
 
 
-def why_not(run: Run, outcome: str | None = None) -> str:
+def override_refusal(run: Run, outcome: str | None = None) -> str:
     """Why nobody can note anything of it, or decide this instead; empty where one can."""
-    if not run.over:
-        return f"{face_of(run).a_noun} that is not over cannot be reviewed."
+    if not run.is_ended:
+        return f"{spec_of_run(run).noun_with_article} that is not over cannot be reviewed."
     if outcome and run.redacted:
         return "Its texts were erased: nobody can read any more what was decided. Add a note."
-    if outcome and outcome == run.held:
+    if outcome and outcome == run.is_held:
         return f"It is {outcome} already. To agree with that, add a note."
     return ""
 
 
 def alternatives(run: Run) -> list[str]:
     """What a person may decide instead."""
-    return [outcome for outcome in face_of(run).outcomes_of(run) if not why_not(run, outcome)]
+    return [outcome for outcome in spec_of_run(run).outcomes_of(run) if not override_refusal(run, outcome)]
 
 
 def _said_just_now(said: Review) -> Review | None:
     """The newest word on the run, where it is the same; another one in between makes it a new one."""
-    last = Review.objects.filter(run=said.run, made__gte=timezone.now() - JUST_NOW).last()
+    last = Review.objects.filter(run=said.run, made__gte=timezone.now() - RECENT_SECONDS).last()
     return last if last and _what(last) == _what(said) else None
 
 
@@ -94,6 +96,6 @@ def _keep(said: Review) -> Review:
     said.save()
     if said.outcome:
         Run.objects.filter(pk=run.pk).update(override=said.outcome)
-    Leaf.objects.add(sealing.append(run.pk, [said.draft(face_of(run).outcome_name)]))
-    SearchText.objects.flag(run.pk, Flag.OVERRIDDEN if said.outcome else Flag.NOTED)
+    Leaf.objects.add(sealing.append_entries(run.pk, [said.draft(spec_of_run(run).outcome_name)]))
+    SearchText.objects.flag(run.pk, RunFlag.OVERRIDDEN if said.outcome else RunFlag.NOTED)
     return said

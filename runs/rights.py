@@ -14,13 +14,13 @@ from django.db.models import Q, QuerySet, Value
 
 from engine.models import Gate, Run
 
-from .models.given import Given
+from .models.grants import Given
 
 User = AbstractBaseUser | AnonymousUser
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
-class Reach(IntEnum):
+class PermissionReach(IntEnum):
     """How far a right goes."""
 
     NOTHING = 0
@@ -29,7 +29,7 @@ class Reach(IntEnum):
 
 
 @dataclass(frozen=True)
-class Right:
+class RunRight:
     """To do one thing: with the permission to everybody's runs, without it to one's own, if `own`, or to none.
 
     Whatever it is, it reaches no further than what one may see, and whoever is asked at a gate of a run may see that
@@ -45,34 +45,38 @@ class Right:
     def refusal(self, noun: str) -> str:
         return f"You may see this {noun}, but not {self.deed}. An administrator can give you the right to."
 
-    def reach(self, user: User) -> Reach:
+    def reach(self, user: User) -> PermissionReach:
         return self._reach(user, getattr(user, "has_perm", _has_nothing))
 
     def covers(self, user: User, run: Run) -> bool:
         reach = self.reach(user)
-        if reach > Reach.NOTHING and run.parent_id and Gate.objects.filter(council=run).hiding_from(user).exists():
+        if (
+            reach > PermissionReach.NOTHING
+            and run.parent_id
+            and Gate.objects.filter(council=run).hidden_from_user(user).exists()
+        ):
             return False
         if _takes_in(reach, user, run):
             return True
-        if reach == Reach.NOTHING:
+        if reach == PermissionReach.NOTHING:
             return False
-        asked = self == SEE and Gate.objects.filter(run=run).asked_of(user).exists()
+        asked = self == SEE and Gate.objects.filter(run=run).decidable_by(user).exists()
         return asked or (self._takes_given(user) and run.pk in _given(user))
 
     def within(self, rows: Rows, user: User, owner: str = "owner_id") -> Rows:
         """Those of these rows that it reaches to; `owner`: where a row says whose its run is."""
         reach = self.reach(user)
-        if reach == Reach.NOTHING:
+        if reach == PermissionReach.NOTHING:
             return rows.none()
         rows = rows.exclude(pk__in=_hidden_from(user))
-        if reach == Reach.ALL:
+        if reach == PermissionReach.ALL:
             return rows
         own, asked = Q(**{owner: user.pk}), self.asked(user)
         return rows.filter(own | Q(pk__in=asked)) if asked else rows.filter(own)
 
     def asked(self, user: User) -> Sequence[Any]:
         """The runs that it takes in beside one's own: those at whose gates one was asked, and those one was given."""
-        if self.reach(user) != Reach.OWN:
+        if self.reach(user) != PermissionReach.OWN:
             return ()
         at_gates = _asked(user) if self == SEE else ()
         return (*at_gates, *_given(user)) if self._takes_given(user) else at_gates
@@ -91,52 +95,60 @@ class Right:
         What a user object remembers of its permissions does not count.
         """
         hiding = Gate.objects.filter(council=run, hides=True).first() if run.parent_id else None
-        users = [user for user in users if hiding is None or user.pk in hiding.looked_at_by()]
+        users = [user for user in users if hiding is None or user.pk in hiding.read_by()]
         # what an owner has anyway, none is asked for
         asked = {user.pk for user in users if not (self.own and user.pk == run.owner_id)}
         having = {name: _having(name, asked) for name in {self.permission, SEE.permission}} if asked else {}
 
         reaches = {user: self._reach(user, lambda name: user.pk in having.get(name, ())) for user in users}  # noqa: B023
         may = {user.pk for user, reach in reaches.items() if _takes_in(reach, user, run)}
-        others = {user.pk for user, reach in reaches.items() if reach > Reach.NOTHING} - may
+        others = {user.pk for user, reach in reaches.items() if reach > PermissionReach.NOTHING} - may
         if self == SEE and others:
-            may |= others & (Gate.objects.filter(run=run).asked() | _given_of(run))
+            may |= others & (Gate.objects.filter(run=run).read_by_people() | _given_of(run))
         return may
 
-    def _reach(self, user: User, has: Callable[[str], bool]) -> Reach:
+    def _reach(self, user: User, has: Callable[[str], bool]) -> PermissionReach:
         if not user.is_active:  # nor is whoever has not signed in
-            return Reach.NOTHING
-        here = Reach.ALL if has(self.permission) else Reach.OWN if self.own else Reach.NOTHING
+            return PermissionReach.NOTHING
+        here = (
+            PermissionReach.ALL
+            if has(self.permission)
+            else PermissionReach.OWN
+            if self.own
+            else PermissionReach.NOTHING
+        )
         return here if self == SEE else min(here, SEE._reach(user, has))
 
 
-SEE = Right("engine.view_run", "see it")
-STEER = Right("engine.steer_run", "cancel, retry or steer it")
-EXPORT = Right("engine.export_run", "take its record as a file")
-SHARE = Right("engine.export_run", "show it to others")  # by its own right, not because one was given it
-REVIEW = Right("engine.add_review", "review it", own=False)
+SEE = RunRight("engine.view_run", "see it")
+STEER = RunRight("engine.steer_run", "cancel, retry or steer it")
+EXPORT = RunRight("engine.export_run", "take its record as a file")
+SHARE = RunRight("engine.export_run", "show it to others")  # by its own right, not because one was given it
+REVIEW = RunRight("engine.add_review", "review it", own=False)
 # an owner alone may not: it cannot be undone, and takes the texts from everybody
-REDACT = Right("engine.redact_run", "redact it", own=False)
+REDACT = RunRight("engine.redact_run", "redact it", own=False)
 
 
-def _takes_in(reach: Reach, user: User, run: Run) -> bool:
-    return reach == Reach.ALL or (reach == Reach.OWN and user.pk is not None and run.owner_id == user.pk)
+def _takes_in(reach: PermissionReach, user: User, run: Run) -> bool:
+    return reach == PermissionReach.ALL or (
+        reach == PermissionReach.OWN and user.pk is not None and run.owner_id == user.pk
+    )
 
 
-def sees_as_given(user: User, run: Run) -> bool:
+def sees_by_grant(user: User, run: Run) -> bool:
     """Whether that it was given lets whoever may see it do so: neither its owner nor whoever may see all."""
     return not _takes_in(SEE.reach(user), user, run) and run.pk in _given(user)
 
 
-def given_among(user: Any, runs: Iterable[Any]) -> list[Any]:
+def granted_among(user: Any, runs: Iterable[Any]) -> list[Any]:
     """Those of these runs, by their keys, that this user was given. Nothing is asked of the database for whoever may
     see all, and nothing more than lists have asked for the others."""
-    return [] if SEE.reach(user) == Reach.ALL else [run for run in runs if run in _given(user)]
+    return [] if SEE.reach(user) == PermissionReach.ALL else [run for run in runs if run in _given(user)]
 
 
 def _hidden_from(user: Any) -> QuerySet[Any]:
     """What is asked at gates that hide it. Few, for they are all pending."""
-    return Gate.objects.hiding_from(user).order_by().values("council")
+    return Gate.objects.hidden_from_user(user).order_by().values("council")
 
 
 def _asked(user: Any) -> Sequence[Any]:
@@ -160,18 +172,20 @@ def _look_beside(user: Any) -> None:
     """Both at once; of most people there is neither."""
     if hasattr(user, "_runs_asked"):
         return
-    asked, given = Gate.objects.asked_of(user), Given.objects.holding().of(user)
+    asked, given = Gate.objects.decidable_by(user), Given.objects.active().of(user)
     of = (rows.order_by().values_list("run", Value(number)) for number, rows in enumerate((asked, given)))
     found = set(next(of).union(next(of)))
     user._runs_asked = tuple(run for run, was_given in found if not was_given)
-    user._runs_given = {one.run_id for one in still_given(given)} if any(was_given for _, was_given in found) else set()
+    user._runs_given = (
+        {one.run_id for one in still_granted(given)} if any(was_given for _, was_given in found) else set()
+    )
 
 
 def _given_of(run: Run) -> set[Any]:
-    return set().union(*(one.all_of_them() for one in still_given(Given.objects.holding().filter(run=run))))
+    return set().union(*(one.all_for_run() for one in still_granted(Given.objects.active().filter(run=run))))
 
 
-def still_given(rows: QuerySet[Given]) -> list[Given]:
+def still_granted(rows: QuerySet[Given]) -> list[Given]:
     """Those of these whose giver could still give it. Each giver is asked for once, however much it gave."""
     found: list[Any] = list(rows)
     reaches = {giver: SHARE.reach(giver) for giver in {one.by for one in found}}

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from django.utils.dateformat import format as date_format
 
-from engine.hidden import in_one_line
 from engine.models import Review
+from engine.text.invisible_chars import single_line
 
 from .models import Badge, Given, Share
-from .models.given import TO_LENGTH
+from .models.grants import TO_LENGTH
 
 Shown = Share | Badge | Given
 
@@ -42,7 +42,7 @@ def made_note(row: Shown) -> str:
 
 def ended_note(row: Shown) -> str:
     if isinstance(row, Given):
-        return f"Taken back from {in_one_line(row.to)}, number {row.pk}."
+        return f"Taken back from {single_line(row.to)}, number {row.pk}."
     return f"{_name(row)} ended."
 
 
@@ -99,7 +99,7 @@ class _Notes(NamedTuple):
 
     def not_taken_back(self, given: Given) -> int:
         """How many were given it under this name and have it still, of before notes had numbers."""
-        to = in_one_line(given.to)
+        to = single_line(given.to)
         numbered = [found.groups() for found in map(NUMBERED.fullmatch, self.texts) if found]
         told = {number for begins, _, number in numbered if begins == "Given to"}
         late = sum(name == to and number not in told for begins, name, number in numbered if begins != "Given to")
@@ -111,11 +111,11 @@ class _Notes(NamedTuple):
 def _made_before(row: Shown) -> str:
     """As it was noted before notes told accounts."""
     if isinstance(row, Share):
-        to = f" for {in_one_line(row.for_whom)}" if row.for_whom else ""
+        to = f" for {single_line(row.for_whom)}" if row.for_whom else ""
         return f"{_name(row)} made{to}: it shows this record, read only, until {_day(row.until)}."
     if isinstance(row, Badge):
         return f"{_name(row)} made: anyone with its address sees the outcome."
-    return f"Given to {in_one_line(row.to)}: to be seen until it is taken back."
+    return f"Given to {single_line(row.to)}: to be seen until it is taken back."
 
 
 def _name(row: Shown) -> str:

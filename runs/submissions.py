@@ -7,17 +7,17 @@ from typing import Any, Protocol, TypeVar, cast
 from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
 
-from engine import live
+from engine import pubsub
 from engine.models import Run, after_deadlock
-from engine.models.budgets import BudgetUsedUp
-from engine.models.pace import LimitReached
+from engine.models.budgets import BudgetExceeded
+from engine.models.rate_limits import RateLimitReached
 
-from .models import IdempotencyKey, KeyUsed
+from .models import IdempotencyConflict, IdempotencyKey
 
 Row = TypeVar("Row", covariant=True)
 
 
-class Rows(Protocol[Row]):
+class SubmittingQuerySet(Protocol[Row]):
     """The manager of a procedure's rows. Its `submit` takes the owner, a `request` and what is asked, and queues a run
     with all that belongs to it."""
 
@@ -28,8 +28,8 @@ class Rows(Protocol[Row]):
     def filter(self) -> Callable[..., Any]: ...
 
 
-def submit(
-    rows: Rows[Row],
+def submit_run(
+    rows: SubmittingQuerySet[Row],
     *,
     owner: Any,
     key: str = "",
@@ -47,7 +47,7 @@ def submit(
     one. `limited`: LimitReached where the owner has or does too much; the command line is not limited. `watched`: its
     page opens next. `waits_as`: the procedure, where its runs may wait for somebody.
     """
-    no: tuple[type[Exception], ...] = (IntegrityError, BudgetUsedUp, LimitReached, *refusals)
+    no: tuple[type[Exception], ...] = (IntegrityError, BudgetExceeded, RateLimitReached, *refusals)
     queue = partial(_with_key, rows, key, request_hash) if key else rows.submit
     try:
         queued: Row = _queued(queue, limited, waits_as, owner=owner, **asked)
@@ -57,13 +57,13 @@ def submit(
         if found is None:
             raise
         if (row := rows.filter(pk=found).first()) is None:  # of another kind
-            raise KeyUsed from None
+            raise IdempotencyConflict from None
         return cast(Row, row)
-    async_to_sync(live.wake_engines)(cast(Any, queued).pk if watched else None)
+    async_to_sync(pubsub.wake_workers)(cast(Any, queued).pk if watched else None)
     return queued
 
 
-def _with_key(rows: Rows[Any], key: str, request_hash: str, **asked: Any) -> Any:
+def _with_key(rows: SubmittingQuerySet[Any], key: str, request_hash: str, **asked: Any) -> Any:
     return IdempotencyKey.objects.submit(rows.submit, key=key, request_hash=request_hash, **asked)
 
 
@@ -71,7 +71,7 @@ def _with_key(rows: Rows[Any], key: str, request_hash: str, **asked: Any) -> Any
 @transaction.atomic
 def _queued(queue: Callable[..., Any], limited: bool, waits_as: str, *, owner: Any, **asked: Any) -> Any:
     if limited:
-        Run.objects.admit(owner)
+        Run.objects.admit_to_queue(owner)
     if limited and waits_as:
         Run.objects.admit_waiting(owner, waits_as)
     return queue(owner=owner, **asked)

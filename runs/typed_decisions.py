@@ -3,38 +3,38 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.models.gates import Decision
+from engine.models.gates import DecisionValue
 
-from .deciding import Option
+from .approvals.pending import DecisionOption
 
-SYNONYMS = {Decision.APPROVE: "allow", Decision.REJECT: "refuse"}
+SYNONYMS = {DecisionValue.APPROVE: "allow", DecisionValue.REJECT: "refuse"}
 
 
-class NotRead(Exception):
+class UnreadableDecision(Exception):
     """The line names no option, or more than one. The text is a sentence for people."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    option: Option
+    option: DecisionOption
     text: str
 
 
-def listed(options: Sequence[Option]) -> list[str]:
+def listed(options: Sequence[DecisionOption]) -> list[str]:
     """The options in a line each, with the numbers by which `read` takes them."""
     return [f"    {number}. {_shown(one)}" for number, one in enumerate(options, 1)]
 
 
-def _shown(option: Option) -> str:
+def _shown(option: DecisionOption) -> str:
     word = _word(option)
-    return f"{word}: {option.sentence}" if word and option.decision != Decision.ANSWER else option.sentence
+    return f"{word}: {option.sentence}" if word and option.decision != DecisionValue.ANSWER else option.sentence
 
 
-def _word(option: Option) -> str:
-    return option.word or SYNONYMS.get(Decision(option.decision), "")
+def _word(option: DecisionOption) -> str:
+    return option.word or SYNONYMS.get(DecisionValue(option.decision), "")
 
 
-def read(line: str, options: Sequence[Option], needs_words: Sequence[str] = ()) -> Typed:
+def read(line: str, options: Sequence[DecisionOption], needs_words: Sequence[str] = ()) -> Typed:
     """The option whose number, word or sentence the whole line is, or what stands before a colon; then words of one's
     own follow. After a refusal they may follow a space. NotRead for any other line: no option is usual.
 
@@ -48,33 +48,33 @@ def read(line: str, options: Sequence[Option], needs_words: Sequence[str] = ()) 
     else:
         typed = _refusal(line, options)
     if typed.option.word in needs_words and not typed.text:
-        raise NotRead(f"Write the words after a colon, as in “{options.index(typed.option) + 1}: my words”.")
+        raise UnreadableDecision(f"Write the words after a colon, as in “{options.index(typed.option) + 1}: my words”.")
     return typed
 
 
-def _refusal(line: str, options: Sequence[Option]) -> Typed:
+def _refusal(line: str, options: Sequence[DecisionOption]) -> Typed:
     head, _, text = line.strip().partition(" ")
-    refusals = [one for one in _named(head, options) if one.decision == Decision.REJECT]
+    refusals = [one for one in _named(head, options) if one.decision == DecisionValue.REJECT]
     if not refusals:
-        raise NotRead("Write a number or a word of these.")
+        raise UnreadableDecision("Write a number or a word of these.")
     return Typed(_only(refusals, head), text.strip())
 
 
-def _named(said: str, options: Sequence[Option]) -> list[Option]:
+def _named(said: str, options: Sequence[DecisionOption]) -> list[DecisionOption]:
     """Those that this names; by `#2` the second one alone."""
     said = said.strip().casefold()
     names = ({f"#{number}", str(number), *_names(one)} for number, one in enumerate(options, 1))
     return [one for one, known in zip(options, names, strict=True) if said in known]
 
 
-def _names(option: Option) -> set[str]:
+def _names(option: DecisionOption) -> set[str]:
     words = {option.word, option.sentence, _word(option), "" if option.word else option.decision}
     return {word.strip().casefold() for word in words if word}
 
 
-def _only(found: Sequence[Option], said: str) -> Option:
+def _only(found: Sequence[DecisionOption], said: str) -> DecisionOption:
     if len(found) > 1:
-        raise NotRead(
+        raise UnreadableDecision(
             f"“{said.strip()}” names {len(found)} of these. Write its number with a sign before it, as in “#1”."
         )
     return found[0]

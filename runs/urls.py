@@ -2,15 +2,14 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from .consumers import LiveConsumer, WaitingConsumer
-from .face import Face, faces
+from .live.consumers import PendingConsumer, RunConsumer
+from .procedure.spec import ProcedureSpec, specs
 from .views import (
     badges,
-    comparing,
+    comparison,
     forking,
     gates,
     history,
-    hooks,
     library,
     live,
     outbox,
@@ -18,8 +17,9 @@ from .views import (
     redaction,
     replay,
     review,
-    saved,
+    searches,
     sharing,
+    webhooks,
 )
 
 VIEWS = {
@@ -28,10 +28,10 @@ VIEWS = {
     "record-file": ("record.json", record.record_file),
     "evidence": ("evidence.zip", record.evidence),
     "fragments": ("fragments/", live.fragments),
-    "replay": ("replay/", replay.replay),
-    "replay-file": ("replay.html", record.replay),
+    "replay": ("replay/", replay.replay_page),
+    "replay-file": ("replay.html", record.replay_download),
     "replay-frames": ("replay/frames/", replay.frames),
-    "made": ("made/", live.made),
+    "made": ("made/", live.submitted_run),
     "cancel": ("cancel/", live.cancel),
     "retry": ("retry/", live.retry),
     "redact": ("redact/", redaction.redact),
@@ -42,7 +42,7 @@ VIEWS = {
 LISTS = {"history": ("", history.history), "history-changes": ("changes/", history.changes)}
 
 
-def pages(face: Face[Any, Any]) -> list[URLPattern]:
+def pages(face: ProcedureSpec[Any, Any]) -> list[URLPattern]:
     """Those of a procedure: the list of its runs, and those of each."""
     lists = [
         path(f"{face.nouns}/{address}", view, {"face": face}, name=face.page_name(name))
@@ -51,7 +51,7 @@ def pages(face: Face[Any, Any]) -> list[URLPattern]:
     export = path(f"{face.nouns}/export.<str:format>", history.export, {"face": face}, name=face.page_name("export"))
     end = path(
         f"{face.nouns}/<uuid:pk>/share/<int:link>/end/",
-        sharing.end_share,
+        sharing.revoke_link,
         {"face": face},
         name=face.page_name("end-share"),
     )
@@ -63,7 +63,7 @@ def pages(face: Face[Any, Any]) -> list[URLPattern]:
     )
     take_back = path(
         f"{face.nouns}/<uuid:pk>/share/given/<int:given>/take-back/",
-        sharing.take_back_from,
+        sharing.revoke_grant,
         {"face": face},
         name=face.page_name("take-back"),
     )
@@ -78,32 +78,32 @@ def pages(face: Face[Any, Any]) -> list[URLPattern]:
 urlpatterns = [
     *(path(f"runs/{address}", view, name=f"runs-{name}") for name, (address, view) in LISTS.items()),
     path("runs/export.<str:format>", history.export, name="runs-export"),
-    path("runs/compare/", comparing.compare, name="compare"),
-    path("runs/views/", saved.save_view, name="save-view"),
-    path("runs/views/<int:pk>/delete/", saved.delete_view, name="delete-view"),
+    path("runs/compare/", comparison.compare, name="compare"),
+    path("runs/views/", searches.save_search, name="save-view"),
+    path("runs/views/<int:pk>/delete/", searches.delete_search, name="delete-view"),
     path("runs/<uuid:pk>/erased/", live.erased, name="erased"),
-    path("shared/<str:secret>/", sharing.shared, name="shared"),
-    path("badge/<str:secret>.svg", badges.badge, name="badge"),
-    path("library/badges/", badges.page, name="badges"),
-    path("library/badges/<int:pk>/end/", badges.end, name="end-badge"),
-    path("waiting/", gates.waiting, name="waiting"),
-    path("gates/<int:pk>/", gates.gate, name="gate"),
-    path("gates/<int:pk>/here/", gates.gate, {"here": True}, name="gate-here"),
+    path("shared/<str:secret>/", sharing.shared_record, name="shared"),
+    path("badge/<str:secret>.svg", badges.badge_image, name="badge"),
+    path("library/badges/", badges.badges_page, name="badges"),
+    path("library/badges/<int:pk>/end/", badges.revoke_badge, name="end-badge"),
+    path("waiting/", gates.pending_page, name="waiting"),
+    path("gates/<int:pk>/", gates.gate_page, name="gate"),
+    path("gates/<int:pk>/here/", gates.gate_page, {"here": True}, name="gate-here"),
     path("library/", library.library, name="library"),
     path("library/tools/", library.tools, name="tools"),
-    path("library/outbox/", outbox.letters, name="outbox"),
-    path("library/outbox/<int:pk>/", outbox.say, name="letter-say"),
-    path("library/hooks/", hooks.hooks, name="hooks"),
-    path("library/hooks/<int:pk>/", hooks.hook, name="hook"),
-    path("library/hooks/<int:pk>/take-away/", hooks.take_away, name="hook-take-away"),
-    path("library/hooks/<int:pk>/deliveries/<int:number>/resend/", hooks.resend, name="hook-resend"),
+    path("library/outbox/", outbox.outbox_page, name="outbox"),
+    path("library/outbox/<int:pk>/", outbox.resolve_email, name="letter-say"),
+    path("library/hooks/", webhooks.webhooks_page, name="hooks"),
+    path("library/hooks/<int:pk>/", webhooks.webhook_page, name="hook"),
+    path("library/hooks/<int:pk>/take-away/", webhooks.delete_webhook, name="hook-take-away"),
+    path("library/hooks/<int:pk>/deliveries/<int:number>/resend/", webhooks.resend_delivery, name="hook-resend"),
     path("review/", review.review, name="review"),
-    path("review/figures/", review.figures, name="review-figures"),
-    path("review/<uuid:pk>/", review.one, name="review-one"),
+    path("review/figures/", review.review_numbers, name="review-figures"),
+    path("review/<uuid:pk>/", review.review_run, name="review-one"),
 ]
 
 # one socket; under the name of its kind, too, as pages of before know it
 websocket_urlpatterns = [
-    path(f"ws/{which}/<uuid:pk>/", LiveConsumer.as_asgi())
-    for which in ("runs", *(face.nouns for face in faces().values()))
-] + [path("ws/waiting/", WaitingConsumer.as_asgi())]
+    path(f"ws/{which}/<uuid:pk>/", RunConsumer.as_asgi())
+    for which in ("runs", *(face.nouns for face in specs().values()))
+] + [path("ws/waiting/", PendingConsumer.as_asgi())]

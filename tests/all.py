@@ -47,7 +47,7 @@ PARTS = {
 
 
 @dataclass
-class Outcome:
+class PartOutcome:
     part: str
     seconds: float
     status: int
@@ -58,7 +58,7 @@ class Outcome:
         return f"| {self.part:<26} | {result:<12} | {self.seconds / 60:5.1f} min | {self.said} |"
 
 
-def play(part: str, words: str) -> Outcome:
+def play(part: str, words: str) -> PartOutcome:
     """Its output goes to a file of its own and is shown as it comes."""
     env = {**os.environ, "MAGI_TEST_EVERYTHING": "1"}
     if "PostgreSQL" in part and "pytest" in words:
@@ -75,7 +75,7 @@ def play(part: str, words: str) -> Outcome:
         for line in process.stdout or ():
             file.write(line)
             print(line, end="", flush=True)
-    return Outcome(part, time.monotonic() - began, process.returncode, closing(kept.read_text()))
+    return PartOutcome(part, time.monotonic() - began, process.returncode, closing(kept.read_text()))
 
 
 def closing(text: str) -> str:

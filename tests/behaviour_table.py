@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "behaviours.md"
 DEADLINE = 20.0  # more than the three torrents need, which share a part of the process
@@ -22,7 +22,7 @@ KEY = "sk-canary-behaviours-1"
 
 
 @dataclass(frozen=True)
-class Case:
+class BehaviourCase:
     """A rule of the endpoint, or a provider that is none, and how it has to end: an error code, or a decision.
 
     Each has a provider of its own: one that is away holds up all who ask it.
@@ -39,27 +39,27 @@ class Case:
         return self.provider or "case-" + re.sub("[^a-z0-9]+", "-", self.name.lower())[:40]
 
 
-def says(name: str, ends: str, requests: int, **rule: Any) -> Case:
-    return Case(name, ends, requests, {"behaviour": name.replace(" ", "_")} | rule)
+def says(name: str, ends: str, requests: int, **rule: Any) -> BehaviourCase:
+    return BehaviourCase(name, ends, requests, {"behaviour": name.replace(" ", "_")} | rule)
 
 
-def torrent(kind: str, ends: str, requests: int) -> Case:
+def torrent(kind: str, ends: str, requests: int) -> BehaviourCase:
     rule = {"behaviour": "torrent", "torrent": [kind.replace(" ", "_")]}
-    return Case(f"{kind} without end", ends, requests, rule)
+    return BehaviourCase(f"{kind} without end", ends, requests, rule)
 
 
-def status(number: int, ends: str, requests: int, name: str = "", **rule: Any) -> Case:
-    return Case(name or str(number), ends, requests, {"behaviour": "status", "status": number} | rule)
+def status(number: int, ends: str, requests: int, name: str = "", **rule: Any) -> BehaviourCase:
+    return BehaviourCase(name or str(number), ends, requests, {"behaviour": "status", "status": number} | rule)
 
 
-def limited(header: str, ends: str, requests: int) -> Case:
+def limited(header: str, ends: str, requests: int) -> BehaviourCase:
     rule = {"error": "rate_limit_exceeded", "headers": {"Retry-After": header}}
     return status(429, ends, requests, f"429, Retry-After: {header}", **rule)
 
 
-def refuses_format(said: str) -> Case:
+def refuses_format(said: str) -> BehaviourCase:
     """With these words, whatever the schema; without one it answers."""
-    return Case(
+    return BehaviourCase(
         f"picky: {said}",
         DECIDES,
         2 + GOES_ON,
@@ -116,7 +116,7 @@ CASES = (
     says("two choices unstreamed", "unusable_answer", 4),
     says("mixed choices", "unusable_answer", 4),
     says("odd index", "unusable_answer", 4),
-    Case("odd index, a text", "unusable_answer", 4, {"behaviour": "odd_index", "index": "0"}),
+    BehaviourCase("odd index, a text", "unusable_answer", 4, {"behaviour": "odd_index", "index": "0"}),
     says("finish length", "unusable_answer", 4),
     says("finish tool", "unusable_answer", 4),
     says("refusal", "unusable_answer", 4),
@@ -156,8 +156,8 @@ CASES = (
     says("error in stream", "server_error", 4),
     # what some servers do not take
     says("picky", DECIDES, 1 + GOES_ON, accepts=["json_object"]),
-    Case("picky, takes no format", DECIDES, 2 + GOES_ON, {"behaviour": "picky", "accepts": [""]}),
-    Case("picky, with 500", DECIDES, 2 + GOES_ON, {"behaviour": "picky", "accepts": [""], "status": 500}),
+    BehaviourCase("picky, takes no format", DECIDES, 2 + GOES_ON, {"behaviour": "picky", "accepts": [""]}),
+    BehaviourCase("picky, with 500", DECIDES, 2 + GOES_ON, {"behaviour": "picky", "accepts": [""], "status": 500}),
     says("no stream options", DECIDES, 1 + GOES_ON),
     *(
         refuses_format(said)
@@ -197,9 +197,9 @@ CASES = (
     status(503, "server_error", WAITED),
     status(504, "server_error", WAITED, "504, empty", body=""),
     status(529, "server_error", WAITED),
-    Case("301 to another host", "refused", 1, {"behaviour": "redirect", "status": 301}),
-    Case("302 to another host", "refused", 1, {"behaviour": "redirect", "status": 302}),
-    Case("307 to another host", "refused", 1, {"behaviour": "redirect", "status": 307}),
+    BehaviourCase("301 to another host", "refused", 1, {"behaviour": "redirect", "status": 301}),
+    BehaviourCase("302 to another host", "refused", 1, {"behaviour": "redirect", "status": 302}),
+    BehaviourCase("307 to another host", "refused", 1, {"behaviour": "redirect", "status": 307}),
     # never an end
     says("hang", "timeout", 3),
     says("drip headers", "timeout", 3),
@@ -217,18 +217,18 @@ CASES = (
     says("cut stream", "unreachable", 4),
     says("cut connection", "unreachable", 4),
     # no endpoint at all
-    Case("connection refused", "unreachable", WAITED, provider="refused"),
-    Case("no such host", "unreachable", WAITED, provider="nowhere"),
-    Case("TLS to a plain port", "unreachable", WAITED, provider="tls"),
-    Case("no such provider", "unknown_model", 1, provider="nobody"),
+    BehaviourCase("connection refused", "unreachable", WAITED, provider="refused"),
+    BehaviourCase("no such host", "unreachable", WAITED, provider="nowhere"),
+    BehaviourCase("TLS to a plain port", "unreachable", WAITED, provider="tls"),
+    BehaviourCase("no such provider", "unknown_model", 1, provider="nobody"),
 )
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """What became of one case. `ends` and `requests` as in the case; `longest` is the longest attempt in seconds."""
 
-    case: Case
+    case: BehaviourCase
     ends: str
     requests: int
     attempts: int
@@ -236,7 +236,7 @@ class Outcome:
     siblings: int
 
 
-def providers(endpoint: Endpoint) -> dict[str, dict[str, str]]:
+def providers(endpoint: ScriptedEndpoint) -> dict[str, dict[str, str]]:
     addresses = {
         **{case.named: endpoint.base_url for case in CASES},
         "well": endpoint.base_url,
@@ -248,29 +248,29 @@ def providers(endpoint: Endpoint) -> dict[str, dict[str, str]]:
     return {name: {"base_url": address, "api_key": KEY} for name, address in addresses.items()}
 
 
-def marker(case: Case) -> str:
+def marker(case: BehaviourCase) -> str:
     return f"Meets <{case.name}>."
 
 
-async def play(endpoint: Endpoint, cases: tuple[Case, ...] = CASES) -> list[Outcome]:
+async def play(endpoint: ScriptedEndpoint, cases: tuple[BehaviourCase, ...] = CASES) -> list[CaseOutcome]:
     """All cases at once; then one judgement more, which shows that the engine is as well as before."""
     from asgiref.sync import sync_to_async
 
     from engine.llm.client import ModelClient
     from engine.models import Run
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
 
     # a request for a case is told by its criteria; what a sibling is asked holds no marker
     endpoint.script(by_text=[[marker(case), case.rule] for case in cases if case.rule])
     runs = await sync_to_async(lambda: {case.name: _submit(case) for case in cases})()
-    engine = Engine(models=ModelClient(DEADLINE))
+    engine = Worker(models=ModelClient(DEADLINE))
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(150):
             while await Run.objects.filter(status__in=["queued", "running"]).aexists():
                 await asyncio.sleep(0.1)
-            last = await sync_to_async(_submit)(Case("afterwards", DECIDES, GOES_ON))
-            while not (await Run.objects.aget(pk=last)).over:
+            last = await sync_to_async(_submit)(BehaviourCase("afterwards", DECIDES, GOES_ON))
+            while not (await Run.objects.aget(pk=last)).is_ended:
                 await asyncio.sleep(0.05)
     finally:
         await engine.stop(grace=0)
@@ -279,7 +279,7 @@ async def play(endpoint: Endpoint, cases: tuple[Case, ...] = CASES) -> list[Outc
     return await sync_to_async(lambda: [_outcome(case, runs[case.name], seen) for case in cases])()
 
 
-def _submit(case: Case) -> Any:
+def _submit(case: BehaviourCase) -> Any:
     from judgements.models import Judgement
 
     agents = [
@@ -291,8 +291,8 @@ def _submit(case: Case) -> Any:
     return Judgement.objects.submit(owner=None, content="Go on.", agents=agents).pk
 
 
-def _outcome(case: Case, pk: Any, requests: list[dict[str, Any]]) -> Outcome:
-    from engine.llm.failures import AWAY
+def _outcome(case: BehaviourCase, pk: Any, requests: list[dict[str, Any]]) -> CaseOutcome:
+    from engine.llm.errors import AWAY
     from engine.models import ModelCall, Run
     from judgements.models import RoundDecision
 
@@ -302,7 +302,7 @@ def _outcome(case: Case, pk: Any, requests: list[dict[str, Any]]) -> Outcome:
     siblings = RoundDecision.objects.filter(agent__judgement=pk, round=1).exclude(agent__seat="C").count()
     code = run.error["code"] if run.error else DECIDES
     waited = any(call.error_code == AWAY for call in calls)
-    return Outcome(
+    return CaseOutcome(
         case=case,
         ends=code if run.status in ("failed", "finished") else run.status,
         requests=WAITED if waited else len(calls) if case.provider else len(asked),
@@ -312,7 +312,7 @@ def _outcome(case: Case, pk: Any, requests: list[dict[str, Any]]) -> Outcome:
     )
 
 
-def document(outcomes: list[Outcome]) -> str:
+def document(outcomes: list[CaseOutcome]) -> str:
     rows = "\n".join(
         f"| {o.case.name} | `{o.ends}` | {'waited for' if o.requests == WAITED else o.requests} |" for o in outcomes
     )
@@ -340,7 +340,7 @@ async def write() -> None:
     from django.core.management import call_command
 
     await sync_to_async(call_command)("migrate", verbosity=0)
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         settings.PROVIDERS, settings.SERVER_PATIENCE = providers(endpoint), PATIENCE
         outcomes = await play(endpoint)
     for outcome in outcomes:

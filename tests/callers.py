@@ -5,7 +5,7 @@ import json
 from django.test import Client
 
 from magi_site.models import Token
-from runs.api.schemas import Problem
+from runs.procedure.schemas import ProblemOut
 
 API = "/api/v1"
 
@@ -14,7 +14,7 @@ def bearer(user, **more):
     return {"Authorization": f"Bearer {Token.objects.make(user, **more).secret}"}
 
 
-class Caller:
+class ApiCaller:
     def __init__(self, user, **more):
         """`more`: of the token, as its scopes."""
         self.client = Client(headers=bearer(user, **more))
@@ -38,7 +38,7 @@ def problem(answer, status):
     assert answer.status_code == status, answer.content
     assert answer.headers["Content-Type"] == "application/problem+json"
     content = answer.json()
-    Problem.model_validate(content)
+    ProblemOut.model_validate(content)
     assert content["status"] == status
     return content
 

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import DatabaseError, transaction
 from django.db import models as fields
 
-from engine.evidence.told import said_of
-from engine.evidence.verification import UNREADABLE, _contradictions, _examine, kept_of
+from engine.audit.entries_from_rows import entries_of_chains
+from engine.audit.verification import UNREADABLE, _contradictions, _examine, stored_chains
 
 
 def turned(row: Any) -> Iterator[tuple[str, str]]:
@@ -59,7 +59,7 @@ def _taken(field: Any, row: Any) -> Any:
 def faults(chain: UUID) -> list[Any]:
     """As `verification.verify` finds them, but read once, as nothing else changes meanwhile, and to the first."""
     try:
-        said, kept = said_of([chain]), kept_of([chain])
+        said, kept = entries_of_chains([chain]), stored_chains([chain])
         return list(_examine(chain, said[chain], kept[chain])) or _contradictions(said)[chain]
     except UNREADABLE as error:
         return [error]

@@ -22,20 +22,20 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection, connections, transaction
 from django.test import Client, override_settings
 
-from engine import reader, statements
-from engine.evidence import sealing
-from engine.llm.answer import Reply
-from engine.llm.failures import CallFailed
-from engine.llm.forms import AnswerForm, Growth, Message, Way
+from engine.audit import sealing
+from engine.db import cached_sql, reader
+from engine.llm.errors import CallFailed
 from engine.llm.queues import ProviderQueue
+from engine.llm.response_format import ChatMessage, PreviewText, RequestMode, ResponseFormat
+from engine.llm.streaming import ModelReply
 from engine.models import Run
-from engine.worker import Engine
-from engine.writer import Writer
+from engine.queue.worker import Worker
+from engine.runtime.writer import Writer
 from judgements.models import Council, Judgement
-from magi_site.static import StaticFiles
+from magi_site.static_files import StaticFilesMiddleware
 from tests import services
 from tests.acceptance.chromium import program
-from tests.callers import Caller
+from tests.callers import ApiCaller
 
 EVERYTHING = bool(os.environ.get("MAGI_TEST_EVERYTHING"))  # `make test-all` sets it
 REQUIRED = set(filter(None, os.environ.get("MAGI_TEST_REQUIRE", "").split(",")))
@@ -78,7 +78,7 @@ class ScriptedModels:
 
     def __init__(self) -> None:
         self.script: dict[str, list[str | CallFailed]] = defaultdict(list)
-        self.asked: list[tuple[str, list[Message]]] = []
+        self.asked: list[tuple[str, list[ChatMessage]]] = []
         self.streamed: list[bool] = []  # whether each of them had to be
         self.queues: dict[str, ProviderQueue] = {}
 
@@ -91,19 +91,24 @@ class ScriptedModels:
     def queue(self, model: str) -> ProviderQueue:
         return self.queues.setdefault(model.partition("/")[0], ProviderQueue())
 
-    def way(self, model: str) -> Way:
-        return Way()
+    def request_mode(self, model: str) -> RequestMode:
+        return RequestMode()
 
     async def ask(
-        self, model: str, messages: list[Message], form: AnswerForm[Any], on_growth: Growth, way: Way
-    ) -> Reply:
+        self,
+        model: str,
+        messages: list[ChatMessage],
+        form: ResponseFormat[Any],
+        on_growth: PreviewText,
+        way: RequestMode,
+    ) -> ModelReply:
         self.asked.append((model, messages))
         self.streamed.append(way.streams)
         await asyncio.sleep(0)
         answer = self.script[model].pop(0) if self.script[model] else says("approve")
         if isinstance(answer, CallFailed):
             raise answer
-        return Reply(text=answer, finish="stop", model=f"{model}-2026")
+        return ModelReply(text=answer, finish="stop", model=f"{model}-2026")
 
     async def close(self) -> None:
         pass
@@ -111,7 +116,7 @@ class ScriptedModels:
 
 async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
     """Let an engine perform one run to its end, or until it waits for somebody."""
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(60):
@@ -126,7 +131,7 @@ async def perform(run_id: object, models: ScriptedModels | None = None) -> Run:
 
 async def standing(run_id: object) -> tuple[str, int]:
     """A run's status and revision: to whoever asks a hundred times a second, its whole row would be dear."""
-    [(status, revision)] = await sync_to_async(statements.select)(
+    [(status, revision)] = await sync_to_async(cached_sql.select)(
         Run, "pk", [UUID(str(run_id))], ["status", "revision"]
     )
     return status, revision
@@ -181,7 +186,7 @@ def _quick_passwords() -> Iterator[None]:
 def _engines_only_perform_runs() -> Iterator[None]:
     """Not what they do beside: each would look for letters, hooks and terminals at its start, a tenth of a short run's
     time. Tests of these call them; servers in processes of their own do them."""
-    with override_settings(BESIDE=[]):
+    with override_settings(STARTUP_TASKS=[]):
         yield
 
 
@@ -189,16 +194,16 @@ def _engines_only_perform_runs() -> Iterator[None]:
 def _static_files_are_found_once() -> Iterator[None]:
     """Every client of a test starts the site anew; that it looks through all folders for files would take 10 ms."""
     found: dict[str, Any] = {}
-    look = StaticFiles.add_files_from_finders
+    look = StaticFilesMiddleware.add_files_from_finders
 
-    def add(site: StaticFiles) -> None:
+    def add(site: StaticFilesMiddleware) -> None:
         if not found:
             look(site)
             found.update(site.files)
         site.files.update(found)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(StaticFiles, "add_files_from_finders", add)
+        patched.setattr(StaticFilesMiddleware, "add_files_from_finders", add)
         yield
 
 
@@ -255,8 +260,8 @@ def page(client: Client, mira: User) -> Client:
 
 
 @pytest.fixture
-def mira_calls(mira: User) -> Caller:
-    return Caller(mira)
+def mira_calls(mira: User) -> ApiCaller:
+    return ApiCaller(mira)
 
 
 def allow(user: User, *names: str) -> User:
@@ -291,7 +296,7 @@ def council(db: None) -> Council:
 
 def founded() -> Council:
     agents = [{"name": n, "model": "", "criteria": f"Criteria of {n}.", "fallback": ""} for n in NAMES]
-    return Council.objects.found(name="Magi", agents=agents, owner=None)
+    return Council.objects.create_first(name="Magi", agents=agents, owner=None)
 
 
 @pytest.fixture

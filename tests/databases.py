@@ -21,8 +21,9 @@ from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
-from engine.evidence import audit, guards, triggers, verification
-from magi_site.groups import make_groups
+from engine.audit import full_verification, verification
+from engine.ledger import immutability, trigger_check
+from magi_site.groups import create_groups
 from magi_site.models import Token
 from tests.acceptance.site import digest, kept_file, making, migrated, put_out_stale
 
@@ -40,11 +41,11 @@ OURS = "tests/checking", "tests/databases.py"  # what else an empty gate comes o
 tampers = False  # whether somebody does what only an attacker would
 
 
-as_postgresql_says = triggers._as_postgresql_says
-_forms: dict[tuple[guards.Guard, ...], Any] = {}
+as_postgresql_says = trigger_check._as_postgresql_says
+_forms: dict[tuple[immutability.ImmutableTable, ...], Any] = {}
 
 
-def _said_once(connection: Any, wanted: list[guards.Guard]) -> Any:
+def _said_once(connection: Any, wanted: list[immutability.ImmutableTable]) -> Any:
     """PostgreSQL is told to make all triggers on temporary tables and says them back: 0.7 s of each look at the whole
     record, for the same answer as long as no test changes a column's type. In those that do it is asked each time."""
     if tuple(wanted) not in _forms:
@@ -55,14 +56,14 @@ def _said_once(connection: Any, wanted: list[guards.Guard]) -> Any:
 @pytest.fixture(scope="session", autouse=True)
 def _triggers_are_said_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(triggers, "_as_postgresql_says", _said_once)
+        patched.setattr(trigger_check, "_as_postgresql_says", _said_once)
         yield
 
 
 @pytest.fixture
 def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """To verify reads what seems wrong once more, for work goes on meanwhile. Here none does: half of the time."""
-    for module in (verification, audit):
+    for module in (verification, full_verification):
         monkeypatch.setattr(module, "verify", verification._read)
 
 
@@ -105,7 +106,7 @@ def _without_guards() -> Iterator[None]:
 
 @functools.cache
 def _names_of_guards(procedures: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(name for guard in guards.all_guards() for name in guard.triggers("sqlite"))
+    return frozenset(name for guard in immutability.all_guards() for name in guard.triggers("sqlite"))
 
 
 def _take_down_guards() -> list[str]:
@@ -132,7 +133,7 @@ def _emptied() -> None:
         for statement in flush:
             cursor.execute(statement)
     emit_post_migrate_signal(verbosity=0, interactive=False, db=connection.alias)
-    make_groups()  # a migration brought them; by now there are permissions again
+    create_groups()  # a migration brought them; by now there are permissions again
 
 
 def _on_sqlite(migrate: Callable[[], None]) -> Callable[[], None]:

@@ -14,23 +14,23 @@ from django.test import Client
 from django.utils import timezone
 
 from debates import procedure as debating
-from debates.models import Debate, OptionValues, Panel
+from debates.models import Debate, OptionDict, Panel
 from engine.models import Gate, GateRule, Letter, McpTool, NewDocument
 from engine.models.budgets import Budget
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from inquiries import procedure as asking
-from inquiries.models import POSTS, Collection, Inquiry, Roster
+from inquiries.models import ROLES, Collection, Inquiry, Roster
 from judgements.models import Council, Judgement
 from magi_site.groups import REVIEWERS
 from magi_site.models import Token
+from missions import memory_review
 from missions import procedure as working
-from missions import remembering
 from missions.memory_files import MemoryFile
 from missions.models import Crew, Memory, MemoryVersion, Mission
 from office.models import CalendarEntry, Item, OfficeDocument, Person, Request, Task
 from plans import procedure as planning
 from plans.models import Plan, Team
-from runs import reviews, steering
+from runs import reviews, run_actions
 from runs.models import Badge, Hook, SavedView
 from tests.conftest import ScriptedModels, agents, perform, says
 
@@ -44,7 +44,7 @@ RUNS_IN_ADMIN = ("judgements/judgement", "checking/check", "engine/run")
 
 
 @dataclass
-class Cast:
+class EverybodyCast:
     """Everybody, and what belongs to the owner: a private judgement with the canary in all of its texts."""
 
     users: dict[str, User | None]
@@ -92,14 +92,14 @@ class Cast:
         hook, _ = Hook.objects.get_or_create(owner=self.users["owner"], address=f"https://example.org/{CANARY}")
         kept |= {"library/outbox": letter(self).pk, "library/hooks": hook.pk}
         shown = {"by": self.users["owner"], "run_id": self.judgement.pk, "words": CANARY}
-        badge = Badge.objects.filter(**shown).first() or Badge.drawn(**shown, days=1)
+        badge = Badge.objects.filter(**shown).first() or Badge.create(**shown, days=1)
         badge.save()
         kept |= {"library/badges": badge.pk}
         kept |= {"library/memories": memory().pk, "library/memories/versions": proposal().pk}
         return kept | dict.fromkeys(("accounts/tokens", "accounts/enter"), self.token.pk)
 
 
-def letter(cast: "Cast") -> Letter:
+def letter(cast: "EverybodyCast") -> Letter:
     """One that the owner's judgement wrote."""
     run, to = cast.judgement.pk, ["a@example.org"]
     return Letter.objects.filter(run=run).first() or Letter.objects.write("kept", run, to, CANARY, CANARY)
@@ -108,24 +108,26 @@ def letter(cast: "Cast") -> Letter:
 def panel() -> Panel:
     """One that belongs to nobody."""
     members = [{"name": name, "who": "Somebody."} for name in ("Ada", "Ben")]
-    options: list[OptionValues] = [{"word": "OPEN"}, {"word": "CLOSE"}]
+    options: list[OptionDict] = [{"word": "OPEN"}, {"word": "CLOSE"}]
     found = Panel.objects.filter(name="Posts").first()
-    return found or Panel.objects.found(name="Posts", owner=None, members=members, options=options)
+    return found or Panel.objects.create_first(name="Posts", owner=None, members=members, options=options)
 
 
 def team() -> Team:
     found = Team.objects.filter(name="Posts").first()
-    return found or Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}])
+    return found or Team.objects.create_first(name="Posts", owner=None, agents=[{"name": "Desk"}])
 
 
 def crew() -> Crew:
     found = Crew.objects.filter(name="Posts").first()
-    return found or Crew.objects.found(name="Posts", owner=None, agents=[{"name": "Ada", "description": "Works."}])
+    return found or Crew.objects.create_first(
+        name="Posts", owner=None, agents=[{"name": "Ada", "description": "Works."}]
+    )
 
 
 def roster() -> Roster:
     found = Roster.objects.filter(name="Posts").first()
-    return found or Roster.objects.found(name="Posts", owner=None, posts={"plan_critic": "person"})
+    return found or Roster.objects.create_first(name="Posts", owner=None, posts={"plan_critic": "person"})
 
 
 def memory() -> Memory:
@@ -135,16 +137,16 @@ def memory() -> Memory:
 def proposal() -> MemoryVersion:
     """Of a memory that nobody has accepted yet."""
     waits = MemoryVersion.objects.proposed().first()
-    return waits or remembering.propose(MemoryFile("Posts", "About posts.", "They stand."), "somebody")
+    return waits or memory_review.propose(MemoryFile("Posts", "About posts.", "They stand."), "somebody")
 
 
-def gate_of(cast: Cast) -> Gate:
-    asked = {"kind": "letter", "title": CANARY, "text": CANARY, "policy": policy_of(None)}
-    return Gate.objects.first() or Gate.objects.ask(None, run=cast.judgement.run, step="letter", **asked)
+def gate_of(cast: EverybodyCast) -> Gate:
+    asked = {"kind": "letter", "title": CANARY, "text": CANARY, "policy": parse_policy(None)}
+    return Gate.objects.first() or Gate.objects.open(None, run=cast.judgement.run, step="letter", **asked)
 
 
 @pytest.fixture
-def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Cast:
+def cast(council: Council, models: ScriptedModels, transactional_db: None) -> EverybodyCast:
     users: dict[str, User | None] = {"nobody": None}
     for name in ("disabled", "stranger", "owner"):
         users[name] = User.objects.create_user(name)
@@ -156,7 +158,7 @@ def cast(council: Council, models: ScriptedModels, transactional_db: None) -> Ca
     token = Token.objects.make(owner, "one")
     judgement, debate, plan, inquiry = _private(owner, models), _held(owner), _planned(owner), _asked(owner)
     budget = Budget.objects.create(owner=owner, limit=10**12)
-    made = Cast(users, judgement, debate, plan, inquiry, _worked(owner), council, budget, token)
+    made = EverybodyCast(users, judgement, debate, plan, inquiry, _worked(owner), council, budget, token)
     for name, user in users.items():
         if user:
             client = Client()
@@ -176,37 +178,37 @@ def _private(owner: Any, models: ScriptedModels) -> Judgement:
     for model in ("openai/a", "openai/b", "openai/c"):
         models.will(model, *[says("approve", f"{CANARY} is a {SOUGHT}.")] * 3)
     asyncio.run(perform(made.pk, models))
-    reviews.add(Judgement.objects.get(pk=made.pk).run, None, f"{CANARY} note")
+    reviews.add_review(Judgement.objects.get(pk=made.pk).run, None, f"{CANARY} note")
     return Judgement.objects.select_related("run").get(pk=made.pk)
 
 
 def _held(owner: Any) -> Debate:
     """Cancelled before its first message, with the canary in what was asked."""
     members = [{"name": name, "who": f"{CANARY} of {name}", "model": "rehearsal/instant"} for name in ("Ada", "Ben")]
-    options: list[OptionValues] = [{"word": "YES", "meaning": CANARY}, {"word": "NO"}]
+    options: list[OptionDict] = [{"word": "YES", "meaning": CANARY}, {"word": "NO"}]
     asked = {"title": f"{CANARY} {SOUGHT}", "question": f"{CANARY} {SOUGHT}", "options": options, "members": members}
     made = debating.submit(owner=owner, **asked)
-    steering.cancel(made, owner)
+    run_actions.cancel(made, owner)
     return Debate.objects.select_related("run").get(pk=made.pk)
 
 
 def _planned(owner: Any) -> Plan:
     """Cancelled before it was planned, with the canary in the task."""
-    team = Team.objects.found(name="Posts", owner=None, agents=[{"name": "Desk"}]).current
+    team = Team.objects.create_first(name="Posts", owner=None, agents=[{"name": "Desk"}]).current
     made = planning.submit(
         owner=owner, task=f"{CANARY} {SOUGHT}", title=f"{CANARY} {SOUGHT}", team=team, matter="posts"
     )
-    steering.cancel(made, owner)
+    run_actions.cancel(made, owner)
     return Plan.objects.select_related("run").get(pk=made.pk)
 
 
 def _asked(owner: Any) -> Inquiry:
     """Cancelled before it was planned, with the canary in the question and in its only source."""
     read = [NewDocument(CANARY, "text", (f"{CANARY} {SOUGHT}",), "0" * 64)]
-    models = dict.fromkeys(POSTS, "rehearsal/instant")
+    models = dict.fromkeys(ROLES, "rehearsal/instant")
     said = f"{CANARY} {SOUGHT}"
     made = asking.submit(owner=owner, question=said, title=said, models=models, documents=read)
-    steering.cancel(made, owner)
+    run_actions.cancel(made, owner)
     return Inquiry.objects.select_related("run").get(pk=made.pk)
 
 
@@ -214,7 +216,7 @@ def _worked(owner: Any) -> Mission:
     """Cancelled before it began, with the canary in the goal and in its only file."""
     said, one = f"{CANARY} {SOUGHT}", {"name": "Ada", "model": "rehearsal/instant", "tools": ["finish"]}
     made = working.submit(owner=owner, goal=said, title=said, agents=[one], files=[(CANARY, said)])
-    steering.cancel(made, owner)
+    run_actions.cancel(made, owner)
     return Mission.objects.select_related("run").get(pk=made.pk)
 
 

@@ -24,8 +24,8 @@ from collections import Counter
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from tests.acceptance.site import ROOT, Site, manage
-from tests.endpoint import Endpoint
+from tests.acceptance.site import ROOT, ServedSite, manage
+from tests.endpoint import ScriptedEndpoint
 from tests.services import Postgres
 
 FREE = {f"MAGI_USER_{name}": "100000" for name in ("QUEUED", "WAITING", "SUBMISSIONS", "RECEIPTS")}
@@ -53,11 +53,11 @@ def main(tool: str, database: str, examples: int, more: list[str]) -> int:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         folder.chmod(0o755)  # PostgreSQL's user goes through it
         env = FREE | {"MAGI_DEFAULT_MODEL": "rehearsal/instant", "MAGI_HOOKS_ALLOWED_HOSTS": NOWHERE}
-        endpoint = held.enter_context(Endpoint())
+        endpoint = held.enter_context(ScriptedEndpoint())
         env |= {"OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "sk-canary-1234567890"}
         if database == "postgres":
             env["DATABASE_URL"] = held.enter_context(Postgres(folder)).create("magi")
-        site = held.enter_context(Site(folder, **env))
+        site = held.enter_context(ServedSite(folder, **env))
         scopes = "submit,steer,decide,accept,tell,review"
         token = manage("create_token", "admin", "--scopes", scopes, env=site.env).stdout.strip()
         there = _ids(site.url, token)

@@ -38,9 +38,9 @@ django.contrib.sessions.backends.db django.contrib.staticfiles.handlers django.c
 django.core.management.commands.runserver django.test.client openai openai.types.chat psycopg psycopg_pool
 redis.asyncio sqlite3 tenacity twisted.web.http whitenoise.middleware
 """.split()
-OURS = "debates engine inquiries judgements magi_site missions office plans runs toolbox".split()
+OURS = "automation_api debates engine inquiries judgements magi_site missions office plans runs toolbox".split()
 # what makes an event loop or reads settings as it is loaded (as all `urls` do), or takes long and is seldom used
-LATER = "magi_site.settings magi_site.asgi magi_site.management.commands.serve engine.mcp toolbox.pdf".split()
+LATER = "magi_site.settings magi_site.asgi magi_site.management.commands.serve engine.mcp toolbox.pdf_text".split()
 
 
 class Child:
@@ -232,9 +232,9 @@ def live(files: list[int], start: list[str], env: dict[str, str], cwd: str, nurs
         os.environ.clear()
         os.environ.update(env)
         open_streams()
-        from engine import faults
+        from engine import fault_injection
 
-        faults.arm(os.environ.get("MAGI_TEST_FAULT", ""))
+        fault_injection.arm_fault(os.environ.get("MAGI_TEST_FAULT", ""))
         status = run(start)
         threading._shutdown()  # type: ignore[attr-defined] - as Python does it: threads may still be at work
         atexit._run_exitfuncs()
@@ -250,11 +250,11 @@ def close_files() -> None:
     from django.conf import settings
     from django.db import connections
 
-    from magi_site.sqlite.base import close_kept
+    from magi_site.sqlite.base import close_pooled
 
     if settings.configured:
         connections.close_all()
-    close_kept()
+    close_pooled()
 
 
 def die_with_parent() -> None:

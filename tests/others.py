@@ -31,13 +31,13 @@ def classed(others):
     """The server's tools, as they are described now, classed."""
 
     async def class_them(effect="reaches_out", repeatable=False, outside=True):
-        listing = await mcp.listing_of(others)
+        listing = await mcp.fetch_tool_list(others)
         await sync_to_async(class_all)(listing, effect, repeatable, outside)
 
     return class_them
 
 
 def class_all(listing, *how):
-    McpTool.objects.see("others", listing)
+    McpTool.objects.record_listing("others", listing)
     for row in McpTool.objects.all():
-        assert row.class_as(*how, None, row.definition)
+        assert row.classify(*how, None, row.definition)

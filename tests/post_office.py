@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 
-class Connection:
+class SmtpConnection:
     def __init__(self, manner: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.manner, self.reader, self.writer = manner, reader, writer
         self.to: list[str] = []
@@ -62,7 +62,7 @@ class Connection:
 async def main(manner: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            await Connection(manner, reader, writer).serve()
+            await SmtpConnection(manner, reader, writer).serve()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)

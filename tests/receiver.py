@@ -17,7 +17,7 @@ class Receiver:
         self.inside: list[str] = []
         self.tried: Counter[str] = Counter()
         self.release = threading.Event()
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), ReceiverHandler)
         self.server.daemon_threads = True
         self.server.receiver = self  # type: ignore[attr-defined]
         self.port = self.server.server_port
@@ -45,7 +45,7 @@ class Receiver:
         return self.came
 
 
-class Handler(BaseHTTPRequestHandler):
+class ReceiverHandler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 

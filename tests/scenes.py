@@ -7,7 +7,7 @@ A test asks for a scene as for any fixture: its rows are put into the test's own
 import pytest
 from django.contrib.auth.models import User
 
-from engine.llm.failures import Unauthorized
+from engine.llm.errors import Unauthorized
 from judgements.models import Judgement
 from tests.conftest import ScriptedModels, judged
 from tests.databases import copied

@@ -55,11 +55,11 @@ def main(out: Path, only: list[str], pace: float) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="magi-") as folder:
         set_up(environment(Path(folder)))
-        from tests.acceptance.scene import Scene
+        from tests.acceptance.scene import AcceptanceScene
         from tests.acceptance.states import reach, resize, states
 
         chosen = [state for name in only for state in states(name)]
-        with sync_playwright() as playwright, Scene(launch(playwright), Path(folder), pace) as scene:
+        with sync_playwright() as playwright, AcceptanceScene(launch(playwright), Path(folder), pace) as scene:
             for state in chosen:
                 page = reach(scene, state)
                 for theme in THEMES:

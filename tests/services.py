@@ -41,7 +41,7 @@ def quiet_port() -> int:
             return port
 
 
-class Server:
+class ServerProcess:
     """A server process that listens on a port of its own."""
 
     name = ""
@@ -88,7 +88,7 @@ class Server:
         self.restarts += 1
 
 
-class Redis(Server):
+class RedisServer(ServerProcess):
     name = "redis"
 
     def command(self) -> list[str]:
@@ -105,7 +105,7 @@ class Redis(Server):
         return f"redis://127.0.0.1:{self.port}/0"
 
 
-class Postgres(Server):
+class Postgres(ServerProcess):
     name = "postgres"
     at_once = signal.SIGQUIT
     SETTINGS = {

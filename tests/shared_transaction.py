@@ -16,12 +16,12 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.utils import CursorWrapper
 from django.db.transaction import Atomic
 
-from engine import reader, statements
+from engine.db import cached_sql, reader
 
 TURN = threading.RLock()
 STATEMENTS: tuple[tuple[Any, str], ...] = (
     *((CursorWrapper, "execute"), (CursorWrapper, "executemany")),
-    *((statements, "_execute"), (statements, "_rows")),
+    *((cached_sql, "_execute"), (cached_sql, "_rows")),
 )
 
 

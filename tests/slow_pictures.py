@@ -14,8 +14,8 @@ from typing import Any
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.acceptance.chromium import launch, program, visit
-from tests.acceptance.site import ROOT, Site, manage
-from tests.endpoint import Endpoint
+from tests.acceptance.site import ROOT, ServedSite, manage
+from tests.endpoint import ScriptedEndpoint
 from tests.screenshots import shoot
 from tests.stage import tidy_on_signals
 
@@ -65,7 +65,7 @@ def agents(state: str) -> list[dict[str, str]]:
     ]
 
 
-def asked(site: Site, state: str, kind: str, folder: Path) -> str:
+def asked(site: ServedSite, state: str, kind: str, folder: Path) -> str:
     """The address of a run of this kind."""
     text, _, words = KINDS[kind]
     if kind == "judgements":
@@ -80,12 +80,12 @@ def asked(site: Site, state: str, kind: str, folder: Path) -> str:
 
 def play(browser: Browser, state: str, out: Path) -> None:
     shown, settings = STATES[state]
-    with Endpoint() as endpoint, tempfile.TemporaryDirectory(prefix="magi-") as folder:
+    with ScriptedEndpoint() as endpoint, tempfile.TemporaryDirectory(prefix="magi-") as folder:
         endpoint.script(default=READS, by_text=rules(state))
         here = {"base_url": endpoint.base_url}
         providers = {"llama": here, "groq": here, "small": here | {"concurrency": 1}}
         env = {"MAGI_PROVIDERS": json.dumps(providers), "MAGI_DEFAULT_MODEL": "llama/llama-3.2-3b", **settings}
-        with Site(Path(folder), **env) as site:
+        with ServedSite(Path(folder), **env) as site:
             addresses = {kind: asked(site, state, kind, Path(folder)) for kind in KINDS}
             context = visit(browser)
             context.add_cookies([{"name": "sessionid", "value": site.visitor_session, "url": site.url}])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tests.acceptance.site import environment, kept_file
-from tests.services import Postgres, Redis, postgres_programs
+from tests.services import Postgres, RedisServer, postgres_programs
 
 DATABASES = ("sqlite", "postgres")
 NAME = "magi"
@@ -25,7 +25,7 @@ class Stage:
     folder: Path
     env: dict[str, str]
     postgres: Postgres | None = None
-    redis: Redis | None = None
+    redis: RedisServer | None = None
 
 
 @contextlib.contextmanager
@@ -41,7 +41,7 @@ def stage(database: str, **more: str) -> Iterator[Stage]:
             kept = kept_cluster()
             migrated = kept.exists()
             made.postgres = stack.enter_context(Postgres(folder, kept))
-            made.redis = stack.enter_context(Redis(folder))
+            made.redis = stack.enter_context(RedisServer(folder))
             address = made.postgres.url(NAME) if migrated else made.postgres.create(NAME)
             more |= {"DATABASE_URL": address, "REDIS_URL": made.redis.url}
         made.env = environment(folder, **more)

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connections
 from django.db.backends.signals import connection_created
 
-from engine import reader
+from engine.db import reader
 
 
 class Statements:

@@ -2,14 +2,15 @@
 
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
 
-from engine.llm import failures
+from engine.llm import errors
 from magi_site.environment import WRONG_CONFIGURATION, Environment
-from runs.face import faces
+from runs.procedure.spec import specs
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -41,17 +42,14 @@ def test_no_service_starts_again_with_a_wrong_configuration():
 
 
 def test_every_decision_that_the_code_names_is_explained():
-    files = [
-        path
-        for app in "debates engine inquiries judgements magi_site missions plans runs toolbox office tests".split()
-        for path in (ROOT / app).rglob("*.py")
-    ]
+    apps = "automation_api debates engine inquiries judgements magi_site missions plans runs toolbox office tests"
+    files = [path for app in apps.split() for path in (ROOT / app).rglob("*.py")]
     named = {name for path in files for name in re.findall(r"docs/decisions\.md, ([^.]+)\.", path.read_text())}
     assert named == set(re.findall(r"^## (.+)$", text_of("docs/decisions.md"), re.MULTILINE))
 
 
 def test_every_error_code_is_documented():
-    kinds = [kind for kind in vars(failures).values() if isinstance(kind, type) and hasattr(kind, "code")]
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "code")]
     missing = [kind.code for kind in kinds if f"`{kind.code}`" not in text_of("docs/architecture.md")]
     assert missing == []
 
@@ -97,40 +95,46 @@ ALLOWED = {
     ("check", "templates/admin/runs/run.html"): "the name of a small picture, a hook",
     ("check", "templates/runs/saved/page.html"): "the name of a small picture, a hook",
     ("check", "templates/runs/badges.html"): "the name of a small picture, a hook",
-    ("judging", "runs/face.py"): "a sign and a colour of the style sheets, which all kinds have",
-    ("receipt", "engine/evidence/signing.py"): "says what the one key signs, whoever asks for it",
+    ("judging", "runs/procedure/spec.py"): "a sign and a colour of the style sheets, which all kinds have",
+    ("receipt", "engine/ledger/signing.py"): "says what the one key signs, whoever asks for it",
     ("receipt", "runs/api/scopes.py"): "says to people what a scope opens, in all words that they know it by",
 }
 AT_GATES = (
-    *("engine/models/gates.py", "engine/models/gate_rules.py", "engine/evidence/guards.py", "engine/policy.py"),
-    *("engine/context.py", "engine/councils.py", "engine/deciders.py", "engine/gates.py"),
+    *("engine/models/gates.py", "engine/models/gate_rules.py", "engine/ledger/immutability.py", "engine/policy.py"),
+    *("engine/runtime/run_context.py", "engine/councils.py", "engine/council_approval.py", "engine/gate_decisions.py"),
     *(
         "runs/rights.py",
-        "runs/deciding.py",
-        "runs/at_gates.py",
+        "runs/approvals/pending.py",
+        "runs/procedure/gate_page.py",
         "runs/admin/gates.py",
         "runs/views/gates.py",
         "runs/urls.py",
     ),
-    *("engine/admin.py", "engine/steering.py", "engine/using.py", "engine/procedure.py", "runs/waits.py"),
-    *("runs/family.py", "runs/steering.py", "runs/urls.py", "templates/runs/fragments/_wait.html"),
-    *("runs/api/gates.py", "runs/api/objects.py", "runs/api/schemas.py", "templates/runs/gate.html"),
-    *("templates/runs/_at_gate.html", "templates/runs/_at_gate_said.html", "runs/asked_often.py"),
-    *("engine/models/whose.py", "runs/asked_told.py"),
+    *(
+        "engine/admin.py",
+        "engine/run_control.py",
+        "engine/runtime/tool_execution.py",
+        "engine/runtime/procedure.py",
+        "runs/procedure/wait_reason.py",
+    ),
+    *("runs/live/related_runs.py", "runs/run_actions.py", "runs/urls.py", "templates/runs/fragments/_wait.html"),
+    *("runs/api/gates.py", "runs/run_object.py", "runs/procedure/schemas.py", "templates/runs/gate.html"),
+    *("templates/runs/_at_gate.html", "templates/runs/_at_gate_said.html", "runs/approvals/stats.py"),
+    *("engine/models/gate_access.py", "runs/record/document.py"),
 )
 ALLOWED |= {("council", path): "whom a gate may ask beside persons, whatever kind of run that is" for path in AT_GATES}
 
 
 def sought(kind: str) -> Iterator[tuple[str, str]]:
     """Every word of a procedure, and by what pattern it is found: its names, and what only it has."""
-    face = faces()[kind]
+    face = specs()[kind]
     for word in {kind, face.noun, face.nouns, *OWN_WORDS.get(kind, "").split()}:
         yield word, rf"""["'/]{word}["'/]""" if word in VERBS else rf"(?<![a-z]){word}s?(?![a-z])"
 
 
 def scripts_of_one_kind() -> set[str]:
     """Those that nothing but the pages of a procedure loads."""
-    folders = {face.nouns for face in faces().values()}
+    folders = {face.nouns for face in specs().values()}
     of_kinds, of_all = set(), set()
     for path in TEMPLATES:
         found = set(re.findall(r'static "(js/[^"]+)"', path.read_text()))
@@ -156,3 +160,12 @@ def test_what_all_procedures_share_has_no_word_of_one():
         if re.search(look, text)
     }
     assert sorted(found - ALLOWED.keys()) == []
+
+
+def test_class_names_are_unique():
+    usual = {"Meta", "Command", "Config", "Migration", "Status", "State"}  # Django's own, and enumerations of a model
+    rows = {"Agent", "Check", "Member", "Message", "Move", "Step", "Summary"}  # of several procedures, as their tables
+    files = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    found = [(name, path) for path in files for name in re.findall(r"^class (\w+)", text_of(path), re.MULTILINE)]
+    twice = {name for name, number in Counter(name for name, _ in found).items() if number > 1}
+    assert twice - usual - rows == set()

@@ -7,7 +7,7 @@ letters, which have more to compare, do the same in tests of their own.
 import pytest
 from django.apps import apps
 
-from engine.evidence.verification import verify_one
+from engine.audit.verification import verify_one
 from tests.columns import turned
 from tests.conftest import EVERYTHING
 from tests.contract import played

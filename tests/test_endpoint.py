@@ -12,26 +12,26 @@ from http.client import HTTPConnection
 import pytest
 from openai import APITimeoutError, AsyncOpenAI, OpenAI, RateLimitError
 
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.endpoint.script import TROUBLE
 from tests.endpoint.wire import fingerprint
 from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
-def process() -> Iterator[Endpoint]:
-    with Endpoint() as endpoint:
+def process() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as endpoint:
         yield endpoint
 
 
 @pytest.fixture
-def endpoint(process: Endpoint) -> Endpoint:
+def endpoint(process: ScriptedEndpoint) -> ScriptedEndpoint:
     process.reset()
     return process
 
 
 @pytest.fixture
-def client(endpoint: Endpoint) -> Iterator[OpenAI]:
+def client(endpoint: ScriptedEndpoint) -> Iterator[OpenAI]:
     with OpenAI(base_url=endpoint.base_url, api_key="sk-test", max_retries=0, timeout=5) as client:
         yield client
 
@@ -116,7 +116,7 @@ NUMBERED = {"reason": "Answer {number}."}
 ROUGH = {"seed": 7, "trouble": 0.4, "objections": 0.5, "longest_delay": 0.01}
 
 
-def behaviours(endpoint: Endpoint, count: int) -> list[str]:
+def behaviours(endpoint: ScriptedEndpoint, count: int) -> list[str]:
     """How so many requests are answered, one after the other."""
     connection = HTTPConnection(endpoint.base_url.split("/")[2])
     for number in range(count):
@@ -149,7 +149,10 @@ def test_a_ledger_says_in_one_line_what_was_asked_and_answered(endpoint, client,
 
 
 def test_the_process_ends_when_the_one_that_started_it_is_killed():
-    code = "from tests.endpoint import Endpoint; print(Endpoint().__enter__().base_url, flush=True); input()"
+    code = (
+        "from tests.endpoint import ScriptedEndpoint; "
+        "print(ScriptedEndpoint().__enter__().base_url, flush=True); input()"
+    )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         address = parent.stdout.readline().decode().split("/")[2].split(":")
         socket.create_connection(address).close()

@@ -15,18 +15,18 @@ from asgiref.sync import async_to_sync
 from django.core.management import CommandError, call_command
 from django.test import Client, RequestFactory
 
-from engine import gates
+from engine import gate_decisions
 from engine.models import Gate, GateDecision, Run
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from magi_site.models import Token
-from missions import talking as mission_talk
-from missions.spoken import Talk
-from plans import talking as plan_talk
-from plans.rules.demands import Policy
-from plans.rules.words import Effect
-from runs.api.refusals import Refusal
-from runs.deciding import OUT, groups
-from runs.mcp import calls as mcp_calls
+from missions import comments as mission_talk
+from missions.interactive_cli import InteractiveSession
+from plans import comments as plan_talk
+from plans.rules.approval_policy import TeamPolicy
+from plans.rules.enums import StepEffect
+from runs.api.errors import ApiError
+from runs.approvals.pending import EXTERNAL_TEXT, group_gates
+from runs.mcp import tools as mcp_calls
 from tests.callers import API
 from tests.conftest import ScriptedModels, allow, perform
 from tests.databases import copied
@@ -47,8 +47,8 @@ OLD = "0" * 64
 def planned(mira, policy):
     """A plan of Mira's whose two letters wait at their gates."""
     models = ScriptedModels()
-    by_effect = {Effect.READS: {"who": "open"}, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: policy}
-    version = team(Policy(plan={"who": "person"}, calls=by_effect))
+    by_effect = {StepEffect.READS: {"who": "open"}, StepEffect.WRITES: {"who": "open"}, StepEffect.REACHES_OUT: policy}
+    version = team(TeamPolicy(plan={"who": "person"}, calls=by_effect))
     letters = [(f"Write it to {name}.", *LETTER[1:], []) for name in NAMES]
     models.will("test/planner", steps(*letters))
     sent = [calls("mail.send", to=[f"{name}@example.org"], subject=name, text="It is 5.") for name in NAMES]
@@ -60,14 +60,14 @@ def planned(mira, policy):
     return made
 
 
-class Scene:
+class GateDoorScene:
     """Two letters of Mira's plan wait, and two commands with a network of her mission."""
 
     def __init__(self, mira, noor, policy):
         self.mira, self.noor = mira, allow(noor, "engine.decide_gate", "engine.view_run")
         self._secrets = {}
         self.plan = planned(mira, policy)
-        self.letters = list(Gate.objects.whole().filter(run=self.plan.pk, kind="tool").order_by("step"))
+        self.letters = list(Gate.objects.with_decisions().filter(run=self.plan.pk, kind="tool").order_by("step"))
         self.mission = mission(mira).run
         Run.objects.filter(pk=self.mission.pk).update(status="waiting", worker="")
         self.commands = [self.ask(self.mission, f"1.{number}", "run_command_with_network", policy) for number in (1, 2)]
@@ -75,7 +75,7 @@ class Scene:
     @staticmethod
     def ask(run, step, tool, policy, effect="reaches_out", before=None, text="Say it.", whole=""):
         about = {"kind": "tool", "tool": tool, "title": f"Use {tool}", "text": f"{tool}: {text}", "effect": effect}
-        return Gate.objects.ask(before, run=run, step=step, policy=policy_of(policy), whole=whole, **about)
+        return Gate.objects.open(before, run=run, step=step, policy=parse_policy(policy), whole=whole, **about)
 
     def ask_again(self, gate):
         """Of another text, at the same place."""
@@ -101,7 +101,7 @@ class Scene:
 @pytest.fixture
 def scene(mira, noor, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    return lambda policy=None: Scene(mira, noor, policy or {"who": "person"})
+    return lambda policy=None: GateDoorScene(mira, noor, policy or {"who": "person"})
 
 
 # ---- the doors ----------------------------------------------------------------------------------------------
@@ -155,16 +155,16 @@ def by_command(scene, user, read):
 def by_terminal(scene, user, read):
     """Of `manage.py mission`: a line decides at the gate whose text was shown last. It has no word for many."""
     said = []
-    talk = Talk(user, said.append)
-    talk.begin(scene.mission.pk)
+    talk = InteractiveSession(user, said.append)
+    talk.start(scene.mission.pk)
     if len(read) > 1:
         return "There is no word for many."
     [(gate, digest)] = read
     if digest == gate.digest:
         talk.asks(gate)
     try:
-        talk.take(scene.mission.pk, "allow")
-    except (gates.NotDecided, gates.DoesNotFit) as refused:
+        talk.handle_line(scene.mission.pk, "allow")
+    except (gate_decisions.DecisionRefused, gate_decisions.InvalidAnswer) as refused:
         return str(refused)
     return " ".join(said)
 
@@ -189,8 +189,8 @@ def by_mcp(scene, user, read):
     said = []
     for name in ("decide", "decide_gate", "approve", "gates"):
         try:
-            async_to_sync(mcp_calls.do)(RequestFactory().post("/mcp"), name, {"id": read[0][0].pk})
-        except Refusal as refused:
+            async_to_sync(mcp_calls.call_tool)(RequestFactory().post("/mcp"), name, {"id": read[0][0].pk})
+        except ApiError as refused:
             said.append(refused.detail)
     return " ".join(said) if len(said) == 4 else ""
 
@@ -262,8 +262,8 @@ def ask_beside(scene):
 
 def speak(scene):
     """Noor, who may decide, says something to who writes the letter, and to who wants the command."""
-    plan_talk.say(scene.plan.pk, scene.noor, "Make it shorter.", 1)
-    mission_talk.say(scene.mission.pk, scene.noor, "Take the other one.")
+    plan_talk.post_comment(scene.plan.pk, scene.noor, "Make it shorter.", 1)
+    mission_talk.post_message(scene.mission.pk, scene.noor, "Take the other one.")
 
 
 def two_that_are_cut(gates_there):
@@ -323,5 +323,5 @@ def test_who_has_read_one_decides_about_it(door, scene):
 
 def test_letters_and_commands_with_a_network_stand_under_what_leaves_the_house(scene):
     there = scene()
-    [group] = groups([*there.letters, *there.commands])
-    assert (group.name, group.number) == (OUT[0], 4)
+    [group] = group_gates([*there.letters, *there.commands])
+    assert (group.name, group.number) == (EXTERNAL_TEXT[0], 4)

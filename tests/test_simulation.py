@@ -19,18 +19,18 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from engine import faults, steering
-from engine.context import LeaseLost, RunContext
-from engine.evidence import sealing
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
-from engine.llm.answer import Reply
-from engine.llm.failures import CallFailed, RateLimited, RunFailed, Unauthorized, UnusableAnswer
-from engine.llm.forms import Way
+from engine import fault_injection, run_control
+from engine.audit import sealing
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import Entry
+from engine.ledger.merkle_log import Leaf, Salt
+from engine.llm.errors import CallFailed, RateLimited, RunFailed, Unauthorized, UnusableAnswer
 from engine.llm.queues import ProviderQueue
+from engine.llm.response_format import RequestMode
+from engine.llm.streaming import ModelReply
 from engine.models import ModelCall, Run, WriterMarker
-from engine.writer import Writer, _Work
+from engine.runtime.run_context import LeaseLost, RunContext
+from engine.runtime.writer import Writer, _Work
 from judgements import procedure, rules
 from judgements.models import COUNCILS, Agent, Judgement, RoundDecision
 from tests.conftest import EVERYTHING, JAPAN, agents, claim, says
@@ -65,7 +65,7 @@ class Here(RunContext):
         return query()
 
 
-class Worker:
+class SimulatedWorker:
     """One engine's worth of work: its tasks wait for answers that the machine gives when it likes."""
 
     timeout = 120.0
@@ -80,8 +80,8 @@ class Worker:
     def queue(self, model):
         return ProviderQueue()
 
-    def way(self, model):
-        return Way()
+    def request_mode(self, model):
+        return RequestMode()
 
     async def ask(self, model, messages, form, on_growth, way):
         future = asyncio.get_running_loop().create_future()
@@ -89,7 +89,7 @@ class Worker:
         answer = await future
         if isinstance(answer, CallFailed):
             raise answer
-        return Reply(text=answer, finish="stop", model=model)
+        return ModelReply(text=answer, finish="stop", model=model)
 
     async def claim(self):
         performed = [run for task, run in self.tasks.items() if not task.done()]
@@ -106,7 +106,7 @@ class Worker:
 
     async def judge(self, context):
         try:
-            await context.end(Run.Status.FINISHED, await procedure.judge(context))
+            await context.end(Run.Status.FINISHED, await procedure.perform(context))
         except RunFailed as failure:
             await context.end(Run.Status.FAILED, lambda: None, {"code": failure.code, "message": str(failure)})
 
@@ -119,15 +119,15 @@ class Worker:
             task.cancel()
 
 
-class Gate(RuleBasedStateMachine):
+class SimulatedGate(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.loop = asyncio.new_event_loop()
-        self.workers = [Worker(), Worker()]
+        self.workers = [SimulatedWorker(), SimulatedWorker()]
         self.ended: dict[object, tuple] = {}
         self.before = Leaf.objects.size()  # what there is of councils stays
         self.verified = -1  # how long the log was when all of it was verified last
-        sealing.adopt()  # as when a site starts: from now on every submission has to be sealed
+        sealing.adopt_unsealed_runs()  # as when a site starts: from now on every submission has to be sealed
 
     def do(self, coroutine):
         async def then_settle():
@@ -180,7 +180,7 @@ class Gate(RuleBasedStateMachine):
     def kill(self, number):
         self.workers[number].die()
         self.do(self.nothing())
-        self.workers[number] = Worker()
+        self.workers[number] = SimulatedWorker()
 
     @precondition(lambda self: there_is("running"))
     @rule()
@@ -191,24 +191,24 @@ class Gate(RuleBasedStateMachine):
     @rule(number=st.integers(0, 1))
     def give_back(self, number):
         worker = self.workers[number]
-        self.do(worker.writer.write(lambda: Run.objects.give_back(worker.name)))
+        self.do(worker.writer.write(lambda: Run.objects.release_claims(worker.name)))
 
     @precondition(lambda self: there_is("running"))
     @rule(which=st.integers(0, 2))
     def cancel(self, which):
         for run in Run.objects.order_by("created")[which : which + 1]:
-            steering.cancel(run.pk)
+            run_control.cancel(run.pk)
 
     @precondition(lambda self: there_is("failed"))
     @rule(which=st.integers(0, 2))
     def retry(self, which):
         for run in Run.objects.order_by("created")[which : which + 1]:
-            if steering.retry(run.pk):
+            if run_control.retry(run.pk):
                 self.ended.pop(run.pk, None)
 
     @rule(name=st.sampled_from(NAMES), when=st.sampled_from(["before", "after"]), number=st.integers(1, 3))
     def a_commit_will_fail(self, name, when, number):
-        faults.arm(f"{when}-{name}-commit=raise@{number}")
+        fault_injection.arm_fault(f"{when}-{name}-commit=raise@{number}")
 
     # ---- what is always true -------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class Gate(RuleBasedStateMachine):
     # ---- and in the end everything ends ---------------------------------------------------------------------
 
     def teardown(self):
-        faults.arm("")
+        fault_injection.arm_fault("")
         try:
             self.time_passes_beyond_every_lease()
             Run.objects.update(deaths=0, crashes=0)
@@ -270,7 +270,7 @@ class Gate(RuleBasedStateMachine):
                     model.objects.all().delete()
 
     def _finish(self):
-        last = Worker()
+        last = SimulatedWorker()
         self.workers.append(last)
         for _ in range(200):
             if not Run.objects.filter(status__in=["queued", "running"]).exists():
@@ -288,7 +288,7 @@ def test_no_order_of_events_loses_doubles_or_mistakes_a_decision(monkeypatch):
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")  # one thread does everything here
     examples = int(os.environ.get("MAGI_TEST_EXAMPLES", "100" if EVERYTHING else "6"))
     run_state_machine_as_test(
-        Gate,
+        SimulatedGate,
         settings=settings(
             max_examples=examples,
             derandomize="MAGI_TEST_EXAMPLES" not in os.environ,  # the suite is the same every time

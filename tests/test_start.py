@@ -14,7 +14,7 @@ from tests.acceptance.site import migrated
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = {"openai", "aiohttp", "mcp", "genai_prices", "pypdf", "numpy", "twisted", "daphne", "redis"}
-PAGES = {"magi_site.urls", "debates.face", "inquiries.face", "missions.face", "plans.face", "runs.admin.runs"}
+PAGES = {"magi_site.urls", "debates.spec", "inquiries.spec", "missions.spec", "plans.spec", "runs.admin.runs"}
 NOT_BEFORE_PAGES = {*HEAVY, *PAGES}
 NOT_BEFORE_MODELS = {*NOT_BEFORE_PAGES, "httpx2", "django.db.migrations.executor"}
 JUDGE = """

@@ -15,11 +15,12 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
-from engine.evidence import audit, bundles, signing
-from engine.evidence.audit import verify_all
-from engine.evidence.findings import Report
-from engine.evidence.log import Leaf
-from runs.export import bundle
+from engine.audit import bundles, full_verification
+from engine.audit.full_verification import verify_all
+from engine.ledger import signing
+from engine.ledger.merkle_log import Leaf
+from engine.ledger.report import VerificationReport
+from runs.record.export import evidence_bundle
 from tests.conftest import EVERYTHING
 from tests.corpus import CASES, INSIDE
 from tests.corpus.history import History, make
@@ -40,7 +41,7 @@ def history(django_db_setup: Callable[[], None], django_db_blocker: Any) -> Iter
         django_db_setup()
 
 
-def first_bad(report: Report, history: History) -> str:
+def first_bad(report: VerificationReport, history: History) -> str:
     names = {pk: name for name, pk in vars(history).items() if isinstance(pk, UUID)}
     return names.get(report.faults[0].run, "log") if report.faults else "none"
 
@@ -48,7 +49,7 @@ def first_bad(report: Report, history: History) -> str:
 def offline(history: History, folder: Path, run: Callable[..., tuple[int, str, str]] = run_here) -> tuple[int, str]:
     """What the verifier says of all records as they are now, without a new checkpoint: exit status and words."""
     bundles._kept.clear()  # each export is a process of its own
-    (folder / "bundle").write_text("".join(bundle(bundles.runs_since(None), bundles.tree())), newline="\n")
+    (folder / "bundle").write_text("".join(evidence_bundle(bundles.runs_since(None), bundles.tree())), newline="\n")
     (folder / "anchor").write_text(history.anchor)
     named = [folder / "bundle", "--key", signing.verifier_key(), "--anchor", folder / "anchor"]
     status, said, complained = run(*named)
@@ -81,7 +82,7 @@ def test_it_is_found_inside_and_offline(
     part: int, history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In four parts, so that no test takes long. That the guards themselves are missed: tests/engine/test_guards.py."""
-    monkeypatch.setattr(audit, "_verify_guards", lambda report: None)  # they are lifted once for all cases
+    monkeypatch.setattr(full_verification, "_verify_guards", lambda report: None)  # they are lifted once for all cases
     missed = []
     with tampering():
         for name in list(CASES)[part::PARTS]:

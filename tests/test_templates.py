@@ -64,11 +64,11 @@ MARKUP = re.compile(r'<(/?[a-zA-Z]+)|([\w-]+)="|"|>')
 OURS = set(
     """
     .id .pk .number .round .weight .state .place .counter .first .last .yes .no .calls .longest .short_id .seconds
-    .query_string .id_for_label .html_name .field_id .word .small .took .score .formula .approving .label .entries .kept
-    at sign state mark number count query newer newest most_newer most opened address socket row after before heading
-    caption none obligation kept_for secret search_var selection_note status words other.status attempt.heading
-    block.super media.css radio.tag radio.choice_label tally.text integrity.place field.name days.name days.address
-    box.tag box.choice_label made.secret token.shown_scopes ended tokens usual call.scope
+    .query_string .id_for_label .html_name .field_id .word .small .took .duration .score .formula .approving .label
+    .entries .kept at sign state mark number count query newer newest most_newer most opened address socket row after
+    before heading caption none obligation kept_for secret search_var selection_note status words other.status
+    attempt.heading block.super media.css radio.tag radio.choice_label tally.text integrity.place field.name days.name
+    days.address box.tag box.choice_label made.secret token.shown_scopes ended tokens usual call.scope
     cl.counted cl.search_help_text api.info.description call.method call.path call.summary call.description one.name
     one.in one.schema.description field.description cell.mark round.cell.mark face.noun face.nouns face.going_on
     .prefix .help_text numeric placeholder alike example.key example.title kind.verb kind.good_for links.fragments
@@ -91,12 +91,12 @@ OURS = set(
     erasure.mark .figure .caption .flag .share .x .y .width .height .key .address place face.stays
 """.split()
 )
-COUNTED = re.compile(r"(date|length|thousands|dollars|pluralize|add|slice)\b")
+COUNTED = re.compile(r"(date|length|group_thousands|dollars|pluralize|add|slice)\b")
 QUOTED = re.compile(r'(?<= )"[^"]*"')
 EXPECTED = {"text": "visible", "words": "visible_text"}
 
 
-class Place:
+class TemplatePlace:
     """Where in a page a template has got to: in its text, in words alone, or in a field or an address."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class Place:
 
 def written(html):
     """Each expression that a template writes, and the kind of its place."""
-    place = Place()
+    place = TemplatePlace()
     for token in TOKEN.split(html):
         name, *words = token[2:-2].split() if token.startswith("{") else [""]
         if token.startswith("{{"):

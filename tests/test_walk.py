@@ -22,8 +22,8 @@ from engine.models import Review
 from judgements.models import Judgement
 from magi_site import urls
 from magi_site.asgi import application
-from runs.giving import give, take_back
-from runs.replay import FRAMES_FORM
+from runs.record.replay import FRAMES_FORMAT
+from runs.sharing.grants import grant_access, revoke_access
 from runs.urls import websocket_urlpatterns
 from tests.conftest import EVERYTHING
 from tests.everybody import (
@@ -34,7 +34,7 @@ from tests.everybody import (
     RUNS_IN_ADMIN,
     SOUGHT,
     WORKED_IN_ADMIN,
-    Cast,
+    EverybodyCast,
 )
 from tests.everybody import cast as cast
 from tests.routes import PEOPLE, ROUTES, SOCKETS
@@ -74,7 +74,7 @@ def routes(patterns: Any, prefix: str = "", space: str = "") -> Iterator[tuple[s
             yield f"{space}{one.name}" if one.name else whole, whole, one.callback
 
 
-def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
+def address_of(pattern: str, cast: EverybodyCast, pk: UUID | None = None) -> str:
     """The route's address, with what is the owner's in it; `pk`: another judgement."""
     judgement, debate, plan = (pk or one.pk for one in (cast.judgement, cast.debate, cast.plan))
     inquiry, mission = pk or cast.inquiry.pk, pk or cast.mission.pk
@@ -110,14 +110,14 @@ def address_of(pattern: str, cast: Cast, pk: UUID | None = None) -> str:
     return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(put[found[1]]), plain)
 
 
-def _in_the_api(pattern: str, cast: Cast, of_kinds: dict[str, UUID], judgement: UUID) -> Any:
+def _in_the_api(pattern: str, cast: EverybodyCast, of_kinds: dict[str, UUID], judgement: UUID) -> Any:
     if "/hooks/" in pattern:
         return cast.folders["library/hooks"]
     by_folder = {"/gates/": cast.folders["gates"], **{f"/{folder}/": pk for folder, pk in of_kinds.items()}}
     return next((pk for folder, pk in by_folder.items() if folder in pattern), judgement)
 
 
-def ask(cast: Cast, who: str, method: str, address: str, **more: Any) -> tuple[str, str]:
+def ask(cast: EverybodyCast, who: str, method: str, address: str, **more: Any) -> tuple[str, str]:
     """The sign of the answer, and its whole text. What it changes is undone."""
     client = cast.client
     client.cookies.clear()
@@ -171,7 +171,7 @@ def test_a_route_that_nobody_declared_is_found() -> None:
 
 
 @pytest.mark.usefixtures("short_refusals")
-def test_everybody_meets_what_is_declared_and_nothing_leaks(cast: Cast) -> None:
+def test_everybody_meets_what_is_declared_and_nothing_leaks(cast: EverybodyCast) -> None:
     wrong, leaks = {}, []
     for name, pattern in routes_of_all().items():
         address = address_of(pattern, cast)
@@ -207,7 +207,7 @@ OF_A_RUN_IN_ADMIN = [name for name in ROUTES if name.startswith(("admin:judgemen
 
 
 @pytest.mark.usefixtures("short_refusals")
-def test_others_judgements_are_answered_as_those_that_are_not_there(cast: Cast) -> None:
+def test_others_judgements_are_answered_as_those_that_are_not_there(cast: EverybodyCast) -> None:
     there, nowhere = cast.judgement.pk, uuid4()
     patterns, differ = routes_of_all(), []
     for name in {*OF_A_JUDGEMENT, *OF_A_RUN_IN_ADMIN} - repeated():
@@ -220,7 +220,7 @@ def test_others_judgements_are_answered_as_those_that_are_not_there(cast: Cast) 
     assert differ == []
 
 
-def test_the_page_of_what_is_not_there_is_the_same_for_what_is_anothers(cast: Cast) -> None:
+def test_the_page_of_what_is_not_there_is_the_same_for_what_is_anothers(cast: EverybodyCast) -> None:
     there, nowhere = cast.judgement.pk, uuid4()
     for before, after in (("judgements/", "/"), ("admin/judgements/judgement/", "/change/"), ("api/v1/runs/", "")):
         one, other = (ask(cast, "stranger", "GET", f"/{before}{pk}{after}") for pk in (there, nowhere))
@@ -228,9 +228,9 @@ def test_the_page_of_what_is_not_there_is_the_same_for_what_is_anothers(cast: Ca
 
 
 @pytest.mark.usefixtures("short_refusals")
-def test_who_was_given_the_judgement_sees_that_and_nothing_else(cast: Cast) -> None:
+def test_who_was_given_the_judgement_sees_that_and_nothing_else(cast: EverybodyCast) -> None:
     """What strangers are told is not there, once more as a stranger who was given one of it."""
-    given, wrong = give(cast.judgement.run, cast.users["owner"], "stranger"), []
+    given, wrong = grant_access(cast.judgement.run, cast.users["owner"], "stranger"), []
     its_own = (str(cast.judgement.pk), f"gates/{cast.folders['gates']}", "library/outbox/")
     patterns = routes_of_all()
     for name in OF_A_JUDGEMENT:
@@ -242,12 +242,12 @@ def test_who_was_given_the_judgement_sees_that_and_nothing_else(cast: Cast) -> N
             allowed = ("o" if seeing else "nf") if here else declared[2]
             wrong += [] if sign in allowed else [f"{method} {name} {sign}"]
     assert wrong == []
-    take_back(given, cast.users["owner"])
+    revoke_access(given, cast.users["owner"])
     assert ask(cast, "stranger", "GET", f"/judgements/{cast.judgement.pk}/")[0] == "n"
 
 
 @pytest.mark.usefixtures("short_refusals")
-def test_no_other_method_and_no_other_form_tells_anything(cast: Cast) -> None:
+def test_no_other_method_and_no_other_form_tells_anything(cast: EverybodyCast) -> None:
     pk, revision = cast.judgement.pk, cast.judgement.run.revision
     patterns = routes_of_all()
     names, methods = set(OF_A_JUDGEMENT) - repeated(), ("HEAD", "OPTIONS", "PUT", "DELETE")
@@ -288,9 +288,9 @@ def ways_around(pk: UUID, revision: int, council: int) -> list[str]:
     ]
 
 
-def test_what_one_has_already_is_not_confirmed_to_a_stranger(cast: Cast) -> None:
+def test_what_one_has_already_is_not_confirmed_to_a_stranger(cast: EverybodyCast) -> None:
     pk, revision = cast.judgement.pk, cast.judgement.run.revision
-    known = {"If-None-Match": f'"{revision}", "{revision}.{FRAMES_FORM}", *', "Last-Event-ID": str(revision)}
+    known = {"If-None-Match": f'"{revision}", "{revision}.{FRAMES_FORMAT}", *', "Last-Event-ID": str(revision)}
     for address in (
         f"/judgements/{pk}/fragments/",
         f"/judgements/{pk}/replay/frames/",
@@ -302,7 +302,7 @@ def test_what_one_has_already_is_not_confirmed_to_a_stranger(cast: Cast) -> None
         )
 
 
-def test_a_post_that_names_a_private_judgement_tells_nothing(cast: Cast) -> None:
+def test_a_post_that_names_a_private_judgement_tells_nothing(cast: EverybodyCast) -> None:
     pk = str(cast.judgement.pk)
     asked: list[tuple[str, dict[str, str]]] = [("/", {"again": pk}), ("/councils/new/", {"again": pk, "back": ""})]
     chosen = {"_selected_action": pk, "index": "0"}
@@ -325,7 +325,7 @@ def test_every_socket_is_declared() -> None:
     assert {str(one.pattern) for one in websocket_urlpatterns} == SOCKETS.keys()
 
 
-async def test_everybody_meets_what_is_declared_at_sockets(cast: Cast) -> None:
+async def test_everybody_meets_what_is_declared_at_sockets(cast: EverybodyCast) -> None:
     for pattern, declared in SOCKETS.items():
         for pk in (cast.judgement.pk, uuid4()):
             there = pk == cast.judgement.pk or "<" not in pattern
@@ -336,7 +336,7 @@ async def test_everybody_meets_what_is_declared_at_sockets(cast: Cast) -> None:
                 assert await knock(cast, who, address) == ("o" if sign == "o" else "n"), (who, address)
 
 
-async def knock(cast: Cast, who: str, address: str, origin: bytes = b"http://localhost") -> str:
+async def knock(cast: EverybodyCast, who: str, address: str, origin: bytes = b"http://localhost") -> str:
     """The sign of what a socket does with somebody; whatever it says to those who may not see is looked through."""
     cookie = f"{settings.SESSION_COOKIE_NAME}={cast.sessions.get(who, '')}".encode()
     headers = [(b"host", b"localhost"), (b"origin", origin), (b"cookie", cookie)]
@@ -350,7 +350,7 @@ async def knock(cast: Cast, who: str, address: str, origin: bytes = b"http://loc
     return "o" if connected else {4404: "n"}.get(code, "f")
 
 
-async def test_no_other_site_and_no_other_address_opens_a_socket(cast: Cast) -> None:
+async def test_no_other_site_and_no_other_address_opens_a_socket(cast: EverybodyCast) -> None:
     address = f"/ws/judgements/{cast.judgement.pk}/"
     for origin in (b"", b"null", b"http://evil.example", b"http://localhost.evil.example", b"https://localhost"):
         assert await knock(cast, "owner", address, origin) == "f"

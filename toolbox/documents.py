@@ -52,7 +52,9 @@ MEGABYTE = 2**20
 TOGETHER = 20.0  # seconds in which all files of one submission are read
 
 
-def read(name: str, data: bytes, limits: DocumentLimits, until: float = math.inf, encoding: str = "") -> NewDocument:
+def read_document(
+    name: str, data: bytes, limits: DocumentLimits, until: float = math.inf, encoding: str = ""
+) -> NewDocument:
     """A file as people see it. UnreadableDocument where it cannot be read, also for want of time: what takes long is
     ended `until` then by `time.monotonic`. `encoding`: of a text that does not say its own."""
     name = PurePosixPath(name.replace("\\", "/")).name
@@ -99,13 +101,13 @@ def uploaded(files: Iterable[Any], limits: DocumentLimits, encoding: str = "") -
     for file in islice(files, limits.number + 1):
         try:
             refuse_size(file.name or "", file.size or 0, limits)  # before it is taken from where it lies
-            found.append(read(file.name or "", file.read(), limits, until, encoding))
+            found.append(read_document(file.name or "", file.read(), limits, until, encoding))
         except UnreadableDocument as error:
             wrong.append(str(error))
     return found, wrong
 
 
-def pasted(title: str, text: str, limits: DocumentLimits) -> NewDocument:
+def document_from_text(title: str, text: str, limits: DocumentLimits) -> NewDocument:
     """What somebody typed or pasted, in place of a file."""
     data = _keepable(text).encode()
     refuse_size(title, len(data), limits)

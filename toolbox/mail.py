@@ -9,16 +9,16 @@ from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.models import Effect, Letter
-from engine.models.mail import SUBJECT_LENGTH, address_complaint, subject_complaint
-from engine.tools import Tool, Use, exactly
+from engine.models.emails import SUBJECT_LENGTH, address_complaint, subject_complaint
+from engine.tools import Tool, ToolUse, exact_arguments
 
 MOST_RECIPIENTS, LONGEST = 20, 20_000
 NAMED = 2  # recipients in a title
-NO_SERVER = "kept, not sent: no mail server"
+NO_SERVER_TEXT = "kept, not sent: no mail server"
 
 
-class NewLetter(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class EmailArguments(BaseModel):
+    model_config = ConfigDict(title="NewLetter", extra="forbid")
 
     to: list[str] = Field(min_length=1, max_length=MOST_RECIPIENTS, description="mail addresses")
     subject: str = Field(min_length=1, max_length=SUBJECT_LENGTH)
@@ -48,22 +48,22 @@ class NewLetter(BaseModel):
         return given.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def people(addresses: list[str]) -> str:
+def known_recipients(addresses: list[str]) -> str:
     more = len(addresses) - NAMED
     return f"{', '.join(addresses[:NAMED])} and {more} more" if more > 0 else " and ".join(addresses)
 
 
-def draft(letter: NewLetter, use: Use) -> str:
+def draft_email(letter: EmailArguments, use: ToolUse) -> str:
     kept = Letter.objects.write(Letter.State.DRAFT, use.run.pk, letter.to, letter.subject, letter.text, step=use.step)
     return f"Draft {kept.pk} is in the outbox. Nothing was sent."
 
 
-def send(letter: NewLetter, use: Use) -> str:
+def send_email(letter: EmailArguments, use: ToolUse) -> str:
     """Marks it to be sent: the delivery follows, outside of this transaction."""
     state = Letter.State.TO_SEND if settings.EMAIL_URL else Letter.State.KEPT
     error = "" if settings.EMAIL_URL else "No mail server."
     kept = Letter.objects.write(state, use.run.pk, letter.to, letter.subject, letter.text, error=error, step=use.step)
-    said = "is about to be sent" if settings.EMAIL_URL else f"is in the outbox: {NO_SERVER}"
+    said = "is about to be sent" if settings.EMAIL_URL else f"is in the outbox: {NO_SERVER_TEXT}"
     return f"Letter {kept.pk} to {', '.join(letter.to)} {said}."
 
 
@@ -71,19 +71,19 @@ TOOLS = (
     Tool(
         "mail.draft",
         "Writes a letter into the outbox without sending it.",
-        NewLetter,
+        EmailArguments,
         Effect.WRITES,
-        change=draft,
-        exact=partial(exactly, last="text"),
-        deed=lambda letter: f"Draft a letter to {people(letter.to)}",
+        change=draft_email,
+        exact=partial(exact_arguments, last="text"),
+        deed=lambda letter: f"Draft a letter to {known_recipients(letter.to)}",
     ),
     Tool(
         "mail.send",
         "Sends a letter by mail to people.",
-        NewLetter,
+        EmailArguments,
         Effect.REACHES_OUT,
-        change=send,
-        exact=partial(exactly, last="text"),
-        deed=lambda letter: f"Send a letter to {people(letter.to)}",
+        change=send_email,
+        exact=partial(exact_arguments, last="text"),
+        deed=lambda letter: f"Send a letter to {known_recipients(letter.to)}",
     ),
 )

@@ -42,7 +42,7 @@ class AsItStands(policy.Compat32):
         return value
 
 
-class NotRead(Exception):
+class UnreadableMail(Exception):
     """`args` are why, in a word, and what is to be said of it."""
 
 
@@ -60,26 +60,26 @@ class Seen:
 
 def read(data: bytes, named: str = "") -> dict[str, object]:
     """`lines`, and the encoding that was `taken` where it was the one that somebody named; or `refused` with a word."""
-    reader = _Reader(named)
+    reader = _MailReader(named)
     message = message_from_bytes(data, policy=AsItStands())
     if not any(name in message for name in ("From", "To", "Date", "Subject", "Received", "Message-ID")):
         return {"refused": "no mail"}
     try:
         if any(isinstance(defect, CUT) for defect in message.defects):
-            raise NotRead("cut")
+            raise UnreadableMail("cut")
         return {"lines": reader.lines(message), "taken": reader.taken}
-    except NotRead as error:
+    except UnreadableMail as error:
         return {"refused": error.args[0], "said": str(error.args[-1])}
 
 
-class _Reader:
+class _MailReader:
     def __init__(self, named: str) -> None:
         self.taken, self._named, self._parts, self._depth = "", named, 0, 0
 
     def lines(self, message: Message) -> list[str]:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise NotRead("nested")
+            raise UnreadableMail("nested")
         seen = self._seen(message)
         self._depth -= 1
         return [*self._headers(message), "", *(seen.text or [NOTHING]), *([""] if seen.beside else []), *seen.beside]
@@ -100,9 +100,9 @@ class _Reader:
     def _seen(self, part: Message) -> Seen:
         kind, self._parts = part.get_content_type(), self._parts + 1
         if self._parts > MOST_PARTS:
-            raise NotRead("nested")
+            raise UnreadableMail("nested")
         if kind in ENCRYPTED and self._depth == 1:
-            raise NotRead("encrypted")
+            raise UnreadableMail("encrypted")
         if kind in MAILS and part.is_multipart():
             return Seen(beside=[line for one in _parts(part) for line in ("", BEGINS, *self.lines(one), ENDS)])
         if kind == "multipart/alternative":
@@ -115,7 +115,7 @@ class _Reader:
 
     def _together(self, part: Message) -> Seen:
         if any(isinstance(defect, BROKEN) for defect in part.defects):
-            raise NotRead("broken")
+            raise UnreadableMail("broken")
         seen = Seen()
         for one in _parts(part):
             seen.add(self._seen(one))
@@ -143,7 +143,7 @@ class _Reader:
     def _plain(self, part: Message) -> Seen:
         text = self._text(_bytes(part), _charset(part)).text
         if text.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
-            raise NotRead("encrypted")
+            raise UnreadableMail("encrypted")
         lines = text.splitlines()
         if str(part.get_param("format", "")).lower() == "flowed":
             lines = [*_unfolded(lines, str(part.get_param("delsp", "")).lower() == "yes")]
@@ -151,7 +151,7 @@ class _Reader:
 
     def _html(self, part: Message) -> Seen:
         data = _bytes(part)
-        found = html_text.read(self._text(data, _charset(part) or named_in_html(data)).text)
+        found = html_text.html_to_text(self._text(data, _charset(part) or named_in_html(data)).text)
         hidden = [HIDDEN.format(found["hidden"])] if found["hidden"] else []
         return Seen(_trimmed(str(found["text"]).split("\n")), hidden)
 
@@ -165,7 +165,7 @@ class _Reader:
         try:
             found = decoded(data, self._named)
         except UnknownEncoding as error:
-            raise NotRead("encoding", str(error)) from error
+            raise UnreadableMail("encoding", str(error)) from error
         self.taken = found.converted_from or self.taken
         return found
 
@@ -181,7 +181,7 @@ def _bytes(part: Message) -> bytes:
     if any(
         isinstance(one, BROKEN) and (odd or not isinstance(one, InvalidBase64CharactersDefect)) for one in part.defects
     ):
-        raise NotRead("broken")
+        raise UnreadableMail("broken")
     return data if isinstance(data, bytes) else b""
 
 

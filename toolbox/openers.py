@@ -11,15 +11,15 @@ from typing import Any
 
 from engine.decoding import Decoded, UnknownEncoding, by_name, decoded, encoding_named, named_in_html
 
-from . import child
+from . import limited_process
 
-PDF, MAIL, HTML = (Path(__file__).parent / name for name in ("pdf.py", "mail_file.py", "web/html_text.py"))
+PDF, MAIL, HTML = (Path(__file__).parent / name for name in ("pdf_text.py", "mail_file.py", "web/html_text.py"))
 ANOTHER = "Save it again in the program that made it, or attach its text."
-STOPPED: Mapping[type[child.Stopped], str] = {
-    child.NoPlace: "was not read: too much else is being read just now. Attach it again in a minute.",
-    child.OutOfTime: f"takes too long to read. {ANOTHER}",
-    child.OutOfMemory: f"unpacks to more than can be read. {ANOTHER}",
-    child.Broken: f"is broken. {ANOTHER}",
+STOPPED: Mapping[type[limited_process.ProcessStopped], str] = {
+    limited_process.NoProcessSlot: "was not read: too much else is being read just now. Attach it again in a minute.",
+    limited_process.ProcessTimedOut: f"takes too long to read. {ANOTHER}",
+    limited_process.ProcessOutOfMemory: f"unpacks to more than can be read. {ANOTHER}",
+    limited_process.ProcessFailed: f"is broken. {ANOTHER}",
 }
 LATE = "was not read: the files before it used up the time for all files. Attach it by itself."
 REFUSED = {
@@ -88,8 +88,8 @@ def _as_declared(data: bytes, declared: str, encoding: str) -> Decoded:
 
 def _opened(program: Path, shown: str, data: bytes, until: float) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(child.run(program, data, until=until))
-    except child.Stopped as stopped:
+        found: dict[str, Any] = json.loads(limited_process.run_limited(program, data, until=until))
+    except limited_process.ProcessStopped as stopped:
         late = time.monotonic() >= until
         raise UnreadableDocument(f"{shown} {LATE if late else STOPPED[type(stopped)]}") from stopped
     return found

@@ -11,7 +11,7 @@ from pypdf.generic import DictionaryObject, EncodedStreamObject, StreamObject
 
 from toolbox import pdf_signs
 from toolbox.pdf_objects import DEEPEST, Box, box, is_seen, listed, mapping, numbers, order, resolved, words
-from toolbox.pdf_struck import Rule, struck
+from toolbox.pdf_struck import RuledLine, struck
 
 MARKED = {
     "Highlight": "Highlighted",
@@ -54,7 +54,7 @@ class Comments:
         counted = (f"{unseen} comment{'s' * (unseen > 1)}", "were" if unseen > 1 else "was")
         return [*found, *([HIDDEN.format(*counted)] if unseen else [])]
 
-    def struck(self, rules: Sequence[Rule]) -> list[str]:
+    def struck(self, rules: Sequence[RuledLine]) -> list[str]:
         """What the page itself has struck out."""
         passages = struck(rules, self._signs) if rules else ()
         return [f"{MARKED['StrikeOut']}: {''.join(self._told(passage))}" for passage in passages]

@@ -30,7 +30,7 @@ class Sign:
 
 
 @dataclass
-class State:
+class GraphicsState:
     """What `q` keeps and `Q` brings back."""
 
     font: Font | None = None
@@ -48,22 +48,22 @@ AMOUNTS = {b"Tc": "between", b"Tw": "spaces", b"Tz": "scale", b"TL": "leading", 
 
 def signs_of(page: PageObject) -> list[Sign]:
     """In the order in which they are drawn."""
-    reader, content = _Reader(page.pdf), resolved(page.get("/Contents"))
+    reader, content = _TextReader(page.pdf), resolved(page.get("/Contents"))
     if content:
-        reader.draw(content, mapping(page.get("/Resources")), State())
+        reader.draw(content, mapping(page.get("/Resources")), GraphicsState())
     return reader.found
 
 
-class _Reader:
+class _TextReader:
     """`line` and `text` are the matrices of where the line begins, and where the next sign stands."""
 
     def __init__(self, pdf: object) -> None:
         self.found: list[Sign] = []
         self._pdf, self._forms, self._depth, self._fonts = pdf, 0, 0, dict[int, Font | None]()
-        self._state, self._kept, self._resources = State(), list[State](), DictionaryObject()
+        self._state, self._kept, self._resources = GraphicsState(), list[GraphicsState](), DictionaryObject()
         self._line = self._text = STILL
 
-    def draw(self, content: object, resources: DictionaryObject, state: State) -> None:
+    def draw(self, content: object, resources: DictionaryObject, state: GraphicsState) -> None:
         before = (self._state, self._kept, self._resources, self._line, self._text)
         self._state, self._kept, self._resources = state, [], resources
         self._line = self._text = STILL
@@ -148,21 +148,21 @@ class _Reader:
                     self._text = mult([1, 0, 0, 1, step * scale, 0], self._text)
 
 
-DOES: dict[bytes, Callable[[_Reader, list[object], list[float]], None]] = {
-    b"q": _Reader.keep,
-    b"Q": _Reader.bring_back,
-    b"cm": _Reader.shift,
-    b"BT": _Reader.begin,
-    b"Tm": _Reader.put,
-    b"Td": _Reader.move,
-    b"TD": _Reader.move_as_leading,
-    b"T*": _Reader.next_line,
-    b"Tj": _Reader.write,
-    b"TJ": _Reader.write_spaced,
-    b"'": _Reader.write_on_next_line,
-    b'"': _Reader.write_on_next_line,
-    b"Tf": _Reader.choose_font,
-    b"Do": _Reader.draw_form,
+DOES: dict[bytes, Callable[[_TextReader, list[object], list[float]], None]] = {
+    b"q": _TextReader.keep,
+    b"Q": _TextReader.bring_back,
+    b"cm": _TextReader.shift,
+    b"BT": _TextReader.begin,
+    b"Tm": _TextReader.put,
+    b"Td": _TextReader.move,
+    b"TD": _TextReader.move_as_leading,
+    b"T*": _TextReader.next_line,
+    b"Tj": _TextReader.write,
+    b"TJ": _TextReader.write_spaced,
+    b"'": _TextReader.write_on_next_line,
+    b'"': _TextReader.write_on_next_line,
+    b"Tf": _TextReader.choose_font,
+    b"Do": _TextReader.draw_form,
 }
 
 
@@ -190,7 +190,7 @@ def _coded(encoding: str, data: bytes) -> str:
         return data.decode(encoding, "replace")
 
 
-def _sign(shown: str, width: float, state: State, text: list[float]) -> Sign:
+def _sign(shown: str, width: float, state: GraphicsState, text: list[float]) -> Sign:
     at = mult(text, state.place)
     along = (at[0] ** 2 + at[1] ** 2) ** 0.5 or 1.0
     up = (at[2] ** 2 + at[3] ** 2) ** 0.5 or 1.0

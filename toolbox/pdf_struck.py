@@ -20,7 +20,7 @@ LEVEL = 0.02  # how much a line may slope
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuledLine:
     left: float
     right: float
     y: float
@@ -31,7 +31,7 @@ class Rule:
 class Watch:
     """Sees what is drawn while the text of a page is read."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[RuledLine] = field(default_factory=list)
     lines: set[tuple[float, float]] = field(default_factory=set)  # of text: how high, and of what size
     pictures: list[tuple[str, float]] = field(default_factory=list)  # names, and what they cover
     recognised: bool = False  # text that nobody sees stands for what a picture shows
@@ -61,18 +61,18 @@ class Watch:
         first, last = (mult([1, 0, 0, 1, *ends[at : at + 2]], place) for at in (0, 2))
         left, right = sorted((first[4], last[4]))
         if len(self.rules) < MOST_RULES and right - left > 1 and abs(first[5] - last[5]) <= LEVEL * (right - left):
-            self.rules.append(Rule(left, right, first[5], thick * abs(place[3] or place[1])))
+            self.rules.append(RuledLine(left, right, first[5], thick * abs(place[3] or place[1])))
 
     def written(self, text: str, place: list[float], matrix: list[float], _: object, size: float) -> None:
         if text.strip():
             at = mult(matrix, place)
             self.lines.add((round(at[5], 1), round(abs(size * (at[3] or at[1])), 1)))
 
-    def found(self) -> list[Rule]:
+    def found(self) -> list[RuledLine]:
         """Those that may go through a text; what is drawn in pieces is one."""
         if len(self.rules) == MOST_RULES:
             return []
-        joined: list[Rule] = []
+        joined: list[RuledLine] = []
         for one in sorted(self.rules, key=lambda rule: (round(rule.y), rule.left)):
             before = joined[-1] if joined else None
             if before and abs(one.y - before.y) < NEAR and one.left - before.right < NEAR:
@@ -82,7 +82,7 @@ class Watch:
         return [one for one in joined if any(_goes_through(one, level, size) for level, size in self.lines)]
 
 
-def struck(rules: Iterable[Rule], signs: Sequence[Sign]) -> Iterator[list[Sign]]:
+def struck(rules: Iterable[RuledLine], signs: Sequence[Sign]) -> Iterator[list[Sign]]:
     """What is struck out, passage by passage, however many lines it takes."""
     numbers = sorted({number for rule in rules for number in _covered(rule, signs)})
     passage: list[int] = []
@@ -95,7 +95,7 @@ def struck(rules: Iterable[Rule], signs: Sequence[Sign]) -> Iterator[list[Sign]]
         yield [signs[one] for one in passage]
 
 
-def _covered(rule: Rule, signs: Sequence[Sign]) -> list[int]:
+def _covered(rule: RuledLine, signs: Sequence[Sign]) -> list[int]:
     found = [
         number
         for number, one in enumerate(signs)
@@ -109,5 +109,5 @@ def _covered(rule: Rule, signs: Sequence[Sign]) -> list[int]:
     return found if fits else []
 
 
-def _goes_through(rule: Rule, level: float, size: float) -> bool:
+def _goes_through(rule: RuledLine, level: float, size: float) -> bool:
     return LOW * size <= rule.y - level <= HIGH * size and rule.thick <= THICK * size

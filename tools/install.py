@@ -13,11 +13,11 @@ from pathlib import Path
 
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--require-hashes"]
 PIP += ["--only-binary", ":all:"]
-LOOK = 0.2  # seconds
+POLL_SECONDS = 0.2  # seconds
 WIDTH = 60
 
 
-class Progress:
+class InstallProgress:
     """What pip has said so far. It names each package that it fetches, and then is silent until all are in place."""
 
     def __init__(self, number, place):
@@ -47,13 +47,13 @@ class Progress:
 def install(requirements, options, out):
     """Its exit status. Something moves on `out` if that is a terminal."""
     number = len(re.findall(r"^[\w.-]+(?:\[[\w,-]+\])?==", Path(requirements).read_text(), re.MULTILINE))
-    progress, said = Progress(number, Path(sysconfig.get_paths()["purelib"])), []
+    progress, said = InstallProgress(number, Path(sysconfig.get_paths()["purelib"])), []
     command = [*PIP, *options, "-r", requirements]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:  # noqa: S603
         listening = threading.Thread(target=_listen, args=(pip.stdout, progress, said))
         listening.start()
         while listening.is_alive():
-            listening.join(LOOK)
+            listening.join(POLL_SECONDS)
             _show(str(progress), out)
     _show("", out)
     if pip.returncode:

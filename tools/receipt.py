@@ -13,17 +13,17 @@ from datetime import datetime, timedelta, timezone
 from hashlib import sha256
 from pathlib import Path
 
-from verify import FORGED, canonical, is_signed
+from verify import NOT_GENUINE, canonical, is_signed
 
 UUID, HASH = '"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"', '"[0-9a-f]{64}"'
 TIME, TEXT, NUMBER = r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z"', r'"([^"\\]|\\.)+"', "[1-9][0-9]*"
-OLDER = {  # each field as canonical JSON
+OLDER_FORMAT = {  # each field as canonical JSON
     **{"form": '"magi-receipt/1"', "id": UUID, "log": TEXT, "judgement": UUID, "verdict": TEXT, "record_hash": HASH},
     **{"council": f"null|{TEXT}", "audience": f"null|{TEXT}", "content_sha256": HASH, "rehearsal": "true|false"},
     **{"issued": TIME, "expires": TIME, "signature": '"[A-Za-z0-9+/]{85}[AQgw]=="'},
 }
 COUNCIL = f'null|{{"id":{NUMBER},"name":{TEXT},"version":{NUMBER}}}'
-RECEIPT = {**OLDER, "form": '"magi-receipt/2"', "council": COUNCIL, "agents_sha256": HASH}
+RECEIPT = {**OLDER_FORMAT, "form": '"magi-receipt/2"', "council": COUNCIL, "agents_sha256": HASH}
 
 
 def read(text):
@@ -34,16 +34,16 @@ def read(text):
     return value
 
 
-def refusal(text, content, options):
+def refusal_reason(text, content, options):
     """Why a receipt is not accepted, in a sentence; empty where it is."""
     try:
         receipt = read(text)
-        if not any(is_of(receipt, form) for form in (RECEIPT, OLDER)):
+        if not any(is_of(receipt, form) for form in (RECEIPT, OLDER_FORMAT)):
             return "This is not a receipt of the form that is known here."
         issued, expires = (moment(receipt[name]) for name in ("issued", "expires"))
         bare = canonical({name: value for name, value in receipt.items() if name != "signature"}).encode()
         signed = is_signed(options.key, bare, base64.b64decode(receipt["signature"]))
-    except FORGED as error:
+    except NOT_GENUINE as error:
         return f"This is no receipt ({error})."
     now, ours = moment(options.now) if options.now else datetime.now(timezone.utc), options.key.split("+")[0]
     wrong = {
@@ -52,7 +52,7 @@ def refusal(text, content, options):
         "What it is for was not approved.": receipt["verdict"] != "approved",
         "It was approved by a rehearsal: no model was asked.": receipt["rehearsal"] and not options.allow_rehearsal,
         "It is for another audience.": receipt["audience"] != options.audience,
-        f"It was judged by {judges(receipt)}.": not is_by(receipt, options.council, options.version),
+        f"It was judged by {check_judged_by(receipt)}.": not is_by(receipt, options.council, options.version),
         "It expires before it is issued.": expires <= issued,
         "It was issued in the future.": issued > now + timedelta(seconds=60),
         "It has expired.": expires <= now,
@@ -79,7 +79,7 @@ def is_by(receipt, council, version):
     return known == council and version in (None, found["version"])
 
 
-def judges(receipt):
+def check_judged_by(receipt):
     found = receipt["council"]
     if isinstance(found, dict):
         return 'version {version} of the council "{name}" (id {id})'.format(**found)
@@ -135,8 +135,8 @@ def main():
         parser.error("--version is a council's: say which by --council")
     try:
         is_signed(options.key, b"", bytes(64))  # a key that is none is bad usage
-        said = refusal(Path(options.receipt).read_text("utf-8"), Path(options.content).read_bytes(), options)
-    except (OSError, *FORGED) as error:
+        said = refusal_reason(Path(options.receipt).read_text("utf-8"), Path(options.content).read_bytes(), options)
+    except (OSError, *NOT_GENUINE) as error:
         said, status = f"It cannot be read: {error}", 2
     else:
         status = 1 if said else 0

@@ -21,22 +21,22 @@ D, SQRT_M1 = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
 WEIGHTS, EFFECTS = {1: 1, 2: 4, 3: 5}, "reads writes reaches_out"  # of rounds, in tenths; of tools, upwards
 NOTE = re.compile(r"((\S+)\n([1-9]\d{0,17})\n([A-Za-z0-9+/]{43}=)\n)\n— (\S+) ([A-Za-z0-9+/]{90}[AEIMQUYcgkosw048]=)\n")
 PART = re.compile(r"^[> ]*(magi/[0-9a-f]*|[A-Za-z0-9+/]{43}=)\s*$|\n\n— |^ma?g?i?\s*\Z", re.M)  # of a damaged NOTE
-NAMED = {"at": "time", "texts asked by": "name of who asked", "texts cancelled by": "name of who cancelled"}
+PLAN_WORDS = {"at": "time", "texts asked by": "name of who asked", "texts cancelled by": "name of who cancelled"}
 LOG, MEMORIES = "00000000-0000-0000-0000-000000000000", "6d616769-0000-4000-8000-6d656d6f7279"  # records of no run
-ASKED = {  # by version: signs of a boundary; SHA-256, begun, of a complaint and of what each round says by itself
+PROMPT_VERSIONS = {  # by version: signs of a boundary; SHA-256 of the start, a complaint and each round
     "1": "32 be6aa23e01ff327965a0bc28 f3188361b6fa8679f36caa7c f844b751ce122d952c3fef25 d49aefc0f1c5bb4deaf81bda",
     "2": "8 be6aa23e01ff327965a0bc28 bb4a67ff213d39ce643007a8 c0088080908c6de3991a35c0 2324c01cfdc6698515896d1e",
     "3": "8 be6aa23e01ff327965a0bc28 21e262dc9cd9ad16550062aa bb6c2d2c6ac7cb4837941bda f7713cce04bd0e1625f29940",
 }
 HIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what a reason may not have
-LATER = re.compile(r"attempt|gate|decided|tool|.*\..*", re.S)  # kinds sealed with what comes after them
+LATER_KINDS = re.compile(r"attempt|gate|decided|tool|.*\..*", re.S)  # kinds sealed with what comes after them
 THOUGHT = re.compile(  # where it ends
     r"</(?:think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think)>|\[/THINK\]|◁/think▷"
     r"|<\|(?:END_THINKING|end_of_thought)\|>|<\|channel\|>final\b[^<{]{0,40}(?:<\|constrain\|>[^<{]{0,40})?<\|message\|>",
     re.I,
 )
 NotSigned = type("NotSigned", (ValueError,), {})  # with this key
-FORGED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)  # what odd files lead to
+NOT_GENUINE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)  # what odd files lead to
 STEPS = {  # what happens to a step of a plan, how it stood, how it stands then; first of one that has not begun
     *((event, was, now) for event, now in (("changed", "planned"), ("drop", "superseded"), ("skip", "rejected"))
       for was in "planned awaiting_feedback approved".split()),
@@ -102,8 +102,8 @@ def differences(found, expected, where=""):
 
 def changed(difference, entry, leaves):  # a sentence about one between an entry and what it tells of
     path, step = difference.split(" is ")[0], (entry["facts"] or {}).get("step")
-    name = NAMED.get(path) or re.sub("^(facts|texts) ", "", path).replace("_", " ")
-    known = path in NAMED or name != path
+    name = PLAN_WORDS.get(path) or re.sub("^(facts|texts) ", "", path).replace("_", " ")
+    known = path in PLAN_WORDS or name != path
     at = next((datetime.fromisoformat(leaf["at"][:19]) for leaf in leaves if leaf["seq"] >= entry["seq"]), None)
     since = f"{at.day} {at:%B %Y, %H:%M} UTC" if at else "it was sealed"
     what = f"The {name}" + (f" of attempt {step}" if step else "") if known else "What is sealed, or what it tells of,"
@@ -111,7 +111,7 @@ def changed(difference, entry, leaves):  # a sentence about one between an entry
     return f"{what} {verb} changed after {since}."
 
 
-def examine(record, word, logged, roots):  # what is wrong, and where; logged and roots learn what it tells of the log
+def check_record(record, word, logged, roots):  # faults and their places; adds to logged and roots
     entries, leaves, votes, prev, last = record["entries"], record["leaves"], {}, "0" * 64, {"index": -1, "seq": 0}
     said = {name: record[name] for name in ("id", "entries", "leaves", "checkpoint")}
     head = entries[-1]["hash"] if entries else "that of an entry"
@@ -133,9 +133,9 @@ def examine(record, word, logged, roots):  # what is wrong, and where; logged an
         hashed = {"hash": sha256(entry["line"].encode()).hexdigest(), "line": canonical(line), "place": line["seq"]}
         found = differences(row, {**line, **hashed})
         yield from ((changed(how, entry, leaves), f"{where}: {how}") for how in found)
-        yield from ((f"{why}.", where + how) for why, how in examine_rule(entry, entries[: seq - 1], votes))
+        yield from ((f"{why}.", where + how) for why, how in check_judgement_rule(entry, entries[: seq - 1], votes))
         prev = entry["hash"]
-    yield from examine_ends(entries)
+    yield from check_ends(entries)
     size, root = checkpoint(record["checkpoint"], word) if record["checkpoint"] is not None else (0, b"")
     roots.add((size, root))
     for leaf in leaves:
@@ -156,7 +156,7 @@ def examine(record, word, logged, roots):  # what is wrong, and where; logged an
     yield from RULES[procedure(entries)](entries) if procedure(entries) in RULES else ()
 
 
-def examine_ends(entries):  # what has ended ends again only if it failed and was tried again
+def check_ends(entries):  # what has ended ends again only if it failed and was tried again
     over = None  # unknown: it may have been tried again before there was a log
     for seq, entry in enumerate(entries, 1):
         if entry["kind"] == "retried" and over not in (None, "failed"):
@@ -166,7 +166,7 @@ def examine_ends(entries):  # what has ended ends again only if it failed and wa
         over = (entry["facts"] or {}).get("status", "") if entry["kind"] in ("retried", "ended") else over
 
 
-def examine_seals(record):  # what is wrong if the log had begun before a leaf: its index, infinite for what always is
+def check_seals(record):  # what is wrong if the log had begun before a leaf: its index, infinite for what always is
     kinds, leaves = [entry["kind"] for entry in record["entries"]], record["leaves"]
     if record["id"] == LOG and kinds != ["adopted"]:
         yield inf, "The log begins more than once.", ""
@@ -177,20 +177,20 @@ def examine_seals(record):  # what is wrong if the log had begun before a leaf: 
             yield leaves[0]["index"], "What was asked was not sealed when it was submitted.", ""
         if "adopted" in kinds:
             yield leaves[0]["index"], "It says that it is older than the log, and came later.", ""
-    yield from examine_times(record["entries"], leaves) if leaves else ()
+    yield from check_times(record["entries"], leaves) if leaves else ()
 
 
-def examine_times(entries, leaves):  # an entry is as old as its leaf, or no older than what was asked
+def check_times(entries, leaves):  # an entry is as old as its leaf, or no older than what was asked
     day, asked = timedelta(days=1), datetime.fromisoformat(entries[0]["at"][:19])
     for seq, entry in enumerate(entries, 1):
         leaf = next((leaf for leaf in leaves if leaf["seq"] >= seq), leaves[-1])
         at, logged = (datetime.fromisoformat(one["at"][:19]) for one in (entry, leaf))
-        if not (asked if LATER.fullmatch(entry["kind"]) else logged) - day <= at <= logged + day:
+        if not (asked if LATER_KINDS.fullmatch(entry["kind"]) else logged) - day <= at <= logged + day:
             said = f"It says that it is of {at.day} {at:%B %Y}, and was sealed on {logged.day} {logged:%B %Y}."
             yield leaf["index"] if entries[0]["kind"] == "submitted" else inf, said, f", entry {seq}"
 
 
-def examine_rule(entry, before, votes):  # a decision against its answer, an end against all so far, with their reasons
+def check_judgement_rule(entry, before, votes):  # a decision against its answer, an end against all before it
     facts, texts = entry["facts"] or {}, entry["texts"]
     if made := facts.get("decision"):
         step, place = f"{made['seat']}{made['round']}", (made["round"], made["seat"])
@@ -222,7 +222,7 @@ def spoken(answer):  # the one object of an answer, after what was thought aloud
         return json.JSONDecoder(strict=False).raw_decode(said, said.index("{"))[0]
 
 
-def examine_debate(entries):  # seed, draws, clock and end of a debate; why else somebody had the floor is believed
+def check_debate(entries):  # seed, draws, clock and end of a debate; why else somebody had the floor is believed
     facts = [(entry["kind"], entry["facts"]) for entry in entries]
     asked, end = facts[0][1], next((one for kind, one in facts[::-1] if kind == "ended"), {"status": ""})
     turns, acts = ([one for kind, one in facts if kind == f"debate.{name}"] for name in ("turn", "steered"))
@@ -238,13 +238,13 @@ def examine_debate(entries):  # seed, draws, clock and end of a debate; why else
         ticket = ticket_of(seed, turn["number"], len(walk)) if walk and seed else turn["ticket"]
         if walk and [weights, ticket, walk[ticket]] != [turn["weights"], turn["ticket"], turn["seat"]]:
             yield "A draw is not what the seed and the messages before it give", f": turn {turn['number']}"
-    yield from examine_clock(said)
+    yield from check_clock(said)
     own = [turn["number"] for turn in turns if turn["why"] != "challenge"]  # which is nobody's opinion
     stated = [one for one in [*said, *acts] if "act" in one or one.get("turn") in own or one.get("kind") == "leaving"]
     stated.sort(key=lambda one: one["after"] if "act" in one else one["number"])
     stood = {one["seat"]: one["verdict"] or "ABSTAIN" for one in stated if one["verdict"] or one["abstained"]}
     verdicts = [stood.get(member["seat"], "") for member in asked["members"] if member["kind"] == "member"]
-    due = come_to(asked["rule"], [one["word"] for one in asked["options"]], verdicts)
+    due = outcome_of(asked["rule"], [one["word"] for one in asked["options"]], verdicts)
     for how in differences(end, {**end, **due}, ": ") if end["status"] == "finished" else ():
         yield "The outcome or the tally does not follow from the verdicts", how
 
@@ -254,7 +254,7 @@ def ticket_of(seed, number, total, k=0):
     return drawn % total if drawn < 2**64 - 2**64 % total else ticket_of(seed, number, total, k + 1)
 
 
-def examine_clock(said):  # members' messages count, and after each fourth of them stands a note
+def check_clock(said):  # members' messages count, and after each fourth of them stands a note
     clock, noted = 0, None
     for one in said:
         where, counts = f": message {one['number']}", one.get("kind") == "said" and one["continues"] is None
@@ -270,7 +270,7 @@ def examine_clock(said):  # members' messages count, and after each fourth of th
             yield "The clock is wrong", where
 
 
-def come_to(rule, options, verdicts):
+def outcome_of(rule, options, verdicts):
     count, all_, none = [verdicts.count(option) for option in options], len(verdicts), verdicts.count("ABSTAIN")
     needed = {"majority": all_ // 2 + 1, "two_thirds": -(-2 * all_ // 3), "unanimous": max(2, all_ - none)}
     first = [option for option, n in zip(options, count) if n == max(count)]
@@ -291,13 +291,13 @@ def gates_of(entries):  # what they are, with facts and texts; and gates by plac
     return said, gates
 
 
-def examine_plan(entries):  # steps by their table, what began or was used by its gate, and the end by both
+def check_plan(entries):  # steps by their table, what began or was used by its gate, and the end by both
     (said, gates), policy, steps, acts = gates_of(entries), entries[0]["facts"]["policy"], {}, defaultdict(list)
     for _, facts, texts in (one for one in said if one[0] == "plan.step"):
         was, held, action = steps.get(facts["step"], ("", {}, None))
         held, action = (facts["held"], texts.get("action")) if "held" in facts else (held, action)
         steps[facts["step"]] = facts["status"], held, action
-        yield from ((why, f": step {facts['step']}") for why in examine_step(facts, was, held, action, gates, policy))
+        yield from ((why, f": step {facts['step']}") for why in check_step(facts, was, held, action, gates, policy))
     for _, facts, texts in (one for one in said if one[0] == "tool" and one[1]["status"] == "done"):
         found = examine_use(facts, texts.get("arguments"), gates, policy["calls"], "writes")
         acts[facts["step"].split("-")[1]].append(EFFECTS.index(facts["effect"]))
@@ -312,8 +312,8 @@ def examine_plan(entries):  # steps by their table, what began or was used by it
         yield "The outcome does not follow from the steps", f": {end['outcome']}, not {' or '.join(due)}"
 
 
-def examine_inquiry(entries):  # each order by the rules of its course, the end by all of them, quotes where they stand
-    asked, course = entries[0], Course(entries[0]["facts"]["retry_limit"])
+def check_inquiry(entries):  # each order by the rules of its course, the end by all of them, quotes where they stand
+    asked, course = entries[0], PlanReplay(entries[0]["facts"]["retry_limit"])
     for number, entry in enumerate((one for one in entries if one["kind"] == "inquiry.order"), 1):
         if entry["facts"]["number"] != number or not course.takes(**entry["facts"]):
             yield "An order is not what came next by the rules", f": order {number}"
@@ -327,7 +327,7 @@ def examine_inquiry(entries):  # each order by the rules of its course, the end 
         for number, quote in enumerate(claim["facts"]["quotes"], 1):
             words, source = claim["texts"].get(f"quote {number}"), quote["source"]
             text = asked["texts"].get(f"text of A{source}", read.get(source))
-            if None not in (words, text) and not stands(words, text, quote["parts"]):
+            if None not in (words, text) and not quote_found(words, text, quote["parts"]):
                 yield "A quote does not stand where it is said to", f": claim {claim['facts']['number']}"
 
 
@@ -339,7 +339,7 @@ def is_approved(entries, version):  # the answer, with the places of its claims;
     return version in ("1", "2") or not (said and reply) or said == json.loads(reply)["text"] + places
 
 
-def examine_mission(entries):  # all that is in order without a gap, what left by its gate, done by its check
+def check_mission(entries):  # all that is in order without a gap, what left by its gate, done by its check
     (said, gates), asked, end, counts = gates_of(entries), entries[0]["facts"], entries[-1]["facts"], Counter()
     for kind, one, _ in (one for one in said if one[0][8:] in ORDERED):
         place, now = (kind, *map(one.get, ORDERED[kind[8:]].split())), one.get("number", one.get("on"))
@@ -358,7 +358,7 @@ def examine_mission(entries):  # all that is in order without a gap, what left b
         yield "The outcome does not follow from the check", f": {end['outcome']}"
 
 
-class Course:  # where an inquiry stands after each of its orders; ended: how, once nothing but the last is left
+class PlanReplay:  # where an inquiry stands after each of its orders; ended: how, once nothing but the last is left
     def __init__(self, limit):
         self.limit, self.now, self.index, self.steps, self.back, self.errors = limit, "planner", 0, 0, 0, 0
         self.ended, self.broke, self.stopping, self.answered, self.answerable, self.anew = "", "", False, False, True, 0
@@ -412,7 +412,7 @@ class Course:  # where an inquiry stands after each of its orders; ended: how, o
         return fits
 
 
-def stands(words, text, parts):  # whether these pieces of a text are the quote, or its parts between ellipses
+def quote_found(words, text, parts):  # whether these pieces of a text are the quote, or its parts between ellipses
     found = [plain(text[start:end]) for start, end in parts]
     split = [plain(part) for part in re.split(r"\s*(?:\[\s*(?:\.\.\.|\u2026)\s*\]|\u2026|\.\.\.)\s*", words)]
     return found in ([plain(words)], [part for part in split if part])
@@ -425,7 +425,7 @@ def plain(text):  # as docs/audit.md says of quotes
     return " ".join(re.sub("[\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d]", "-", text).split())
 
 
-def examine_step(facts, was, held, action, gates, policy):
+def check_step(facts, was, held, action, gates, policy):
     event, place = facts["event"], f"step-{facts['step']}"
     if (event, was, facts["status"]) not in STEPS | {("", "", "planned")}:
         yield "A step did not come to stand so by the rules"
@@ -481,9 +481,9 @@ def procedure(entries):  # whose rule an end has to follow; all kinds of today a
 
 def is_asked(attempt, before, votes):  # whether a model was asked for its decision about what was submitted, no more
     asked, facts, prompt = before[0], attempt["facts"], attempt["texts"].get("prompt")
-    if not (prompt and asked["texts"].get("content")) or asked["facts"]["prompt_version"] not in ASKED:
+    if not (prompt and asked["texts"].get("content")) or asked["facts"]["prompt_version"] not in PROMPT_VERSIONS:
         return True
-    signs, *forms = ASKED[asked["facts"]["prompt_version"]].split()
+    signs, *forms = PROMPT_VERSIONS[asked["facts"]["prompt_version"]].split()
     seat, number = facts["decision"]["seat"], facts["decision"]["round"]
     system, user, *more = texts = [message["content"] for message in json.loads(prompt)]
     block = f"BEGIN MATERIAL ([0-9a-f]{{{signs}}})\n(.*)\nEND MATERIAL \\1(?:\n\n(.*))?"
@@ -578,13 +578,13 @@ def verify(lines, word, anchor, counts):  # every problem in a sentence; counts 
                 raise NotSigned
             for how in differences(line.decode().rstrip("\n"), canonical(record)):
                 yield f"The line is not written as records are. ({name}: it {how})"
-            yield from (f"{problem} ({name}{where})" for problem, where in examine(record, word, leaves, roots))
-            seals += [(index, f"{problem} ({name}{where})") for index, problem, where in examine_seals(record)]
+            yield from (f"{problem} ({name}{where})" for problem, where in check_record(record, word, leaves, roots))
+            seals += [(index, f"{problem} ({name}{where})") for index, problem, where in check_seals(record)]
             claimed += claims(name, record, here)
             tally(record, counts)
         except NotSigned:
             strangers.append(name)
-        except FORGED as error:
+        except NOT_GENUINE as error:
             yield f"It cannot be read. ({name}: {type(error).__name__}: {error})"
     if strangers:
         some = f"{len(strangers)} of {counts['records']} records are not signed with this key"
@@ -601,7 +601,7 @@ def verify(lines, word, anchor, counts):  # every problem in a sentence; counts 
     counts["leaves of the log are not in it"] = max(max(roots)[0] - len(leaves), 0)
 
 
-RULES = {"debate": examine_debate, "plan": examine_plan, "inquiry": examine_inquiry, "mission": examine_mission}
+RULES = {"debate": check_debate, "plan": check_plan, "inquiry": check_inquiry, "mission": check_mission}
 
 
 def tally(record, counts):
@@ -629,7 +629,7 @@ if __name__ == "__main__":
             raise ValueError("there is no checkpoint in the anchor, or one is cut or damaged")
         with open(options.file, "rb") as file:
             problems = list(verify(file, options.key, anchor, counts))
-    except (OSError, *FORGED) as error:
+    except (OSError, *NOT_GENUINE) as error:
         parser.exit(2, f"Nothing was verified: {error}\n".encode("ascii", "backslashreplace").decode())
     for problem in problems:  # in ASCII: what is in a forged file must do nothing to a terminal
         print(problem.encode("unicode_escape").decode())

@@ -9,8 +9,8 @@ if magi.judge("Deploy release 4.12 on Friday.", council="Release gate").approved
 def deploy(release: str) -> None: ...
 """
 
-from ._client import AsyncMagi, Magi, Run
+from ._client import AsyncMagi, Magi, RunResult
 from ._gate import AlreadyDone, NotApproved, gate
-from ._wire import MagiError, Unreachable
+from ._wire import MagiError, MagiUnreachable
 
-__all__ = ["AlreadyDone", "AsyncMagi", "Magi", "MagiError", "NotApproved", "Run", "Unreachable", "gate"]
+__all__ = ["AlreadyDone", "AsyncMagi", "Magi", "MagiError", "MagiUnreachable", "NotApproved", "RunResult", "gate"]

@@ -7,21 +7,21 @@ import os
 import sys
 from typing import NoReturn
 
-from ._client import Magi, Run
-from ._wire import MagiError, Unreachable
+from ._client import Magi, RunResult
+from ._wire import MagiError, MagiUnreachable
 
 APPROVED, REJECTED, NOTHING, USAGE = 0, 1, 2, 64
-WRONG = (400, 404, 409, 413, 415, 422)
+USAGE_EXIT = (400, 404, 409, 413, 415, 422)
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(USAGE, f"{self.prog}: {message}\n")
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = Parser(prog="magi", description=__doc__)
+    parser = CommandParser(prog="magi", description=__doc__)
     judge = parser.add_subparsers(dest="what", required=True).add_parser("judge", help="have something judged")
     judge.add_argument("content", nargs="?", default="-", help="what is to be decided; - reads it")
     judge.add_argument("--council", default="Magi")
@@ -40,10 +40,10 @@ def main(words: list[str] | None = None) -> int:
         magi = Magi(options.url, token)
     except ValueError as error:
         parser.error(str(error))
-    return judged(options, magi)
+    return run_judge(options, magi)
 
 
-def judged(options: argparse.Namespace, magi: Magi) -> int:
+def run_judge(options: argparse.Namespace, magi: Magi) -> int:
     try:
         data = sys.stdin.buffer.read() if options.content == "-" else os.fsencode(options.content)
         content = text_of(data, options.encoding)
@@ -53,14 +53,14 @@ def judged(options: argparse.Namespace, magi: Magi) -> int:
     asked = {"council": options.council, "title": options.title, "wait": options.wait, "key": options.key}
     try:
         run = magi.judge(content, **asked)
-    except Unreachable as error:
+    except MagiUnreachable as error:
         print(f"No verdict: {error}", file=sys.stderr)
         return NOTHING
     except MagiError as error:
         print(f"{error}", file=sys.stderr)
-        return USAGE if error.status in WRONG else NOTHING
-    tell(run, options.json)
-    return status_of(run, options.allow_rehearsal)
+        return USAGE if error.status in USAGE_EXIT else NOTHING
+    print_run(run, options.json)
+    return exit_status(run, options.allow_rehearsal)
 
 
 def text_of(data: bytes, encoding: str = "") -> str:
@@ -75,7 +75,7 @@ def text_of(data: bytes, encoding: str = "") -> str:
     return text.replace("\r\n", "\n")
 
 
-def tell(run: Run, as_json: bool) -> None:
+def print_run(run: RunResult, as_json: bool) -> None:
     for agent in run.all.get("agents", ()):
         for said in agent["decisions"][-1:]:
             print(_in_one_line(f"{agent['name']}: {said['decision']}. {said['reason']}"), file=sys.stderr)
@@ -83,7 +83,7 @@ def tell(run: Run, as_json: bool) -> None:
     print(json.dumps(run.all) if as_json else run.holds or run.status)
 
 
-def status_of(run: Run, allow_rehearsal: bool) -> int:
+def exit_status(run: RunResult, allow_rehearsal: bool) -> int:
     if run.holds is None:
         return NOTHING
     if run.holds != "approved":

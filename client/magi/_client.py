@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Callable
 from urllib.parse import urlencode
 
-from ._wire import Wire
+from ._wire import HttpWire
 
-NOUNS = {
+RUN_PATHS = {
     "judgement": "judgements",
     "debate": "debates",
     "inquiry": "inquiries",
@@ -19,11 +19,11 @@ NOUNS = {
     "mission": "missions",
 }
 LONGEST_WAIT = 50.0
-GOOD = {"judgement": "approved", "inquiry": "answered", "plan": "done", "mission": "done"}
+APPROVING_OUTCOMES = {"judgement": "approved", "inquiry": "answered", "plan": "done", "mission": "done"}
 
 
 @dataclass(frozen=True)
-class Run:
+class RunResult:
     """One run as MAGI told of it. `all` has everything that the API says of one of its kind."""
 
     id: str
@@ -36,7 +36,7 @@ class Run:
     all: Mapping[str, Any] = field(repr=False)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "Run":
+    def of(cls, told: Mapping[str, Any]) -> "RunResult":
         names = ("id", "kind", "url", "title", "status", "outcome")
         return cls(**{name: told[name] for name in names}, over=told["ended"] is not None, all=told)
 
@@ -57,7 +57,7 @@ class Run:
         """Whether it came out well: approved, answered, done. Of a debate: whether it came to an option."""
         if self.kind == "debate":
             return self.holds not in (None, "no_decision")
-        return self.holds == GOOD.get(self.kind)
+        return self.holds == APPROVING_OUTCOMES.get(self.kind)
 
     @property
     def waits_for_people(self) -> bool:
@@ -69,7 +69,7 @@ class Magi:
     0 begins it and returns at once. A `key` begins the same request once, however often it is sent."""
 
     def __init__(self, url: str, token: str, *, timeout: float = 75.0) -> None:
-        self._wire = Wire(url, token, timeout)
+        self._wire = HttpWire(url, token, timeout)
 
     def judge(
         self,
@@ -81,58 +81,60 @@ class Magi:
         version: int | None = None,
         wait: float = 600,
         key: str = "",
-    ) -> Run:
+    ) -> RunResult:
         """By a council, or by three agents."""
         asked: dict[str, Any] = {"content": content, "council": council, "agents": agents, "version": version}
         return self.begin("judgement", {**asked, "title": title or None}, wait=wait, key=key)
 
-    def debate(self, question: str, *, panel: str = "", wait: float = 1800, key: str = "", **more: Any) -> Run:
+    def debate(self, question: str, *, panel: str = "", wait: float = 1800, key: str = "", **more: Any) -> RunResult:
         return self.begin("debate", {"question": question, "panel": panel or None, **more}, wait=wait, key=key)
 
-    def ask(self, question: str, *, wait: float = 1800, key: str = "", **more: Any) -> Run:
+    def ask(self, question: str, *, wait: float = 1800, key: str = "", **more: Any) -> RunResult:
         """An inquiry."""
         return self.begin("inquiry", {"question": question, **more}, wait=wait, key=key)
 
-    def plan(self, task: str, *, team: str = "", wait: float = 600, key: str = "", **more: Any) -> Run:
+    def plan(self, task: str, *, team: str = "", wait: float = 600, key: str = "", **more: Any) -> RunResult:
         """Returns early where somebody is asked to decide: see `waits_for_people`."""
         return self.begin("plan", {"task": task, "team": team or None, **more}, wait=wait, key=key)
 
-    def mission(self, goal: str, *, crew: str = "", wait: float = 1800, key: str = "", **more: Any) -> Run:
+    def mission(self, goal: str, *, crew: str = "", wait: float = 1800, key: str = "", **more: Any) -> RunResult:
         return self.begin("mission", {"goal": goal, **({"crew": crew} if crew else {}), **more}, wait=wait, key=key)
 
-    def begin(self, kind: str, asked: Mapping[str, Any], *, wait: float = 0, key: str = "") -> Run:
+    def begin(self, kind: str, asked: Mapping[str, Any], *, wait: float = 0, key: str = "") -> RunResult:
         """Any kind, by the fields that the API takes; None is left out."""
         content = {name: value for name, value in asked.items() if value is not None}
-        told = self._wire.send("POST", f"/{NOUNS[kind]}", content, key=key or str(uuid.uuid4()))
-        run = Run.of(told)
+        told = self._wire.send("POST", f"/{RUN_PATHS[kind]}", content, key=key or str(uuid.uuid4()))
+        run = RunResult.of(told)
         return self.wait(run.id, wait) if wait and not run.over else run
 
-    def look(self, run: str) -> Run:
-        return Run.of(self._wire.send("GET", f"/runs/{run}"))
+    def look(self, run: str) -> RunResult:
+        return RunResult.of(self._wire.send("GET", f"/runs/{run}"))
 
-    def wait(self, run: str, seconds: float = 600) -> Run:
+    def wait(self, run: str, seconds: float = 600) -> RunResult:
         """Until it is over, or somebody is asked to decide, or this time has passed."""
         end = time.monotonic() + seconds
         while True:
             left = max(0.0, min(LONGEST_WAIT, end - time.monotonic()))
-            found = Run.of(self._wire.send("GET", f"/runs/{run}?{urlencode({'wait': left, 'until': 'end,gate'})}"))
+            found = RunResult.of(
+                self._wire.send("GET", f"/runs/{run}?{urlencode({'wait': left, 'until': 'end,gate'})}")
+            )
             if found.over or found.waits_for_people or time.monotonic() >= end:
                 return found
 
-    def runs(self, **sought: str) -> Iterator[Run]:
+    def runs(self, **sought: str) -> Iterator[RunResult]:
         """All that may be seen, newest first; sought by kind, status, outcome, q, since, until. Each in short: `look`
         has all of one, and `full="1"` all of each."""
         cursor = ""
         while True:
             query = urlencode({name: value for name, value in {**sought, "cursor": cursor}.items() if value})
             page = self._wire.send("GET", f"/runs?{query}")
-            yield from map(Run.of, page["results"])
+            yield from map(RunResult.of, page["results"])
             if not page["next"]:
                 return
             cursor = page["results"][-1]["id"]
 
-    def cancel(self, run: str) -> Run:
-        return Run.of(self._wire.send("POST", f"/runs/{run}/cancel", again=True))
+    def cancel(self, run: str) -> RunResult:
+        return RunResult.of(self._wire.send("POST", f"/runs/{run}/cancel", again=True))
 
     def record(self, run: str) -> Any:
         return self._wire.send("GET", f"/runs/{run}/record")
@@ -172,30 +174,30 @@ class AsyncMagi:
     def __init__(self, url: str, token: str, *, timeout: float = 75.0) -> None:
         self._magi = Magi(url, token, timeout=timeout)
 
-    async def judge(self, content: str, **more: Any) -> Run:
+    async def judge(self, content: str, **more: Any) -> RunResult:
         return await _later(partial(self._magi.judge, content, **more))
 
-    async def debate(self, question: str, **more: Any) -> Run:
+    async def debate(self, question: str, **more: Any) -> RunResult:
         return await _later(partial(self._magi.debate, question, **more))
 
-    async def ask(self, question: str, **more: Any) -> Run:
+    async def ask(self, question: str, **more: Any) -> RunResult:
         return await _later(partial(self._magi.ask, question, **more))
 
-    async def plan(self, task: str, **more: Any) -> Run:
+    async def plan(self, task: str, **more: Any) -> RunResult:
         return await _later(partial(self._magi.plan, task, **more))
 
-    async def mission(self, goal: str, **more: Any) -> Run:
+    async def mission(self, goal: str, **more: Any) -> RunResult:
         return await _later(partial(self._magi.mission, goal, **more))
 
-    async def look(self, run: str) -> Run:
+    async def look(self, run: str) -> RunResult:
         return await _later(partial(self._magi.look, run))
 
-    async def wait(self, run: str, seconds: float = 600) -> Run:
+    async def wait(self, run: str, seconds: float = 600) -> RunResult:
         return await _later(partial(self._magi.wait, run, seconds))
 
-    async def cancel(self, run: str) -> Run:
+    async def cancel(self, run: str) -> RunResult:
         return await _later(partial(self._magi.cancel, run))
 
 
-async def _later(call: Callable[[], Run]) -> Run:
+async def _later(call: Callable[[], RunResult]) -> RunResult:
     return await asyncio.get_running_loop().run_in_executor(None, call)

@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from ._client import Magi, Run
-from ._wire import MagiError, Unreachable
+from ._client import Magi, RunResult
+from ._wire import MagiError, MagiUnreachable
 
 F = TypeVar("F", bound=Callable[..., Any])
 LIFETIME = 300  # seconds from the approval to the act
@@ -21,7 +21,7 @@ USED = 409
 class NotApproved(Exception):
     """It was not approved, so nothing was done. `run`: what came of the judgement, where there was one."""
 
-    def __init__(self, sentence: str, run: Run | None = None) -> None:
+    def __init__(self, sentence: str, run: RunResult | None = None) -> None:
         super().__init__(sentence)
         self.run = run
 
@@ -109,7 +109,7 @@ def _pass(
         raise NotApproved(f"Something else was approved. {run.url}", run)
     try:
         magi.consume(receipt, council=council, version=version, rehearsal=rehearsal, first=True)
-    except Unreachable as error:
+    except MagiUnreachable as error:
         raise NotApproved(
             f"Nobody knows whether the approval was used up, so nothing was done: {error}", run
         ) from error

@@ -10,7 +10,7 @@ from typing import Any
 
 TRIES = 6
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-WORTH_ANOTHER_TRY = (429, 502, 503, 504)
+RETRYABLE_STATUSES = (429, 502, 503, 504)
 
 
 class MagiError(Exception):
@@ -23,7 +23,7 @@ class MagiError(Exception):
         self.after = ""  # seconds that it asks to be left alone for, as it says them
 
 
-class Unreachable(MagiError):
+class MagiUnreachable(MagiError):
     """Nobody answered, or not in time. What was asked may have been begun."""
 
     def __init__(self, detail: str) -> None:
@@ -40,7 +40,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
-class Wire:
+class HttpWire:
     def __init__(self, url: str, token: str, timeout: float = 75.0) -> None:
         if not url.startswith(("http://", "https://")):
             raise ValueError("Say where MAGI is, as in https://magi.example.")
@@ -56,7 +56,7 @@ class Wire:
                 return self._once(method, path, content, key)
             except MagiError as error:
                 last = number == TRIES - 1
-                if last or error.status not in (0, *WORTH_ANOTHER_TRY) or not (safe or error.status == 429):
+                if last or error.status not in (0, *RETRYABLE_STATUSES) or not (safe or error.status == 429):
                     raise
                 time.sleep(_pause(number, getattr(error, "after", "")))
         raise AssertionError("unreachable")
@@ -75,7 +75,7 @@ class Wire:
         except urllib.error.HTTPError as error:
             raise _refused(error) from None
         except (OSError, ValueError) as error:
-            raise Unreachable(f"{self.url} did not answer: {error}") from error
+            raise MagiUnreachable(f"{self.url} did not answer: {error}") from error
 
 
 def _fits(text: str) -> bool:

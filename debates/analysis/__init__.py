@@ -6,56 +6,83 @@ Every number leads back to the messages that it counts, and none is one score of
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..table import Table
-from .arguments import Argument, Arguments, Dissent, Sides, Source, State, minority
-from .sway import Alone, Influence, Moved, Share, Stage, alone, conformity, influence, moved, stages
-from .voices import FEWEST as FEWEST_DEBATES
-from .voices import Habits, Voices, by_model, from_experience, habits, left_first, stayed
+from ..prompt_context import PromptContext
+from .arguments import (
+    Argument,
+    ArgumentMap,
+    ArgumentSource,
+    ArgumentState,
+    DissentingOpinion,
+    OptionArguments,
+    dissenting_opinions,
+)
+from .diversity import MIN_DEBATES as FEWEST_DEBATES
+from .diversity import (
+    AgreementHabits,
+    IndependentVoices,
+    habits,
+    left_first_position,
+    positions_kept,
+    voices_by_model,
+    voices_from_history,
+)
+from .influence import (
+    ConformityShare,
+    FirstPositions,
+    MemberInfluence,
+    PositionChange,
+    PositionStage,
+    conformity,
+    first_positions,
+    influence,
+    position_changes,
+    stages,
+)
 
 __all__ = [
     "FEWEST_DEBATES",
-    "Alone",
-    "Analysis",
+    "AgreementHabits",
     "Argument",
-    "Dissent",
-    "Habits",
-    "Influence",
-    "Moved",
-    "Share",
-    "Sides",
-    "Source",
-    "Stage",
-    "State",
-    "Voices",
-    "analysed",
-    "by_model",
-    "from_experience",
+    "ArgumentSource",
+    "ArgumentState",
+    "ConformityShare",
+    "DebateAnalysis",
+    "DissentingOpinion",
+    "FirstPositions",
+    "IndependentVoices",
+    "MemberInfluence",
+    "OptionArguments",
+    "PositionChange",
+    "PositionStage",
+    "analyse",
     "habits",
-    "left_first",
-    "stayed",
+    "left_first_position",
+    "positions_kept",
+    "voices_by_model",
+    "voices_from_history",
 ]
 
 
 @dataclass(frozen=True)
-class Analysis:
-    alone: Alone | None
-    stages: Sequence[Stage]
-    changes: Sequence[Moved]
-    conformity: Share
-    influence: Sequence[Influence]
-    arguments: Sequence[Sides]
-    minority: Sequence[Dissent]
+class DebateAnalysis:
+    alone: FirstPositions | None
+    stages: Sequence[PositionStage]
+    changes: Sequence[PositionChange]
+    conformity: ConformityShare
+    influence: Sequence[MemberInfluence]
+    arguments: Sequence[OptionArguments]
+    minority: Sequence[DissentingOpinion]
 
 
-def analysed(table: Table, outcome: str = "", leaving: Mapping[int, str] | None = None) -> Analysis:
+def analyse(table: PromptContext, outcome: str = "", leaving: Mapping[int, str] | None = None) -> DebateAnalysis:
     """`outcome`: the option that was decided, empty where none was. `leaving`: what those said who left out of turn."""
-    changes = moved(table)
-    return Analysis(
-        alone=alone(table.course),
+    changes = position_changes(table)
+    return DebateAnalysis(
+        alone=first_positions(table.course),
         stages=stages(table.course),
         changes=changes,
         conformity=conformity(changes),
         influence=influence(table.course),
-        arguments=list(Arguments(table).of_each_option()),
-        minority=minority(table, outcome, leaving or {}),
+        arguments=list(ArgumentMap(table).of_each_option()),
+        minority=dissenting_opinions(table, outcome, leaving or {}),
     )

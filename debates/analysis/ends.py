@@ -6,11 +6,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ..prompts.wording import counted, every, in_words, listed
-from ..rules.course import ABSTAIN, SPAN, Act, Course, Standing
-from ..rules.floor import TURNS_ALONE, Because
-from ..rules.outcome import NoDecision, Outcome, Rule, needed
-from .sway import Alone
+from ..prompts.wording import count_noun, every, in_words, join_names
+from ..rules.outcome import DebateOutcome, DecisionRule, NoDecision, needed
+from ..rules.state import ABSTAIN, SPAN, DebateState, MemberStatus, SteeringKind
+from ..rules.turn_taking import TURNS_ALONE, EndReason
+from .influence import FirstPositions
 
 Names = Mapping[int, str]
 
@@ -18,41 +18,41 @@ Names = Mapping[int, str]
 # ---- why ---------------------------------------------------------------------------------------------------
 
 
-def because_in_words(course: Course, names: Names) -> str:
+def because_in_words(course: DebateState, names: Names) -> str:
     """Why it has ended, or is closing; empty while it goes on."""
-    return _BECAUSE[Because(course.because)](course, names) if course.because else ""
+    return _BECAUSE[EndReason(course.because)](course, names) if course.because else ""
 
 
-def _last(course: Course) -> list[int]:
+def _last(course: DebateState) -> list[int]:
     """Who could still speak when it was decided that it ends."""
     return [turn.seat for turn in course.closings] or course.active_voters
 
 
-def _all(course: Course) -> str:
+def _all(course: DebateState) -> str:
     seats = _last(course)
     if len(seats) == len(course.voters):
         return every(len(seats))
     return f"The {in_words(len(seats))} who still spoke"
 
 
-def _stood(course: Course) -> Mapping[int, str]:
+def _stood(course: DebateState) -> Mapping[int, str]:
     """Before the last words, which may change it."""
-    return course.stood_at(course.closings[0].after) if course.closings else course.stands_by
+    return course.verdict_at(course.closings[0].after) if course.closings else course.verdict_of
 
 
-def _agreed(course: Course, names: Names) -> str:
-    challenged = course.challenged is not None and course.challenged.state == Standing.SPOKEN
+def _agreed(course: DebateState, names: Names) -> str:
+    challenged = course.challenged is not None and course.challenged.state == MemberStatus.SPOKEN
     held = ", and held to it when it was challenged" if challenged else ""
     return f"{_all(course)} supported {_stood(course)[_last(course)[0]]}{held}."
 
 
-def _stalemate(course: Course, names: Names) -> str:
+def _stalemate(course: DebateState, names: Names) -> str:
     stood = _stood(course)
     abstained = " or abstained" if ABSTAIN in {stood.get(seat) for seat in _last(course)} else ""
     return f"{_all(course)} had a verdict{abstained}, and nobody moved in the last {SPAN} messages."
 
 
-def _all_withdrawn(course: Course, names: Names) -> str:
+def _all_withdrawn(course: DebateState, names: Names) -> str:
     voters = {one.seat for one in course.voters}
     silent = (course.silent - course.withdrawn) & voters
     if silent in (set(), voters):
@@ -63,55 +63,54 @@ def _all_withdrawn(course: Course, names: Names) -> str:
     return f"{left.capitalize()} withdrawn, and {fallen} fallen silent."
 
 
-def _closed(course: Course, names: Names) -> str:
-    return "Ended by the chair." if course.acts(Act.END) else "Closed by the chair."
+def _closed(course: DebateState, names: Names) -> str:
+    return "Ended by the chair." if course.acts(SteeringKind.END) else "Closed by the chair."
 
 
-def _alone(course: Course, names: Names) -> str:
-    return (
-        f"Only {listed(names[seat] for seat in _last(course))} was left, and has had the floor {_TIMES[TURNS_ALONE]}."
-    )
+def _alone(course: DebateState, names: Names) -> str:
+    last = join_names(names[seat] for seat in _last(course))
+    return f"Only {last} was left, and has had the floor {_TIMES[TURNS_ALONE]}."
 
 
 _TIMES = ("never", "once", "twice")
-_BECAUSE: Mapping[Because, Callable[[Course, Names], str]] = {
-    Because.ALL_WITHDRAWN: _all_withdrawn,
-    Because.AGREED: _agreed,
-    Because.STALEMATE: _stalemate,
-    Because.MOST: lambda course, names: f"All {counted(course.most, 'message')} are said.",
-    Because.SPEND: lambda course, names: "Its budget does not pay for another turn.",
-    Because.UNTIL: lambda course, names: "Its time is up.",
-    Because.CLOSED: _closed,
-    Because.ALONE: _alone,
+_BECAUSE: Mapping[EndReason, Callable[[DebateState, Names], str]] = {
+    EndReason.ALL_WITHDRAWN: _all_withdrawn,
+    EndReason.AGREED: _agreed,
+    EndReason.STALEMATE: _stalemate,
+    EndReason.MOST: lambda course, names: f"All {count_noun(course.most, 'message')} are said.",
+    EndReason.SPEND: lambda course, names: "Its budget does not pay for another turn.",
+    EndReason.UNTIL: lambda course, names: "Its time is up.",
+    EndReason.CLOSED: _closed,
+    EndReason.ALONE: _alone,
 }
 
 
 # ---- to what -----------------------------------------------------------------------------------------------
 
 
-def no_decision_in_words(rule: str, outcome: Outcome) -> str:
+def no_decision_in_words(rule: str, outcome: DebateOutcome) -> str:
     """Why the verdicts decide nothing; empty where they decide something."""
-    return _NO_DECISION[NoDecision(outcome.code)](Rule(rule), outcome) if outcome.code else ""
+    return _NO_DECISION[NoDecision(outcome.code)](DecisionRule(rule), outcome) if outcome.code else ""
 
 
-def _tie(rule: Rule, outcome: Outcome) -> str:
-    if rule == Rule.MEDIAN:
-        return f"The two verdicts in the middle are {listed(outcome.middle)}."
-    return f"{listed(outcome.ahead)} have {in_words(max(outcome.tally.values()))} each."
+def _tie(rule: DecisionRule, outcome: DebateOutcome) -> str:
+    if rule == DecisionRule.MEDIAN:
+        return f"The two verdicts in the middle are {join_names(outcome.middle)}."
+    return f"{join_names(outcome.ahead)} have {in_words(max(outcome.tally.values()))} each."
 
 
-def _too_few(rule: Rule, outcome: Outcome) -> str:
+def _too_few(rule: DecisionRule, outcome: DebateOutcome) -> str:
     most = max(outcome.tally.values())
     return f"{outcome.ahead[0]} has {most} of {outcome.base}, and {needed(rule, outcome)} are needed."
 
 
-def _quorum(rule: Rule, outcome: Outcome) -> str:
+def _quorum(rule: DecisionRule, outcome: DebateOutcome) -> str:
     number = sum(outcome.tally.values())
     support = "supports" if number == 1 else "support"
     return f"{number} of {outcome.base} {support} an option, and more than half have to."
 
 
-_NO_DECISION: Mapping[NoDecision, Callable[[Rule, Outcome], str]] = {
+_NO_DECISION: Mapping[NoDecision, Callable[[DecisionRule, DebateOutcome], str]] = {
     NoDecision.TIE: _tie,
     NoDecision.TOO_FEW: _too_few,
     NoDecision.QUORUM: _quorum,
@@ -119,9 +118,9 @@ _NO_DECISION: Mapping[NoDecision, Callable[[Rule, Outcome], str]] = {
 }
 
 
-def absence_in_words(course: Course, names: Names) -> str:
+def absence_in_words(course: DebateState, names: Names) -> str:
     """Who was missing, and what of it counts."""
-    none = [one.seat for one in course.voters if one.seat not in course.stands_by]
+    none = [one.seat for one in course.voters if one.seat not in course.verdict_of]
     counts = "counts" if len(none) == 1 else "count"
     missing = f"{_named(none, names)} gave no verdict and {counts} for none." if none else ""
     silent = sorted(course.silent - course.withdrawn)
@@ -129,13 +128,13 @@ def absence_in_words(course: Course, names: Names) -> str:
 
 
 def _named(seats: Sequence[int], names: Names) -> str:
-    return listed(names[seat] for seat in seats)
+    return join_names(names[seat] for seat in seats)
 
 
 # ---- what it was before ------------------------------------------------------------------------------------
 
 
-def missing_in_words(course: Course, alone: Alone, names: Names) -> str:
+def missing_in_words(course: DebateState, alone: FirstPositions, names: Names) -> str:
     """Who said nothing alone: persons are not asked."""
     persons = {one.seat for one in course.voters if one.person}
     failed = [seat for seat in alone.missing if seat not in persons]
@@ -145,9 +144,9 @@ def missing_in_words(course: Course, alone: Alone, names: Names) -> str:
     return " ".join([*said, *([f"{_named(unasked, names)} {was} not asked alone."] if unasked else [])])
 
 
-def swayed_in_words(course: Course, alone: Alone, names: Names) -> str:
+def swayed_in_words(course: DebateState, alone: FirstPositions, names: Names) -> str:
     asked = [seat for seat in alone.verdicts if seat not in alone.missing]
-    nowhere = [seat for seat in asked if seat not in course.stands_by]
+    nowhere = [seat for seat in asked if seat not in course.verdict_of]
     they = "it" if len(alone.swayed) == 1 else "they"
     said = [f"{_named(alone.swayed, names)} ended elsewhere than {they} began."] if alone.swayed else []
     said += [f"{_named(nowhere, names)} ended with no verdict."] if nowhere else []
@@ -178,9 +177,9 @@ def _apart(number: int, one: str, many: str) -> Iterator[str]:
         yield f"{in_words(number)} {one if number == 1 else many}"
 
 
-def silence_in_words(course: Course, seat: int) -> str:
+def silence_in_words(course: DebateState, seat: int) -> str:
     """Why a member fell silent."""
-    if any(one.seat == seat for one in course.acts(Act.GIVE_UP)):
+    if any(one.seat == seat for one in course.acts(SteeringKind.GIVE_UP)):
         return "Fell silent: it was given up."
     person = any(one.seat == seat and one.person for one in course.voters)
     return f"Fell silent: {'it did not speak' if person else 'its model failed'} in three turns running."

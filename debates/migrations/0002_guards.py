@@ -1,16 +1,16 @@
 from django.db import migrations
 
 from debates.guards import GUARDS
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, GUARDS.values())
+    immutability.install_triggers(schema_editor.connection, GUARDS.values())
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, GUARDS.values())
+    immutability.remove_triggers(schema_editor.connection, GUARDS.values())
 
 
 class Migration(migrations.Migration):

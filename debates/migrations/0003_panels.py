@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 from debates.guards import GUARDS
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 from engine.on_schema import OnSchema
 
@@ -15,11 +15,11 @@ ASIDE, BACK = around("debates_debate", lifted=lambda: [GUARDS["debates_debate"]]
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[table] for table in NEW])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[table] for table in NEW])
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[table] for table in NEW])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[table] for table in NEW])
 
 
 class Migration(migrations.Migration):

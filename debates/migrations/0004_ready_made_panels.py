@@ -3,7 +3,7 @@
 from django.db import migrations
 
 from debates.migrations._ready_made import PANELS
-from engine.evidence.chain import Draft, stamp
+from engine.ledger.hashing import EntryDraft, format_timestamp
 from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
@@ -37,7 +37,7 @@ def draft_of(change):
     facts = {"id": change.panel_id, "change": change.kind, "by": "", "owner": None, "owner_name": ""}
     facts |= {name: getattr(change, name) for name in ("name", "archived", "locked", "retention_days")}
     facts |= {"version": change.version.number, "holds": held(change.version)}
-    return Draft("panel", stamp(change.made) or "", facts)
+    return EntryDraft("panel", format_timestamp(change.made) or "", facts)
 
 
 def held(version):

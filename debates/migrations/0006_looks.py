@@ -3,18 +3,18 @@
 from django.db import migrations, models
 
 from debates.guards import GUARDS
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 
 ACTS = ("ask", "extend", "close", "close_at_once", "end", "recall", "give_up", "withdraw", "look")
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS["debates_steer"]])
+    immutability.install_triggers(schema_editor.connection, [GUARDS["debates_steer"]])
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS["debates_steer"]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS["debates_steer"]])
 
 
 class Migration(migrations.Migration):

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 from debates.guards import GUARDS
 from debates.migrations._ready_made import MEDICAL, PHYSICIAN
-from engine.evidence.chain import Draft, stamp
+from engine.ledger.hashing import EntryDraft, format_timestamp
 from engine.founding import at_founding
 from engine.migrations._aside import around
 from engine.migrations._sealing import seal
@@ -34,7 +34,7 @@ def advise(apps, schema_editor):
     )
     facts = {"id": board.pk, "change": change.kind, "by": "", "owner": None, "owner_name": "", **kept}
     facts |= {"version": version.number, "holds": held(version)}
-    seal(apps, CHAIN, [Draft("panel", stamp(change.made) or "", facts)])
+    seal(apps, CHAIN, [EntryDraft("panel", format_timestamp(change.made) or "", facts)])
 
 
 def second_version(apps, board):

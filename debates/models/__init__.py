@@ -1,9 +1,5 @@
-from .debates import Debate, DebateQuerySet
-from .erasing import erase
-from .members import Member, Option
-from .panels import PANEL, PANELS, Panel, PanelChange, PanelChanged, PanelOption, PanelSeat, PanelVersion
-from .talk import CLAIM_LENGTH, CONTENT_LENGTH, FirstVerdict, Message, Point, Steer, Turn
-from .values import (
+from .constants import (
+    DEFAULT_REPLY_WORDS,
     DOCUMENTS,
     MEANING_LENGTH,
     MOST_MEMBERS,
@@ -11,20 +7,24 @@ from .values import (
     NAME_LENGTH,
     QUESTION_LENGTH,
     SWITCHES,
-    USUAL_REPLY,
     WHO_LENGTH,
     WORD_LENGTH,
-    Direction,
-    MemberValues,
-    OptionValues,
-    Remark,
-    Switches,
-    View,
+    DebateFlag,
+    HistoryView,
+    MemberDict,
+    OptionDict,
+    OptionDirection,
+    SwitchDict,
 )
+from .debates import Debate, DebateQuerySet, Member, Option
+from .messages import CLAIM_LENGTH, CONTENT_LENGTH, FirstVerdict, Message, Point, Steer, Turn
+from .presets import PANEL, PANELS, Panel, PanelChange, PanelChanged, PanelOption, PanelSeat, PanelVersion
+from .writes import erase
 
 __all__ = [
     "CLAIM_LENGTH",
     "CONTENT_LENGTH",
+    "DEFAULT_REPLY_WORDS",
     "DOCUMENTS",
     "MEANING_LENGTH",
     "MOST_MEMBERS",
@@ -34,18 +34,19 @@ __all__ = [
     "PANELS",
     "QUESTION_LENGTH",
     "SWITCHES",
-    "USUAL_REPLY",
     "WHO_LENGTH",
     "WORD_LENGTH",
     "Debate",
+    "DebateFlag",
     "DebateQuerySet",
-    "Direction",
     "FirstVerdict",
+    "HistoryView",
     "Member",
-    "MemberValues",
+    "MemberDict",
     "Message",
     "Option",
-    "OptionValues",
+    "OptionDict",
+    "OptionDirection",
     "Panel",
     "PanelChange",
     "PanelChanged",
@@ -53,10 +54,8 @@ __all__ = [
     "PanelSeat",
     "PanelVersion",
     "Point",
-    "Remark",
     "Steer",
-    "Switches",
+    "SwitchDict",
     "Turn",
-    "View",
     "erase",
 ]

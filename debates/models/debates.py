@@ -7,30 +7,100 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Prefetch, Q
 
-from engine.evidence import sealing
-from engine.hidden import visible_text
-from engine.llm import prompting
+from engine.audit import sealing
+from engine.llm import prompt_blocks
 from engine.llm.own_words import repeated
-from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import Document, ModelCall, NewDocument, Run, after_deadlock, asked_for, record_name
+from engine.llm.providers import is_rehearsal, provider_lane
+from engine.models import Document, ModelCall, NewDocument, Run, after_deadlock, record_name, requester_name
 from engine.models.budgets import Budget
-from engine.models.children import NOBODY_ELSE
-from engine.search import label, words_of
-from runs.models import SearchText, Start, first_labels
-from runs.rights import SEE, Right, User
-from runs.rows import with_run
+from engine.models.child_runs import NO_OTHER_OWNER
+from engine.text.invisible_chars import visible_text
+from engine.text.search_terms import index_words, label_term
+from runs.models import SearchText, Start, initial_labels
+from runs.rights import SEE, RunRight, User
+from runs.row_queries import with_run
 
 from .. import prompts
-from ..estimate import Estimate, estimate, tokens_of
-from ..prompts.wording import listed
-from ..rules import course as rules
-from ..rules.outcome import Outcome, Rule, outcome_of
-from .members import Member, Option
-from .panels import PanelVersion
-from .values import QUESTION_LENGTH, MemberValues, OptionValues, Switches, View
+from ..estimate import DebateEstimate, estimate, tokens_of
+from ..prompts.wording import join_names
+from ..rules import state as rules
+from ..rules.outcome import DebateOutcome, DecisionRule, outcome_of
+from .constants import (
+    MEANING_LENGTH,
+    MOST_MEMBERS,
+    NAME_LENGTH,
+    QUESTION_LENGTH,
+    WHO_LENGTH,
+    WORD_LENGTH,
+    HistoryView,
+    MemberDict,
+    OptionDict,
+    OptionDirection,
+    SwitchDict,
+)
+from .presets import PanelVersion
+
+
+class Option(models.Model):
+    debate = models.ForeignKey("debates.Debate", on_delete=models.PROTECT, related_name="options")
+    number = models.PositiveSmallIntegerField()
+    word = models.CharField(max_length=WORD_LENGTH)
+    meaning = models.CharField(max_length=MEANING_LENGTH, blank=True)
+    direction = models.CharField(max_length=10, choices=OptionDirection, default=OptionDirection.BETWEEN)
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["debate", "number"], name="option_number"),
+            models.UniqueConstraint(fields=["debate", "word"], name="option_word"),
+            models.CheckConstraint(name="option_direction", condition=Q(direction__in=OptionDirection.values)),
+        ]
+
+    def __str__(self) -> str:
+        return self.word
+
+
+class Member(models.Model):
+    """Somebody at the table; the timekeeper sits on seat 0."""
+
+    debate = models.ForeignKey("debates.Debate", on_delete=models.PROTECT, related_name="members")
+    seat = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=20, default=rules.MessageKind.MEMBER.value)
+    name = models.CharField(max_length=NAME_LENGTH)
+    who = models.TextField(max_length=WHO_LENGTH, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    fallback = models.CharField(max_length=200, blank=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="seats")
+    user_name = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["seat"]
+        constraints = [
+            models.UniqueConstraint(fields=["debate", "seat"], name="member_seat"),
+            models.UniqueConstraint(fields=["debate", "name"], name="member_name"),
+            models.UniqueConstraint(fields=["debate", "user"], name="member_user"),
+            models.CheckConstraint(name="member_seat_known", condition=Q(seat__lte=MOST_MEMBERS)),
+            models.CheckConstraint(name="member_kind_known", condition=Q(kind__in=[str(kind) for kind in rules.TURNS])),
+            models.CheckConstraint(
+                name="member_is_somebody",
+                condition=~Q(model="", user_name="") | Q(kind=rules.MessageKind.TIMEKEEPER.value),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_person(self) -> bool:
+        """Also once the account is gone."""
+        return bool(self.user_name)
+
 
 FINAL = (Run.Status.FINISHED, Run.Status.CANCELLED)
 
@@ -42,7 +112,7 @@ def may_go_on(run: str) -> Q:
 
 
 @dataclass(frozen=True)
-class Keys:
+class DebateKeys:
     """What the rows of a debate name by keys: seats of members, numbers of turns, words of options."""
 
     seats: Mapping[int, int]
@@ -51,14 +121,14 @@ class Keys:
 
 
 class DebateQuerySet(models.QuerySet["Debate"]):
-    def within(self, right: Right, user: User) -> "DebateQuerySet":
+    def within(self, right: RunRight, user: User) -> "DebateQuerySet":
         """Those to which a right of this user reaches."""
         return right.within(self, user, "run__owner_id")
 
     def visible_to(self, user: User) -> "DebateQuerySet":
         return self.within(SEE, user)
 
-    def talked(self) -> "DebateQuerySet":
+    def with_messages(self) -> "DebateQuerySet":
         """With all that its rules look at, in few queries however long it is."""
         lists = (
             "options",
@@ -72,7 +142,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         )
         return self.select_related("run").prefetch_related(*lists)
 
-    def whole(self) -> "DebateQuerySet":
+    def with_members(self) -> "DebateQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         return (
@@ -88,15 +158,15 @@ class DebateQuerySet(models.QuerySet["Debate"]):
                     "run__documents",
                 ),
                 calls,
-                self.told(),
+                self.with_entry_rows(),
                 "messages__points",
             )
         )
 
-    def told(self) -> Prefetch:
+    def with_entry_rows(self) -> Prefetch:
         """The messages that anybody may read by now."""
         messages: Any = self.model.messages.rel.related_model
-        return Prefetch("messages", messages.objects.told())
+        return Prefetch("messages", messages.objects.with_entry_rows())
 
     @after_deadlock
     @transaction.atomic
@@ -105,24 +175,24 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         *,
         owner: Any,
         question: str,
-        options: Sequence[OptionValues],
-        members: Sequence[MemberValues],
+        options: Sequence[OptionDict],
+        members: Sequence[MemberDict],
         title: str = "",
         timekeeper: str = "",
-        rule: str = Rule.MAJORITY,
+        rule: str = DecisionRule.MAJORITY,
         most: int = rules.USUAL_MOST,
         spend: int | None = None,
         until: Any = None,
         reply_within: int | None = 24,
-        view: str = View.PERSPECTIVE,
-        switches: Switches | None = None,
+        view: str = HistoryView.PERSPECTIVE,
+        switches: SwitchDict | None = None,
         word: str = "",
         seed: bytes | None = None,
         documents: Sequence[NewDocument] = (),
         panel: PanelVersion | None = None,
         earlier: "Debate | None" = None,
         request: str = "",
-        made_by: Mapping[str, Any] = NOBODY_ELSE,
+        made_by: Mapping[str, Any] = NO_OTHER_OWNER,
         carry: "Callable[[Debate], None] | None" = None,
     ) -> "Debate":
         """Queue a debate: run, debate, options, members and the seal on them stand together or not at all.
@@ -142,8 +212,8 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         models_asked = [one["model"] for one in members if one.get("model")]
         run = Run.objects.create(
             procedure="debate",
-            **asked_for(owner, made_by),
-            lane=lane_of([*models_asked, *filter(None, [timekeeper])]),
+            **requester_name(owner, made_by),
+            lane=provider_lane([*models_asked, *filter(None, [timekeeper])]),
             title=title.strip() or _title_of(question),
             spend=spend,
             request=request,
@@ -160,14 +230,14 @@ class DebateQuerySet(models.QuerySet["Debate"]):
             seed=seed.hex(),
             seed_random=random.hex() if random else "",
             seed_word=word,
-            boundary=prompting.boundary(),
+            boundary=prompt_blocks.random_boundary(),
             prompt_version=prompts.VERSION,
             panel_version=panel,
             earlier=earlier,
             **(switches or {}),
         )
         Option.objects.bulk_create(Option(debate=debate, number=n, **one) for n, one in enumerate(options, 1))
-        keeper = Member(debate=debate, seat=0, kind=rules.Kind.TIMEKEEPER, name="Timekeeper", model=timekeeper)
+        keeper = Member(debate=debate, seat=0, kind=rules.MessageKind.TIMEKEEPER, name="Timekeeper", model=timekeeper)
         seated = (
             Member(debate=debate, seat=seat, user_name=record_name(one.get("user")), **one)
             for seat, one in enumerate(members, 1)
@@ -176,12 +246,12 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         Document.objects.attach(run, documents)
         if carry:
             carry(debate)
-        SearchText.objects.create(run=run, words=" ".join(debate.first_words(members)))
+        SearchText.objects.create(run=run, words=" ".join(debate.preview(members)))
         if panel:
             Start.objects.create(
                 run=run, shelf="panel", key=panel.panel_id, owner=owner, rehearsal=_is_rehearsal(members)
             )
-        sealing.submit(debate.pk)
+        sealing.record_submission(debate.pk)
         return debate
 
 
@@ -193,11 +263,11 @@ def _borne(panel: PanelVersion | None, asked: Mapping[str, Any]) -> PanelVersion
     return panel
 
 
-def _is_rehearsal(members: Sequence[MemberValues]) -> bool:
+def _is_rehearsal(members: Sequence[MemberDict]) -> bool:
     return any(is_rehearsal(one.get("model", "")) for one in members)
 
 
-def _set_aside(read: int, members: Sequence[MemberValues], timekeeper: str, most: int, spend: int | None) -> int | None:
+def _set_aside(read: int, members: Sequence[MemberDict], timekeeper: str, most: int, spend: int | None) -> int | None:
     expected = estimate(read, members, timekeeper, most).cost
     return spend if expected is None or (spend is not None and spend < expected) else expected
 
@@ -231,7 +301,7 @@ class Debate(models.Model):
     first = models.BooleanField(default=True)
     free_floor = models.BooleanField(default=False)
     advisory = models.BooleanField(default=False, db_default=False)
-    view = models.CharField(max_length=20, choices=View, default=View.PERSPECTIVE)
+    view = models.CharField(max_length=20, choices=HistoryView, default=HistoryView.PERSPECTIVE)
     seed = models.CharField(max_length=64)
     seed_random = models.CharField(max_length=64, blank=True)
     seed_word = models.CharField(max_length=200, blank=True)
@@ -251,8 +321,10 @@ class Debate(models.Model):
             models.CheckConstraint(
                 name="debate_most", condition=Q(most__gte=rules.LEAST_MOST, most__lte=rules.MOST)
             ),
-            models.CheckConstraint(name="debate_rule_known", condition=Q(rule__in=[str(rule) for rule in Rule])),
-            models.CheckConstraint(name="debate_view_known", condition=Q(view__in=View.values)),
+            models.CheckConstraint(
+                name="debate_rule_known", condition=Q(rule__in=[str(rule) for rule in DecisionRule])
+            ),
+            models.CheckConstraint(name="debate_view_known", condition=Q(view__in=HistoryView.values)),
         ]  # fmt: skip
 
     def __str__(self) -> str:
@@ -263,14 +335,14 @@ class Debate(models.Model):
         return list(self.run.calls.all())
 
     @property
-    def table(self) -> Sequence[Member]:
+    def prompt_context(self) -> Sequence[Member]:
         """Its members and the timekeeper, by their seats."""
         return sorted(self.members.all(), key=lambda one: one.seat)
 
     @property
     def seated(self) -> Sequence[Member]:
         """Those with a verdict."""
-        return [member for member in self.table if member.kind == rules.Kind.MEMBER]
+        return [member for member in self.prompt_context if member.kind == rules.MessageKind.MEMBER]
 
     @cached_property
     def words(self) -> Mapping[int, str]:
@@ -278,9 +350,9 @@ class Debate(models.Model):
         return {option.pk: option.word for option in self.options.all()}
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> DebateKeys:
         seats = {member.pk: member.seat for member in self.members.all()}
-        return Keys(seats, {turn.pk: turn.number for turn in self.turns.all()}, self.words)
+        return DebateKeys(seats, {turn.pk: turn.number for turn in self.turns.all()}, self.words)
 
     @property
     def with_person(self) -> bool:
@@ -298,16 +370,20 @@ class Debate(models.Model):
             return ""
         if len(rehearsed) == len(self.seated):
             return "No model was asked: all that is said follows a stated rule."
-        return f"No model was asked for {listed(rehearsed)}: what they say follows a stated rule."
+        return f"No model was asked for {join_names(rehearsed)}: what they say follows a stated rule."
 
-    def course(self, claim: int = 0, *, affords: bool = True, late: bool = False) -> rules.Course:
+    def state(self, claim: int = 0, *, affords: bool = True, late: bool = False) -> rules.DebateState:
         """What its rules see of it. `claim`: the run's present one."""
         keys = self.keys
         messages = sorted(self.messages.all(), key=lambda one: one.number)
-        return rules.Course(
+        return rules.DebateState(
             settings=self.settings,
-            seats=[rules.Seat(one.seat, one.name, one.kind, one.is_person) for one in self.table],
-            firsts=[rules.First(one.seat, one.first.said_in(keys)) for one in self.table if hasattr(one, "first")],
+            seats=[rules.SeatState(one.seat, one.name, one.kind, one.is_person) for one in self.prompt_context],
+            firsts=[
+                rules.FirstStatement(one.seat, one.first.said_in(keys))
+                for one in self.prompt_context
+                if hasattr(one, "first")
+            ],
             turns=[turn.seen(keys) for turn in sorted(self.turns.all(), key=lambda one: one.number)],
             messages=[message.seen(keys) for message in messages],
             steers=[steer.seen(keys) for steer in sorted(self.steers.all(), key=lambda one: one.number)],
@@ -319,13 +395,13 @@ class Debate(models.Model):
         )
 
     @cached_property
-    def so_far(self) -> rules.Course:
+    def partial_outcome(self) -> rules.DebateState:
         """The course of rows that were read to be shown, worked out once: they are shown over and over."""
-        return self.course()
+        return self.state()
 
     @property
-    def settings(self) -> rules.Settings:
-        return rules.Settings(
+    def settings(self) -> rules.DebateSettings:
+        return rules.DebateSettings(
             options=tuple(option.word for option in sorted(self.options.all(), key=lambda one: one.number)),
             rule=self.rule,
             seed=bytes.fromhex(self.seed),
@@ -346,15 +422,15 @@ class Debate(models.Model):
     @property
     def repeated(self) -> dict[int, int]:
         """By the number of a message: of which earlier one it repeats every word, its own or another member's."""
-        of_members = (rules.Sort.SAID, rules.Sort.CLOSING)
+        of_members = (rules.StatementKind.SAID, rules.StatementKind.CLOSING)
         return repeated({one.number: one.content for one in self.messages.all() if one.kind in of_members})
 
-    def come_to(self, course: rules.Course) -> Outcome:
+    def result(self, course: rules.DebateState) -> DebateOutcome:
         """What its verdicts make by its rule, as they stand."""
-        verdicts = [course.stands_by.get(one.seat, "") for one in course.voters]
+        verdicts = [course.verdict_of.get(one.seat, "") for one in course.voters]
         return outcome_of(self.rule, course.settings.options, verdicts)
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> DebateEstimate:
         """What it may cost if all of it is asked (again)."""
         asked = [vars(member) for member in self.seated]
         return estimate(self.read, asked, self.at_seat(0).model, self.most)
@@ -364,10 +440,10 @@ class Debate(models.Model):
         """Tokens of what everybody reads first."""
         return tokens_of(self.question, self.run.documents.all())
 
-    def first_words(self, members: Sequence[MemberValues]) -> list[str]:
+    def preview(self, members: Sequence[MemberDict]) -> list[str]:
         """What it can be found by from the start."""
-        labels = [*first_labels(self.run), label("rehearsal", _is_rehearsal(members))]
+        labels = [*initial_labels(self.run), label_term("rehearsal", _is_rehearsal(members))]
         if self.panel_version:
-            labels.append(label("panel", self.panel_version.panel_id))
+            labels.append(label_term("panel", self.panel_version.panel_id))
         names = " ".join(one["name"] for one in members)
-        return [*labels, *words_of(f"{self.run.title}\n{self.question}\n{names}")]
+        return [*labels, *index_words(f"{self.run.title}\n{self.question}\n{names}")]

@@ -11,16 +11,16 @@ from typing import Any
 
 from django.utils import timezone
 
-from engine.evidence.entries import Entry
+from engine.ledger.entries import Entry
 from engine.models import Fork, record_name
 
-from ..rules import course as rules
+from ..rules import state as rules
+from .constants import is_named
 from .debates import Debate
-from .talk import FirstVerdict, Message, Point, Steer, Turn
-from .values import is_named
+from .messages import FirstVerdict, Message, Point, Steer, Turn
 
 TOLD = ("debate.message", "debate.note", "debate.spoken")  # kinds of entries that tell of a message
-ENDING = (rules.Act.CLOSE, rules.Act.CLOSE_AT_ONCE, rules.Act.END)
+ENDING = (rules.SteeringKind.CLOSE, rules.SteeringKind.CLOSE_AT_ONCE, rules.SteeringKind.END)
 MESSAGE = (
     *("number", "clock", "kind", "by_id", "by_name", "note", "after", "facts", "speaking_to", "expects_answer"),
     *("content", "artifact", "reasoning", "abstained", "moved_by", "withdrawn", "continues", "heard", "cut"),
@@ -41,7 +41,7 @@ class DebateMoment:
     @cached_property
     def all(self) -> list[Message]:
         """Without last words."""
-        said = [one for one in self.debate.messages.all() if one.kind != rules.Sort.CLOSING]
+        said = [one for one in self.debate.messages.all() if one.kind != rules.StatementKind.CLOSING]
         return sorted(said, key=lambda one: one.number)
 
     @property
@@ -64,7 +64,7 @@ class DebateMoment:
     def turns(self) -> list[Turn]:
         """Turns that were over. A turn that was open then is begun again."""
         made = sorted(self.debate.turns.all(), key=lambda one: one.number)
-        return [one for one in made if one.why != rules.Why.CLOSING and one.closed and one.closed <= self.at]
+        return [one for one in made if one.why != rules.TurnReason.CLOSING and one.closed and one.closed <= self.at]
 
     @cached_property
     def steers(self) -> list[Steer]:
@@ -93,7 +93,7 @@ def bring_along(moment: DebateMoment, debate: Debate, words: str, user: Any) -> 
     rows.messages(turns)
     if words:
         named = any(is_named(option.word, words) for option in debate.options.all())
-        said = {"kind": rules.Sort.CHAIR, "by": user, "by_name": record_name(user) or "the command line"}
+        said = {"kind": rules.StatementKind.CHAIR, "by": user, "by_name": record_name(user) or "the command line"}
         Message.objects.create(debate=debate, number=moment.number + 1, content=words, names_option=named, **said)
 
 
@@ -124,7 +124,7 @@ class _Rows:
         for number, one in enumerate(self._moment.steers, 1):
             numbers[one.number] = number
             told: dict[str, Any] = {name: getattr(one, name) for name in STEER}
-            honoured = one.done if one.act != rules.Act.ASK or one.number in done else None
+            honoured = one.done if one.act != rules.SteeringKind.ASK or one.number in done else None
             told |= {"member": self._member(one.member_id), "verdict": self._verdict(one), "done": honoured}
             Steer.objects.create(debate=self._debate, number=number, **told)
         return numbers

@@ -9,23 +9,23 @@ Why so: docs/decisions.md, What members of a debate are told.
 """
 
 from .answers import (
-    Answer,
-    Form,
+    AnswerSpec,
+    DebateAnswer,
     answer_schema,
-    complaint,
-    first_form,
-    form,
+    first_verdict_spec,
+    message_spec,
     preview,
     read_answer,
     read_first,
     read_words,
-    timekeeper_form,
+    retry_message,
+    timekeeper_spec,
 )
-from .checks import TO_PEOPLE, number_in
-from .cut import carry_on, has_no_end, join
-from .history import elements, first, in_room, perspective, timekeeper
-from .layers import CLOSING, FIRST, FORMS, LAYERS
-from .notes import facts_in, facts_of, must_decide, stated, why
+from .checks import TO_PEOPLE, cited_number
+from .continuation import continuation_messages, is_unfinished, join_parts
+from .member_history import elements, first_verdict_messages, in_room, member_messages, timekeeper_messages
+from .system_prompts import CLOSING, FIRST, FORMS, LAYERS
+from .timekeeper_notes import facts_in, floor_reason, must_decide, note_facts, note_sentences
 from .versions import KNOWN, VERSION
 
 __all__ = [
@@ -36,29 +36,29 @@ __all__ = [
     "LAYERS",
     "TO_PEOPLE",
     "VERSION",
-    "Answer",
-    "Form",
+    "AnswerSpec",
+    "DebateAnswer",
     "answer_schema",
-    "carry_on",
-    "complaint",
+    "cited_number",
+    "continuation_messages",
     "elements",
     "facts_in",
-    "facts_of",
-    "first",
-    "first_form",
-    "form",
-    "has_no_end",
+    "first_verdict_messages",
+    "first_verdict_spec",
+    "floor_reason",
     "in_room",
-    "join",
+    "is_unfinished",
+    "join_parts",
+    "member_messages",
+    "message_spec",
     "must_decide",
-    "number_in",
-    "perspective",
+    "note_facts",
+    "note_sentences",
     "preview",
     "read_answer",
     "read_first",
     "read_words",
-    "stated",
-    "timekeeper",
-    "timekeeper_form",
-    "why",
+    "retry_message",
+    "timekeeper_messages",
+    "timekeeper_spec",
 ]

@@ -9,31 +9,31 @@ from typing import Any, NamedTuple
 from engine.llm.own_words import but_for, instructions_of
 from engine.llm.spoken import growing
 
-from ..rules.course import Turn, Why
-from ..table import EVERYONE, Artifact, Point, Shape, Table
-from . import layers
-from .checks import TO_MODELS, Given, in_first, in_message, in_words
-from .parsing import parsed
+from ..prompt_context import EVERYONE, AnswerShape, PromptArtifact, PromptContext, PromptPoint
+from ..rules.state import TurnReason, TurnState
+from . import system_prompts
+from .checks import TO_MODELS, AnswerUnderCheck, check_first_verdict, check_message, check_note
+from .parsing import parse_fields
 from .schemas import MOST, answer_schema, bounded, schema_of
-from .wording import presentable
+from .wording import clean_text
 
 LONGEST_CONTENT, LONGEST_REASONING, LONGEST_CLAIM = 4000, 2000, 200
 LONGEST_TITLE, LONGEST_CELL, LONGEST_WORDS = 120, 200, 500
-MOST_TOLD = 5
+MAX_PROBLEMS = 5
 _SAID = LONGEST_CONTENT + LONGEST_REASONING
 LONGEST = {"message": _SAID + MOST["points"] * LONGEST_CLAIM + LONGEST_CONTENT, "closing": _SAID}
 
 
 @dataclass(frozen=True)
-class Answer:
+class DebateAnswer:
     """What a member answered, with seats for names (`to`: none for everyone). `verdict`: an option, ABSTAIN, or empty
     for "as before", and then `reasoning` and `moved_by` are empty, too. `confidence` of a first verdict alone."""
 
     content: str = ""
     to: tuple[int, ...] = ()
     wants_answer: bool = False
-    points: tuple[Point, ...] = ()
-    artifact: Artifact | None = None
+    points: tuple[PromptPoint, ...] = ()
+    artifact: PromptArtifact | None = None
     verdict: str = ""
     reasoning: str = ""
     moved_by: tuple[int, ...] = ()
@@ -41,7 +41,7 @@ class Answer:
     confidence: int | None = None
 
 
-class Form(NamedTuple):
+class AnswerSpec(NamedTuple):
     """What the engine's form of an answer takes, by the same names. `longest`: characters of all of its texts."""
 
     name: str
@@ -55,27 +55,31 @@ class Form(NamedTuple):
     exact_schema: dict[str, Any] | None = None
 
 
-def form(table: Table, turn: Turn) -> Form:
+def message_spec(table: PromptContext, turn: TurnState) -> AnswerSpec:
     """Of a message in this turn, or of a closing."""
-    name = "closing" if turn.why == Why.CLOSING else "message"
+    name = "closing" if turn.why == TurnReason.CLOSING else "message"
     schema, read = answer_schema(table, turn), partial(read_answer, table, turn)
-    return Form(name, schema, read, preview, complaint, own_texts, instructions, LONGEST[name], bounded(schema))
+    return AnswerSpec(
+        name, schema, read, preview, retry_message, own_texts, instructions, LONGEST[name], bounded(schema)
+    )
 
 
-def first_form(table: Table, seat: int) -> Form:
-    schema, read = schema_of(layers.FIRST, table, seat, decides=True), partial(read_first, table, seat)
+def first_verdict_spec(table: PromptContext, seat: int) -> AnswerSpec:
+    schema, read = schema_of(system_prompts.FIRST, table, seat, decides=True), partial(read_first, table, seat)
     shown, longest = partial(preview, field="verdict_reasoning"), LONGEST_REASONING
-    return Form("first", schema, read, shown, complaint, own_texts, instructions, longest)
+    return AnswerSpec("first", schema, read, shown, retry_message, own_texts, instructions, longest)
 
 
-def timekeeper_form(table: Table, seat: int, stated: str) -> Form:
+def timekeeper_spec(table: PromptContext, seat: int, stated: str) -> AnswerSpec:
     """`stated`: what the timekeeper would say by itself."""
-    schema = schema_of(layers.FORMS[table.seats[seat].kind], table, seat, decides=False)
+    schema = schema_of(system_prompts.FORMS[table.seats[seat].kind], table, seat, decides=False)
     read, shown = partial(read_words, table, stated), partial(preview, field="words")
-    return Form("timekeeper", schema, read, shown, complaint, lambda words: (words,), instructions, LONGEST_WORDS)
+    return AnswerSpec(
+        "timekeeper", schema, read, shown, retry_message, lambda words: (words,), instructions, LONGEST_WORDS
+    )
 
 
-def own_texts(answer: Answer) -> Iterable[str]:
+def own_texts(answer: DebateAnswer) -> Iterable[str]:
     """What a member says, in whatever field."""
     shown = answer.artifact.text if answer.artifact else ""
     claims = (point.claim for point in answer.points)
@@ -94,10 +98,10 @@ def instructions(messages: Sequence[Mapping[str, str]]) -> str:
 
 def preview(text: str, field: str = "content") -> str:
     """What is said in an answer that is still arriving; empty while there is nothing."""
-    return presentable(growing(text, (field,)), LONGEST_CONTENT)
+    return clean_text(growing(text, (field,)), LONGEST_CONTENT)
 
 
-def complaint(problem: str) -> str:
+def retry_message(problem: str) -> str:
     """Said to the model when its answer could not be used and it is asked again."""
     return (
         f"Your last answer could not be used: {problem} Answer again with exactly one JSON object in the form that you "
@@ -108,70 +112,74 @@ def complaint(problem: str) -> str:
 # ---- reading ----------------------------------------------------------------------------------------------
 
 
-def read_answer(table: Table, turn: Turn, text: str, says: Mapping[str, str] = TO_MODELS) -> Answer:
+def read_answer(table: PromptContext, turn: TurnState, text: str, says: Mapping[str, str] = TO_MODELS) -> DebateAnswer:
     """The answer that a text is. ValueError with a sentence for each thing that makes it unusable.
 
     Texts are trimmed and cut at their bounds, and control characters in them become visible; how it came stays in the
     model call. The verdict of a challenge is left out, and so is one that stays what it was without a new reason.
     `says`: whom the sentences are for.
     """
-    fields = layers.CLOSING if turn.why == Why.CLOSING else layers.FORMS[table.seats[turn.seat].kind]
-    given = Given(table, turn, parsed(text, fields), says)
-    _refuse(in_message(given))
+    fields = (
+        system_prompts.CLOSING if turn.why == TurnReason.CLOSING else system_prompts.FORMS[table.seats[turn.seat].kind]
+    )
+    given = AnswerUnderCheck(table, turn, parse_fields(text, fields), says)
+    _refuse(check_message(given))
     verdict = given.verdict
-    return Answer(
-        content=presentable(given["content"], LONGEST_CONTENT),
+    return DebateAnswer(
+        content=clean_text(given["content"], LONGEST_CONTENT),
         to=_seats(table, given["speaking_to"]),
         wants_answer=given["expects_answer"],
         points=tuple(_point(point) for point in given["points"]),
         artifact=_artifact(given["artifact"]),
         verdict=verdict,
-        reasoning=presentable(given["verdict_reasoning"], LONGEST_REASONING) if verdict else "",
+        reasoning=clean_text(given["verdict_reasoning"], LONGEST_REASONING) if verdict else "",
         moved_by=tuple(given.moved_by) if verdict and verdict != given.before else (),
         withdrawn=given["withdrawn"],
     )
 
 
-def read_first(table: Table, seat: int, text: str) -> Answer:
+def read_first(table: PromptContext, seat: int, text: str) -> DebateAnswer:
     """A first verdict: `verdict`, `reasoning` and `confidence`."""
-    given = parsed(text, layers.FIRST)
-    _refuse(in_first(table, given))
-    reasoning = presentable(given["verdict_reasoning"], LONGEST_REASONING)
-    return Answer(verdict=given["verdict"], reasoning=reasoning, confidence=given["confidence"])
+    given = parse_fields(text, system_prompts.FIRST)
+    _refuse(check_first_verdict(table, given))
+    reasoning = clean_text(given["verdict_reasoning"], LONGEST_REASONING)
+    return DebateAnswer(verdict=given["verdict"], reasoning=reasoning, confidence=given["confidence"])
 
 
-def read_words(table: Table, stated: str, text: str) -> str:
+def read_words(table: PromptContext, stated: str, text: str) -> str:
     """What a timekeeper's model made of the stated sentences."""
-    said = presentable(parsed(text, ("words",))["words"], LONGEST_WORDS)
-    _refuse(in_words(table, stated, said))
+    said = clean_text(parse_fields(text, ("words",))["words"], LONGEST_WORDS)
+    _refuse(check_note(table, stated, said))
     return said
 
 
 def _refuse(problems: Iterable[str]) -> None:
     if found := list(dict.fromkeys(problems)):
-        raise ValueError(" ".join(found[:MOST_TOLD]))
+        raise ValueError(" ".join(found[:MAX_PROBLEMS]))
 
 
-def _seats(table: Table, names: Sequence[str]) -> tuple[int, ...]:
+def _seats(table: PromptContext, names: Sequence[str]) -> tuple[int, ...]:
     if EVERYONE in names:
         return ()
     return tuple(seat for seat, name in table.names.items() if name in names)
 
 
-def _point(point: Any) -> Point:
-    claim = presentable(point.claim, LONGEST_CLAIM)
-    return Point(claim, point.option, point.side, point.document, point.line, point.answers)
+def _point(point: Any) -> PromptPoint:
+    claim = clean_text(point.claim, LONGEST_CLAIM)
+    return PromptPoint(claim, point.option, point.side, point.document, point.line, point.answers)
 
 
-def _artifact(given: Any) -> Artifact | None:
+def _artifact(given: Any) -> PromptArtifact | None:
     """An empty one is none."""
     if given is None or not (given.text.strip() or given.columns):
         return None
-    title = presentable(given.title, LONGEST_TITLE)
-    if given.kind == Shape.TEXT:
-        return Artifact(title, given.kind, presentable(given.text, LONGEST_CONTENT))
-    return Artifact(title, given.kind, columns=_cells(given.columns), rows=tuple(_cells(row) for row in given.rows))
+    title = clean_text(given.title, LONGEST_TITLE)
+    if given.kind == AnswerShape.TEXT:
+        return PromptArtifact(title, given.kind, clean_text(given.text, LONGEST_CONTENT))
+    return PromptArtifact(
+        title, given.kind, columns=_cells(given.columns), rows=tuple(_cells(row) for row in given.rows)
+    )
 
 
 def _cells(cells: Sequence[str]) -> tuple[str, ...]:
-    return tuple(presentable(cell, LONGEST_CELL) for cell in cells)
+    return tuple(clean_text(cell, LONGEST_CELL) for cell in cells)

@@ -7,12 +7,12 @@ from typing import Any
 
 from engine.llm.own_words import words
 
-from ..rules.course import ABSTAIN, MOVING, Message, Turn, Why
-from ..table import EVERYONE, Shape, Side, Table, View
-from .notes import must_decide
-from .parsing import quoted, short
+from ..prompt_context import EVERYONE, AnswerShape, PointSide, PromptContext, PromptView
+from ..rules.state import ABSTAIN, MOVING, MessageState, TurnReason, TurnState
+from .parsing import quoted, shorten
 from .schemas import addressees
-from .wording import listed, overlap
+from .timekeeper_notes import must_decide
+from .wording import join_names, word_overlap
 
 TO_MODELS = {
     "empty": "The message says nothing: its content has less than two words.",
@@ -32,8 +32,8 @@ TO_PEOPLE = {
 """Of the same problems: what a model is told that knows fields by their names, and what people are."""
 
 MOST_POINTS, MOST_ROWS, MOST_CELLS = 3, 20, 6
-FEWEST_WORDS = 2
-MOST_REPEATED = 0.5
+MIN_WORDS = 2
+MAX_OVERLAP = 0.5
 
 _NONE: dict[str, Any] = {
     "speaking_to": (),
@@ -49,11 +49,11 @@ _NONE: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Given:
+class AnswerUnderCheck:
     """The fields of one answer, beside the debate and the turn that it is an answer in."""
 
-    table: Table
-    turn: Turn
+    table: PromptContext
+    turn: TurnState
     fields: dict[str, Any]
     says: Mapping[str, str] = field(default_factory=lambda: TO_MODELS)
 
@@ -66,30 +66,30 @@ class Given:
     @property
     def before(self) -> str:
         """What the member has stood by so far."""
-        return self.table.course.stands_by.get(self.turn.seat, "")
+        return self.table.course.verdict_of.get(self.turn.seat, "")
 
     @property
     def reasoned(self) -> bool:
-        return len(words(self["verdict_reasoning"])) >= FEWEST_WORDS
+        return len(words(self["verdict_reasoning"])) >= MIN_WORDS
 
     @property
     def verdict(self) -> str:
         """As far as it says something: one that is not new, without a reason, is "as before"."""
-        stated = "" if self.turn.why == Why.CHALLENGE else self["verdict"]
+        stated = "" if self.turn.why == TurnReason.CHALLENGE else self["verdict"]
         return "" if stated == self.before and not self.reasoned else stated
 
     @property
     def moved_by(self) -> list[int]:
         """In the view of the minutes nobody knows its own messages, so that one of them is merely left out."""
-        own = {one.number for one in self.own} if self.table.view == View.MINUTES else set()
+        own = {one.number for one in self.own} if self.table.view == PromptView.MINUTES else set()
         return [number for number in dict.fromkeys(self["moved_by"]) if number not in own]
 
     @property
-    def own(self) -> Sequence[Message]:
+    def own(self) -> Sequence[MessageState]:
         return [message for message in self.table.course.messages if message.seat == self.turn.seat]
 
 
-def in_message(given: Given) -> Iterator[str]:
+def check_message(given: AnswerUnderCheck) -> Iterator[str]:
     yield from _content(given)
     yield from _addressees(given)
     yield from _points(given)
@@ -100,30 +100,30 @@ def in_message(given: Given) -> Iterator[str]:
         yield "You can withdraw only with a verdict or an abstention: state one, or stay."
 
 
-def _content(given: Given) -> Iterator[str]:
+def _content(given: AnswerUnderCheck) -> Iterator[str]:
     said = words(given["content"])
-    if len(said) < FEWEST_WORDS:
+    if len(said) < MIN_WORDS:
         yield given.told("empty")
-    elif given.turn.why != Why.CLOSING and (number := _said_before(given, said)):
+    elif given.turn.why != TurnReason.CLOSING and (number := _said_before(given, said)):
         yield f"You have said this in message {number}. Say what is new, or withdraw."
 
 
-def _said_before(given: Given, said: Sequence[str]) -> int | None:
+def _said_before(given: AnswerUnderCheck, said: Sequence[str]) -> int | None:
     before = ((one.number, words(given.table.words[one.number].content)) for one in reversed(given.own))
-    return next((number for number, old in before if overlap(said, old) > MOST_REPEATED), None)
+    return next((number for number, old in before if word_overlap(said, old) > MAX_OVERLAP), None)
 
 
-def _addressees(given: Given) -> Iterator[str]:
+def _addressees(given: AnswerUnderCheck) -> Iterator[str]:
     known = addressees(given.table, given.turn.seat)
     for name in given["speaking_to"]:
         if name not in known:
-            yield f"You cannot speak to {quoted(name)}. Name one or more of {listed(known[:-1])}, or {EVERYONE}."
+            yield f"You cannot speak to {quoted(name)}. Name one or more of {join_names(known[:-1])}, or {EVERYONE}."
 
 
 # ---- points and artifact ----------------------------------------------------------------------------------
 
 
-def _points(given: Given) -> Iterator[str]:
+def _points(given: AnswerUnderCheck) -> Iterator[str]:
     points = given["points"]
     if len(points) > MOST_POINTS:
         yield f"A message has at most {MOST_POINTS} points; yours has {len(points)}."
@@ -131,36 +131,37 @@ def _points(given: Given) -> Iterator[str]:
         yield from _point(given.table, point)
 
 
-def _point(table: Table, point: Any) -> Iterator[str]:
-    if len(words(point.claim)) < FEWEST_WORDS:
+def _point(table: PromptContext, point: Any) -> Iterator[str]:
+    if len(words(point.claim)) < MIN_WORDS:
         yield "A point claims nothing: its claim has less than two words."
     if point.option not in table.words_of_options:
-        yield f"{quoted(point.option)} of a point is none of the options. These are {listed(table.words_of_options)}."
-    if point.side not in list(Side):
+        options = join_names(table.words_of_options)
+        yield f"{quoted(point.option)} of a point is none of the options. These are {options}."
+    if point.side not in list(PointSide):
         yield f"The side of a point is “for” or “against”, not {quoted(point.side)}."
     if point.answers and point.answers not in table.points:
         yield f"There is no point {quoted(point.answers)} to answer."
     yield from _source(table, point.document, point.line)
 
 
-def _source(table: Table, document: str, line: int) -> Iterator[str]:
+def _source(table: PromptContext, document: str, line: int) -> Iterator[str]:
     lines = {one.id: len(one.lines) for one in table.documents}
     if document and document not in lines:
-        these = f"There are {listed(list(lines))}." if lines else "There is none."
+        these = f"There are {join_names(list(lines))}." if lines else "There is none."
         yield f"There is no document {quoted(document)}. {these}"
     elif document and not 0 <= line <= lines[document]:
-        yield f"{document} has {lines[document]} lines; you cited line {short(line)}."
+        yield f"{document} has {lines[document]} lines; you cited line {shorten(line)}."
     elif line and not document:
-        yield f"You cited line {short(line)}, but no document."
+        yield f"You cited line {shorten(line)}, but no document."
 
 
 def _artifact(artifact: Any) -> Iterator[str]:
     if artifact is None:
         return
-    if artifact.kind not in list(Shape):
+    if artifact.kind not in list(AnswerShape):
         yield f"An artifact is a “text”, a “table” or “bars”, not {quoted(artifact.kind)}."
-    elif artifact.kind != Shape.TEXT and (artifact.columns or artifact.rows):
-        yield from _table(artifact.columns, artifact.rows, artifact.kind == Shape.BARS)
+    elif artifact.kind != AnswerShape.TEXT and (artifact.columns or artifact.rows):
+        yield from _table(artifact.columns, artifact.rows, artifact.kind == AnswerShape.BARS)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], bars: bool) -> Iterator[str]:
@@ -168,14 +169,14 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], bars: bool) ->
         yield f"A table has at most {MOST_ROWS} rows of {MOST_CELLS} cells; yours has {len(rows)} of {len(columns)}."
     elif not columns or any(len(row) != len(columns) for row in rows):
         yield "Each row of a table has one cell for each of its columns."
-    elif bars and not (rows and len(columns) > 1 and all(number_in(row[-1]) is not None for row in rows)):
+    elif bars and not (rows and len(columns) > 1 and all(cited_number(row[-1]) is not None for row in rows)):
         yield "A table that is drawn as bars has a number in the last of its columns, in every row."
 
 
 _NUMBER = re.compile(r"([-+−]?)(\d{1,3}(?:[, ']\d{3})+|\d+)(?:[.,](\d+))?\s*%?", re.ASCII)
 
 
-def number_in(cell: str) -> float | None:
+def cited_number(cell: str) -> float | None:
     """What a cell says that is drawn as a bar; None where that is no number.
 
     Thousands may be parted by commas, blanks or apostrophes; behind the last of them a point or a comma begins the
@@ -192,41 +193,41 @@ def number_in(cell: str) -> float | None:
 # ---- verdicts ---------------------------------------------------------------------------------------------
 
 
-def _verdict(given: Given) -> Iterator[str]:
+def _verdict(given: AnswerUnderCheck) -> Iterator[str]:
     stated, options = given["verdict"], given.table.words_of_options
-    if given.turn.why == Why.CHALLENGE:
+    if given.turn.why == TurnReason.CHALLENGE:
         return
     if stated and stated not in (*options, ABSTAIN):
-        yield f"{quoted(stated)} is none of the options. A verdict is {listed(options, ',')} or {ABSTAIN}."
+        yield f"{quoted(stated)} is none of the options. A verdict is {join_names(options, ',')} or {ABSTAIN}."
     elif not stated and must_decide(given.table, given.turn):
         yield given.told("undecided", options=", ".join(options), abstain=ABSTAIN)
     elif stated and stated != given.before and not given.reasoned:
         yield given.told("unreasoned", verdict=stated)
 
 
-def _moved_by(given: Given) -> Iterator[str]:
-    heard = {one.number for one in given.table.heard(given.turn) if one.sort in MOVING}
+def _moved_by(given: AnswerUnderCheck) -> Iterator[str]:
+    heard = {one.number for one in given.table.read_messages(given.turn) if one.sort in MOVING}
     own = {one.number for one in given.own}
     for number in given.moved_by:
         if number in own:
             yield given.told("own", number=number)
         elif number not in heard:
-            yield given.told("unheard", number=short(number))
+            yield given.told("unheard", number=shorten(number))
 
 
-def in_first(table: Table, fields: dict[str, Any]) -> Iterator[str]:
+def check_first_verdict(table: PromptContext, fields: dict[str, Any]) -> Iterator[str]:
     if fields["verdict"] not in (*table.words_of_options, ABSTAIN):
         said = f"{quoted(fields['verdict'])} is none of the options." if fields["verdict"] else "There is no verdict."
         yield f"{said} State one of {', '.join(table.words_of_options)} or {ABSTAIN}, and say why."
-    if len(words(fields["verdict_reasoning"])) < FEWEST_WORDS:
+    if len(words(fields["verdict_reasoning"])) < MIN_WORDS:
         yield "The verdict has no reason: verdict_reasoning has less than two words."
     if not 0 <= fields["confidence"] <= 100:
         yield "The confidence is a number from 0 to 100."
 
 
-def in_words(table: Table, stated: str, said: str) -> Iterator[str]:
+def check_note(table: PromptContext, stated: str, said: str) -> Iterator[str]:
     """An option may be named where the stated sentences do so, in these very sentences, and nowhere else."""
-    if len(words(said)) < FEWEST_WORDS:
+    if len(words(said)) < MIN_WORDS:
         yield "The note says nothing: it has less than two words."
     own = said
     for sentence in re.split(r"(?<=[.!?])\s+", stated):

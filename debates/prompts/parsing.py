@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, cr
 
 from engine.llm.spoken import one_object
 
-from .wording import presentable
+from .wording import clean_text
 
 
 def _without_nulls(value: Any) -> Any:
@@ -58,7 +58,7 @@ def _model(fields: tuple[str, ...]) -> type[BaseModel]:
     return create_model("Answer", __base__=_Strict, **{field: _TYPES[field] for field in fields})
 
 
-def parsed(text: str, fields: Sequence[str]) -> dict[str, Any]:
+def parse_fields(text: str, fields: Sequence[str]) -> dict[str, Any]:
     """The fields of one JSON object, no key twice. ValueError with a sentence if it is not that."""
     try:
         return dict(_model(tuple(fields)).model_validate(_without_nulls(one_object(text))))
@@ -72,9 +72,9 @@ def _what_is_wrong(error: ValidationError) -> str:
     return f"The answer does not have the agreed form{place}: {first['msg']}."
 
 
-def short(value: object) -> str:
-    return presentable(str(value), 40)
+def shorten(value: object) -> str:
+    return clean_text(str(value), 40)
 
 
 def quoted(value: object) -> str:
-    return f"“{short(value)}”"
+    return f"“{shorten(value)}”"

@@ -8,14 +8,14 @@ finds. No length limits: some servers compile a schema into a grammar and break 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..rules.course import ABSTAIN, Turn, Why
-from ..scaffold import number_of
-from ..table import EVERYONE, Shape, Side, Table, View
-from . import layers
-from .notes import must_decide
+from ..prompt_context import EVERYONE, AnswerShape, PointSide, PromptContext, PromptView
+from ..rules.state import ABSTAIN, TurnReason, TurnState
+from ..xml_messages import number_of
+from . import system_prompts
+from .timekeeper_notes import must_decide
 
-BLOCK = 25  # of messages: the twenty of a span with their five notes
-PLACES = (1, 2, 3)
+FIELD_BLOCKS = 25  # of messages: the twenty of a span with their five notes
+FIELD_ORDER = (1, 2, 3)
 
 Schema = dict[str, Any]
 
@@ -24,13 +24,15 @@ TRUTH: Schema = {"type": "boolean"}
 NUMBER: Schema = {"type": "integer"}
 
 
-def answer_schema(table: Table, turn: Turn) -> Schema:
+def answer_schema(table: PromptContext, turn: TurnState) -> Schema:
     """Of a message in this turn, or of a closing."""
-    fields = layers.CLOSING if turn.why == Why.CLOSING else layers.FORMS[table.seats[turn.seat].kind]
+    fields = (
+        system_prompts.CLOSING if turn.why == TurnReason.CLOSING else system_prompts.FORMS[table.seats[turn.seat].kind]
+    )
     return schema_of(fields, table, turn.seat, must_decide(table, turn))
 
 
-def schema_of(fields: Sequence[str], table: Table, seat: int, decides: bool) -> Schema:
+def schema_of(fields: Sequence[str], table: PromptContext, seat: int, decides: bool) -> Schema:
     return strict_object({field: _FIELDS[field](table, seat, decides) for field in fields})
 
 
@@ -59,67 +61,70 @@ def _ended(name: str, schema: Schema) -> Schema:
     return {**schema, "items": items, "maxItems": MOST[name]}
 
 
-def one_of(words: Sequence[str]) -> Schema:
+def enum_of(words: Sequence[str]) -> Schema:
     return {"type": "string", "enum": [str(word) for word in words]}
 
 
-def many(items: Schema) -> Schema:
+def array_of(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-def addressees(table: Table, seat: int) -> list[str]:
+def addressees(table: PromptContext, seat: int) -> list[str]:
     """In the view of the minutes all of them: a list without one's own name would give it away."""
-    own = table.names[seat] if table.view == View.PERSPECTIVE else ""
+    own = table.names[seat] if table.view == PromptView.PERSPECTIVE else ""
     return [*(name for name in table.names.values() if name != own), EVERYONE]
 
 
-def _speaking_to(table: Table, seat: int, decides: bool) -> Schema:
-    return many(one_of(addressees(table, seat)))
+def _speaking_to(table: PromptContext, seat: int, decides: bool) -> Schema:
+    return array_of(enum_of(addressees(table, seat)))
 
 
-def _verdict(table: Table, seat: int, decides: bool) -> Schema:
-    return one_of([*([] if decides else [""]), *table.words_of_options, ABSTAIN])
+def _verdict(table: PromptContext, seat: int, decides: bool) -> Schema:
+    return enum_of([*([] if decides else [""]), *table.words_of_options, ABSTAIN])
 
 
-def _moved_by(table: Table, seat: int, decides: bool) -> Schema:
-    return many({"type": "integer", "enum": list(range(1, _end_of_block(table) + 1))})
+def _moved_by(table: PromptContext, seat: int, decides: bool) -> Schema:
+    return array_of({"type": "integer", "enum": list(range(1, _end_of_block(table) + 1))})
 
 
-def _end_of_block(table: Table) -> int:
-    return (table.course.newest // BLOCK + 1) * BLOCK
+def _end_of_block(table: PromptContext) -> int:
+    return (table.course.newest // FIELD_BLOCKS + 1) * FIELD_BLOCKS
 
 
-def _points(table: Table, seat: int, decides: bool) -> Schema:
+def _points(table: PromptContext, seat: int, decides: bool) -> Schema:
     known = {
         "claim": TEXT,
-        "option": one_of(table.words_of_options),
-        "side": one_of(list(Side)),
-        "document": one_of(["", *(document.id for document in table.documents)]),
+        "option": enum_of(table.words_of_options),
+        "side": enum_of(list(PointSide)),
+        "document": enum_of(["", *(document.id for document in table.documents)]),
         "line": NUMBER,
-        "answers": one_of(["", *_numbers(table)]),
+        "answers": enum_of(["", *_numbers(table)]),
     }
-    return many(strict_object(known))
+    return array_of(strict_object(known))
 
 
-def _numbers(table: Table) -> list[str]:
+def _numbers(table: PromptContext) -> list[str]:
     """Of all points of the blocks before, and all that points of this block could have."""
-    begins = _end_of_block(table) - BLOCK + 1
+    begins = _end_of_block(table) - FIELD_BLOCKS + 1
     before = [number for number in table.points if int(number.split(".")[0]) < begins]
-    return [*before, *(number_of(message, place) for message in range(begins, begins + BLOCK) for place in PLACES)]
+    return [
+        *before,
+        *(number_of(message, place) for message in range(begins, begins + FIELD_BLOCKS) for place in FIELD_ORDER),
+    ]
 
 
-def _artifact(table: Table, seat: int, decides: bool) -> Schema:
+def _artifact(table: PromptContext, seat: int, decides: bool) -> Schema:
     known = {
         "title": TEXT,
-        "kind": one_of(list(Shape)),
+        "kind": enum_of(list(AnswerShape)),
         "text": TEXT,
-        "columns": many(TEXT),
-        "rows": many(many(TEXT)),
+        "columns": array_of(TEXT),
+        "rows": array_of(array_of(TEXT)),
     }
     return {"anyOf": [{"type": "null"}, strict_object(known)]}
 
 
-_FIELDS: dict[str, Callable[[Table, int, bool], Schema]] = {
+_FIELDS: dict[str, Callable[[PromptContext, int, bool], Schema]] = {
     "speaking_to": _speaking_to,
     "expects_answer": lambda *_: TRUTH,
     "content": lambda *_: TEXT,

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from engine.hidden import escaped
+from engine.text.invisible_chars import escape_char
 
 NUMBERS = "no one two three four five six seven eight nine".split()
 
@@ -20,11 +20,11 @@ def last_words(text: str, count: int = 12) -> str:
     return " ".join(text.split()[-count:])[-200:]
 
 
-def presentable(text: str, most: int) -> str:
+def clean_text(text: str, most: int) -> str:
     """A text that any page and any database takes: trimmed, cut, with control characters made visible."""
     shown = text.strip()
     if not shown.isprintable():
-        shown = "".join(char if char in "\n\t" or not _controls(char) else escaped(char) for char in shown)
+        shown = "".join(char if char in "\n\t" or not _controls(char) else escape_char(char) for char in shown)
     return shown if len(shown) <= most else f"{shown[: most - 2]} …"
 
 
@@ -32,18 +32,18 @@ def _controls(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cs")
 
 
-def listed(some: Iterable[str], last: str = "and") -> str:
+def join_names(some: Iterable[str], last: str = "and") -> str:
     names = list(some)
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
-def counted(number: int, word: str) -> str:
+def count_noun(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def overlap(said: Sequence[str], before: Sequence[str], width: int = 8) -> float:
+def word_overlap(said: Sequence[str], before: Sequence[str], width: int = 8) -> float:
     """How much of what is said was said before, by its stretches of eight words. Shorter texts are the same or not."""
     if len(said) < width:
         return float(list(said) == list(before))

@@ -3,44 +3,44 @@
 from collections.abc import Iterator
 from typing import Any
 
-from runs.face import Snapshot
+from runs.procedure.spec import RunSnapshot
 
-from ..display import Display
-from ..ending import analysed, figures_of
 from ..models import Debate
-from ..rules.outcome import Rule
-from ..scene import scene_of
-from ..sentences import RULES
-from . import arguments, chair, floor, log, result, seats, voices
+from ..page.context import page_context
+from ..page.display import DebateDisplay
+from ..page.outcome_view import analysis_of, outcome_numbers
+from ..page.sentences import RULES
+from ..rules.outcome import DecisionRule
+from . import analysis, members, outcome, transcript, turns
 
-__all__ = ["provenance", "recorded"]
+__all__ = ["debate_record", "provenance"]
 
 
-def recorded(seen: Snapshot[Debate], display: Display) -> dict[str, Any]:
+def debate_record(seen: RunSnapshot[Debate], display: DebateDisplay) -> dict[str, Any]:
     """All of it, of a debate that was read with `whole()`; `seen.calls` need neither prompts nor more queries."""
-    scene = scene_of(seen)
-    found = analysed(scene)
+    scene = page_context(seen)
+    found = analysis_of(scene)
     return {
-        "summary": result.summary(scene),
-        "choices": tuple(seats.choices_of(scene)),
-        "seats": tuple(seats.seated_of(scene)),
-        "figures": tuple(figures_of(scene, found)),
-        "result": result.result_of(scene, found),
-        "moved": tuple(voices.moved_of(scene, found)),
-        "cases": tuple(arguments.cases_of(scene, found)),
-        "swayers": tuple(voices.swayers_of(scene, found)),
-        "voices": voices.by_model(scene),
-        "experience": voices.experience_of(scene.debate),
-        "chair": tuple(chair.acts_of(scene)),
-        "floor": floor.floor_of(scene),
-        "log": log.log_of(scene, display, seen),
+        "summary": outcome.summary(scene),
+        "choices": tuple(members.recorded_options(scene)),
+        "seats": tuple(members.recorded_members(scene)),
+        "figures": tuple(outcome_numbers(scene, found)),
+        "result": outcome.recorded_outcome(scene, found),
+        "moved": tuple(analysis.recorded_changes(scene, found)),
+        "cases": tuple(analysis.argument_cases(scene, found)),
+        "swayers": tuple(analysis.recorded_influences(scene, found)),
+        "voices": analysis.by_model(scene),
+        "experience": analysis.experience_of(scene.debate),
+        "chair": tuple(members.moderation_lines(scene)),
+        "floor": turns.recorded_turns(scene),
+        "log": transcript.recorded_transcript(scene, display, seen),
     }
 
 
 def provenance(debate: Debate) -> Iterator[tuple[str, str]]:
     yield "Panel", str(debate.panel_version or "none, the members were named for this debate")
-    yield "Rule", RULES[Rule(debate.rule)]
-    yield "Most messages", str(debate.so_far.most)
+    yield "Rule", RULES[DecisionRule(debate.rule)]
+    yield "Most messages", str(debate.partial_outcome.most)
     yield "Members see", "all the same minutes" if debate.view == "minutes" else "their own words as their own"
     off = [name for name, on in _switches(debate).items() if not on]
     yield "Switched off", ", ".join(off)

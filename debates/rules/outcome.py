@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .course import ABSTAIN
+from .state import ABSTAIN
 
 NO_DECISION = "no_decision"
 
 
-class Rule(StrEnum):
+class DecisionRule(StrEnum):
     PLURALITY = "plurality"
     MAJORITY = "majority"
     TWO_THIRDS = "two_thirds"
@@ -29,7 +29,7 @@ class NoDecision(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DebateOutcome:
     """`option` is empty where there is no decision, and `code` says why. `tally` has every option in its order; `base`
     is how many members there are, whatever they said."""
 
@@ -57,24 +57,26 @@ class Outcome:
         return self.option or NO_DECISION
 
 
-def outcome_of(rule: str, options: Sequence[str], verdicts: Sequence[str]) -> Outcome:
+def outcome_of(rule: str, options: Sequence[str], verdicts: Sequence[str]) -> DebateOutcome:
     """`verdicts`: of every member an option, ABSTAIN, or empty where it gave none; its length is the base."""
     stated = Counter(verdict for verdict in verdicts if verdict and verdict != ABSTAIN)
     tally = {option: stated[option] for option in options}
     option, code = _decided(rule, tally, verdicts)
-    return Outcome(option, code, tally, verdicts.count(ABSTAIN), verdicts.count(""), len(verdicts))
+    return DebateOutcome(option, code, tally, verdicts.count(ABSTAIN), verdicts.count(""), len(verdicts))
 
 
-def needed(rule: str, outcome: Outcome) -> int:
+def needed(rule: str, outcome: DebateOutcome) -> int:
     """How many verdicts an option needs, by the rules that ask for a number."""
     two_thirds, all_of_them = -(-2 * outcome.base // 3), max(2, outcome.base - outcome.abstained)
-    return {Rule.MAJORITY: outcome.base // 2 + 1, Rule.TWO_THIRDS: two_thirds, Rule.UNANIMOUS: all_of_them}.get(
-        Rule(rule), 2
-    )
+    return {
+        DecisionRule.MAJORITY: outcome.base // 2 + 1,
+        DecisionRule.TWO_THIRDS: two_thirds,
+        DecisionRule.UNANIMOUS: all_of_them,
+    }.get(DecisionRule(rule), 2)
 
 
 def _decided(rule: str, tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:
-    if rule == Rule.NONE:
+    if rule == DecisionRule.NONE:
         return "", NoDecision.NO_RULE
     if 2 * sum(tally.values()) <= len(verdicts):
         return "", NoDecision.QUORUM
@@ -114,9 +116,9 @@ def _median(tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str
 
 
 _RULES: Mapping[str, Callable[[Mapping[str, int], Sequence[str]], tuple[str, str]]] = {
-    Rule.PLURALITY: _plurality,
-    Rule.MAJORITY: _majority,
-    Rule.TWO_THIRDS: _two_thirds,
-    Rule.UNANIMOUS: _unanimous,
-    Rule.MEDIAN: _median,
+    DecisionRule.PLURALITY: _plurality,
+    DecisionRule.MAJORITY: _majority,
+    DecisionRule.TWO_THIRDS: _two_thirds,
+    DecisionRule.UNANIMOUS: _unanimous,
+    DecisionRule.MEDIAN: _median,
 }

@@ -22,23 +22,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from ..hidden import in_one_line
-from . import failures, wire
-from .answer import LARGEST_ANSWER, Reader, Reply
-from .forms import AnswerForm, Growth, Message, Way, as_sent
+from ..text.invisible_chars import single_line
+from . import errors, response_stream
 from .parameters import parameters_of
-from .providers import Provider, UnknownProvider, resolve
+from .providers import Provider, UnknownProvider, resolve_model
 from .queues import ProviderQueue
+from .response_format import ChatMessage, PreviewText, RequestMode, ResponseFormat, messages_for_mode
 from .spoken import so_far
+from .streaming import MAX_ANSWER_BYTES, ModelReply, ReplyReader
 
 if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU: whoever asks no model does without
-    from .connections import Client
+    from .http_transport import StreamingOpenAI
 
-LONGEST_LIST = 4 * 1024 * 1024
-MOST_MODELS = 2000
+MAX_LIST_BYTES = 4 * 1024 * 1024
+MAX_MODELS = 2000
 LONGEST_LISTING = 30.0  # seconds
-SOON = 10.0  # seconds: what is on the way to an endpoint gives up a silent connection after 30 at the earliest
-LONGEST_SHOWN = 32 * 1024  # characters of a growing answer: more than the longest reason, however it is spelled
+MIN_RETRY_SECONDS = (
+    10.0  # seconds: what is on the way to an endpoint gives up a silent connection after 30 at the earliest
+)
+MAX_SHOWN_CHARACTERS = 32 * 1024  # characters of a growing answer: more than the longest reason, however it is spelled
 
 T = TypeVar("T")
 
@@ -51,7 +53,7 @@ class SignsOfLife:
     ever. The time for an answer in all bounds both.
     """
 
-    def __init__(self, reader: Reader, first: float, silence: float) -> None:
+    def __init__(self, reader: ReplyReader, first: float, silence: float) -> None:
         self._reader, self._first, self._silence = reader, first, silence
         self._written = self._lines = 0
 
@@ -71,65 +73,67 @@ class ModelClient:
     def __init__(self, timeout: float, first: float = math.inf, silence: float = math.inf) -> None:
         """Seconds for an answer in all; to its first piece, since the server last said anything; between two pieces."""
         self.timeout, self.first_piece, self.silence = timeout, first, silence
-        self._clients: dict[str, Client] = {}
+        self._clients: dict[str, StreamingOpenAI] = {}
         self._queues: dict[str, ProviderQueue] = {}
-        self._ways: dict[str, Way] = {}
+        self._ways: dict[str, RequestMode] = {}
         self._quick: set[str] = set()  # models whose last answer came soon
         self._turns = asyncio.Lock()  # of the answers that come faster than their share
 
     def queue(self, model: str) -> ProviderQueue:
         """Of all who ask the model's provider; a turn in it is to be held while asking."""
         try:
-            provider = resolve(model)[0]
+            provider = resolve_model(model)[0]
         except UnknownProvider:
             return ProviderQueue()  # asking will say so
         return self._queues.setdefault(provider.name, ProviderQueue(provider.concurrency))
 
-    def way(self, model: str) -> Way:
+    def request_mode(self, model: str) -> RequestMode:
         """How this model is asked first: as it last answered, since this process began."""
-        return self._ways.get(model, Way())
+        return self._ways.get(model, RequestMode())
 
     async def load(self) -> None:
         """To be awaited before the first question: the client is imported beside everything else."""
-        await asyncio.to_thread(importlib.import_module, "engine.llm.connections")
+        await asyncio.to_thread(importlib.import_module, "engine.llm.http_transport")
 
-    async def ask(self, model: str, messages: list[Message], form: AnswerForm[T], on_growth: Growth, way: Way) -> Reply:
+    async def ask(
+        self, model: str, messages: list[ChatMessage], form: ResponseFormat[T], on_growth: PreviewText, way: RequestMode
+    ) -> ModelReply:
         """One attempt, within the deadline. `on_growth` is called for every piece, with what makes a text to show.
 
         FormatRefused where the endpoint does not take this way of asking. Unless the way says that it has to stream, a
         model that answered soon the last time is asked for one piece: a longer silence is more than some gateways bear.
         """
         try:
-            provider, name = resolve(model)
+            provider, name = resolve_model(model)
         except UnknownProvider as error:
-            raise failures.UnknownModel(str(error)) from error
+            raise errors.UnknownModel(str(error)) from error
         _require_key(provider)
 
         def show() -> str:
             # what the key is spelled with in JSON is known only once the text has been read
-            return provider.clean_cut(form.preview(provider.clean_cut(so_far(reader.text)[:LONGEST_SHOWN])))
+            return provider.clean_split(form.preview(provider.clean_split(so_far(reader.text)[:MAX_SHOWN_CHARACTERS])))
 
         # whatever an endpoint repeats of us, no key leaves here
         body = self._body(name, messages, form, way, way.streams or model not in self._quick)
         body |= parameters_of(model, messages, form, way)
-        reader, began = Reader(lambda: on_growth(show), provider, body), time.monotonic()
+        reader, began = ReplyReader(lambda: on_growth(show), provider, body), time.monotonic()
         try:
             await self._attempt(provider, model, body, reader)
-        except failures.CallFailed as failure:
+        except errors.CallFailed as failure:
             self._quick.discard(model)
-            if isinstance(failure, failures.FormatRefused) and failure.refused == "stream":
-                self._ways[model] = replace(self.way(model), streams=True)
+            if isinstance(failure, errors.ResponseFormatRejected) and failure.refused == "stream":
+                self._ways[model] = replace(self.request_mode(model), streams=True)
             failure.raw = failure.raw or reader.raw
-            failure.said = provider.clean_cut(reader.text)
+            failure.said = provider.clean_split(reader.text)
             failure.input_tokens, failure.output_tokens = reader.reply.input_tokens, reader.reply.output_tokens
             failure.cached_tokens = reader.reply.cached_tokens
             raise
-        self._ways[model] = replace(way, streams=self.way(model).streams)
-        came_soon = time.monotonic() - began < SOON
+        self._ways[model] = replace(way, streams=self.request_mode(model).streams)
+        came_soon = time.monotonic() - began < MIN_RETRY_SECONDS
         (self._quick.add if came_soon else self._quick.discard)(model)
         return reader.reply
 
-    async def _attempt(self, provider: Provider, model: str, body: dict[str, Any], reader: Reader) -> None:
+    async def _attempt(self, provider: Provider, model: str, body: dict[str, Any], reader: ReplyReader) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
         end = began + self.timeout
@@ -143,15 +147,15 @@ class ModelClient:
 
                 await self._stream(provider, body, reader, heard)
         except TimeoutError as error:
-            raise failures.TimedOut(self._too_late(provider, reader, loop.time() >= end)) from error
-        except failures.CallFailed:
+            raise errors.CallTimedOut(self._too_late(provider, reader, loop.time() >= end)) from error
+        except errors.CallFailed:
             raise
         except Exception as error:
             # The boundary: below are an SDK, two HTTP libraries and somebody else's server. Whatever they
             # raise is one failed attempt, never a broken run.
             raise _diagnosed(error, provider, model, body, answers=reader.begun) from error
 
-    def _too_late(self, provider: Provider, reader: Reader, over: bool) -> str:
+    def _too_late(self, provider: Provider, reader: ReplyReader, over: bool) -> str:
         where = f"{provider.name} ({provider.host})"
         if over:
             return f"No whole answer from {where} within {self.timeout:g} s."
@@ -170,36 +174,38 @@ class ModelClient:
                 return await self._names(provider)
         except TimeoutError as error:
             sentence = f"{provider.name} ({provider.host}) lists no models within {longest:g} s."
-            late = failures.TimedOut(sentence)
-            late.advice = failures.Unreachable.advice
+            late = errors.CallTimedOut(sentence)
+            late.advice = errors.EndpointUnreachable.advice
             raise late from error
-        except failures.CallFailed:
+        except errors.CallFailed:
             raise
         except Exception as error:
             # the boundary, as above
             raise _diagnosed(error, provider, "", {}) from error
 
     async def _names(self, provider: Provider) -> list[str]:
-        from .connections import UNCOMPRESSED
+        from .http_transport import NO_COMPRESSION
 
         response: httpx2.Response = await self._client(provider).get(
-            "/models", cast_to=httpx2.Response, stream=True, options=UNCOMPRESSED
+            "/models", cast_to=httpx2.Response, stream=True, options=NO_COMPRESSION
         )
         try:
-            listed = _Listed.model_validate_json(await _beginning(response, LONGEST_LIST))
+            listed = _Listed.model_validate_json(await _beginning(response, MAX_LIST_BYTES))
         except ValidationError as error:
-            raise failures.UnusableAnswer("The endpoint did not send a list of models.") from error
+            raise errors.UnusableAnswer("The endpoint did not send a list of models.") from error
         # Gemini lists its models with the name of the collection before them
-        names = (provider.clean(model.id.removeprefix("models/")) for model in listed.data[:MOST_MODELS])
-        return [in_one_line(name)[:200] for name in names]
+        names = (provider.clean(model.id.removeprefix("models/")) for model in listed.data[:MAX_MODELS])
+        return [single_line(name)[:200] for name in names]
 
     async def close(self) -> None:
         clients, self._clients = self._clients, {}
         await asyncio.gather(*(client.close() for client in clients.values()))
 
     @staticmethod
-    def _body(name: str, messages: list[Message], form: AnswerForm[T], way: Way, streams: bool) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": name, "messages": as_sent(messages, way), "stream": streams}
+    def _body(
+        name: str, messages: list[ChatMessage], form: ResponseFormat[T], way: RequestMode, streams: bool
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": name, "messages": messages_for_mode(messages, way), "stream": streams}
         if way.answer_format in form.response_formats:
             body["response_format"] = form.response_formats[way.answer_format]
         if streams and way.counts_tokens:
@@ -207,13 +213,15 @@ class ModelClient:
         return body
 
     async def _stream(
-        self, provider: Provider, body: dict[str, Any], reader: Reader, heard: Callable[[], None]
+        self, provider: Provider, body: dict[str, Any], reader: ReplyReader, heard: Callable[[], None]
     ) -> None:
         response = await self._client(provider).complete(body)
         if queue := self._queues.get(provider.name):
             queue.taken()
         try:
-            async with aclosing(wire.pieces(response, wire.Share(self._turns))) as pieces:
+            async with aclosing(
+                response_stream.read_pieces(response, response_stream.ReadShare(self._turns))
+            ) as pieces:
                 async for piece in pieces:
                     reader.feed(piece)
                     heard()
@@ -223,15 +231,15 @@ class ModelClient:
             await response.aclose()
         reader.close()
 
-    def _client(self, provider: Provider) -> "Client":
-        from .connections import Client
+    def _client(self, provider: Provider) -> "StreamingOpenAI":
+        from .http_transport import StreamingOpenAI
 
         if provider.name not in self._clients:
-            self._clients[provider.name] = Client(
+            self._clients[provider.name] = StreamingOpenAI(
                 api_key=provider.api_key,
                 base_url=provider.base_url,
                 max_retries=0,
-                http_client=wire.client_of(provider, _cap_error_body, self._turns),
+                http_client=response_stream.endpoint_client(provider, _cap_error_body, self._turns),
             )
         return self._clients[provider.name]
 
@@ -239,30 +247,30 @@ class ModelClient:
 def _require_key(provider: Provider) -> None:
     """No header can carry an empty one: nothing would be sent."""
     if not provider.api_key.strip():
-        keyless = failures.Unauthorized(f"No key is set for {provider.name} ({provider.host}).")
+        keyless = errors.Unauthorized(f"No key is set for {provider.name} ({provider.host}).")
         keyless.advice = "Set the variable of its key, or name no variable where it asks for no key."
         raise keyless
 
 
 def _diagnosed(
     error: Exception, provider: Provider, model: str, body: dict[str, Any], answers: bool = False
-) -> failures.CallFailed:
-    from .diagnosis import classify
+) -> errors.CallFailed:
+    from .error_mapping import classify_error
 
-    return classify(error, provider, model, body, answers)
+    return classify_error(error, provider, model, body, answers)
 
 
 async def _cap_error_body(response: httpx2.Response) -> None:
     """The client library reads the body of an error whole, however large; it finds this much already read."""
     if response.status_code >= 300:
-        response._content = await _beginning(response, LARGEST_ANSWER)
+        response._content = await _beginning(response, MAX_ANSWER_BYTES)
 
 
 async def _beginning(response: httpx2.Response, most: int) -> bytes:
     """So much of a body at most, and as much of it as came before it broke off."""
     body = bytearray()
-    with contextlib.suppress(httpx2.TransportError, zlib.error, failures.UnusableAnswer):
-        async with aclosing(wire.pieces(response, wire.Share(asyncio.Lock()))) as pieces:
+    with contextlib.suppress(httpx2.TransportError, zlib.error, errors.UnusableAnswer):
+        async with aclosing(response_stream.read_pieces(response, response_stream.ReadShare(asyncio.Lock()))) as pieces:
             async for piece in pieces:
                 body += piece
                 if len(body) > most:

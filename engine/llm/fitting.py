@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..hidden import visible_json
-from .forms import Message
+from ..text.invisible_chars import visible_json
+from .response_format import ChatMessage
 from .tokens import prompt_tokens, room_of, tokens_of
 
 Parts = Mapping[str, Sequence[Any]]
@@ -31,12 +31,15 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 class Fitted(NamedTuple):
     """`left_out`: what was, in a sentence; empty where nothing was."""
 
-    messages: list[Message]
+    messages: list[ChatMessage]
     left_out: str = ""
 
 
 def fitted(
-    asked: Callable[[Any, str], list[Message]], parts: Parts, models: Iterable[str], kept: Mapping[str, int] = NOTHING
+    asked: Callable[[Any, str], list[ChatMessage]],
+    parts: Parts,
+    models: Iterable[str],
+    kept: Mapping[str, int] = NOTHING,
 ) -> Fitted:
     """What `asked` makes of these parts and of the sentence, so that each of these models has room for it, as far as
     leaving out can do that. `kept`: how many items of a part stay, the newest ones, though their texts may be cut."""

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 REHEARSAL = "rehearsal"
-REHEARSALS = ("magi", "instant")
+REHEARSAL_MODELS = ("magi", "instant")
 SHORTEST_KEY = 8  # a shorter one would be found in any text, and so many characters of a longer one give nothing away
 CONCURRENCY = 300  # requests at once to one provider
 
 
-def storable(text: str) -> str:
+def clean_storable_text(text: str) -> str:
     """The text with NUL and lone surrogates, which no database takes, as visible escapes."""
     return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
 
@@ -42,11 +42,11 @@ class Provider:
     def clean(self, text: str) -> str:
         """A text as it may be kept and shown: without the key, whatever an endpoint repeats, and fit for a database."""
         if len(self.api_key) < SHORTEST_KEY:
-            return storable(text)
+            return clean_storable_text(text)
         text = text.replace(self.api_key, "[key]")
-        return storable(_escaped(self.api_key).sub("[key]", text) if "\\" in text else text)
+        return clean_storable_text(_escaped(self.api_key).sub("[key]", text) if "\\" in text else text)
 
-    def clean_cut(self, text: str) -> str:
+    def clean_split(self, text: str) -> str:
         """As `clean`, for a text that was cut off or still grows: its end may be the beginning of a key."""
         begun = next(
             (n for n in range(len(self.api_key) - 1, SHORTEST_KEY - 1, -1) if text.endswith(self.api_key[:n])), 0
@@ -68,12 +68,12 @@ class UnknownProvider(ValueError):
     pass
 
 
-def configured() -> dict[str, Provider]:
+def configured_providers() -> dict[str, Provider]:
     """The providers that the environment names. The rehearsal is not one of them: it asks no model."""
     return {name: Provider(name, **values) for name, values in settings.PROVIDERS.items()}
 
 
-def resolve(model: str) -> tuple[Provider, str]:
+def resolve_model(model: str) -> tuple[Provider, str]:
     """The provider and its own name for the model. UnknownProvider (a sentence) where no provider fits.
 
     A name without a known prefix goes to the only configured provider, never to the rehearsal.
@@ -83,13 +83,13 @@ def resolve(model: str) -> tuple[Provider, str]:
     declared = settings.PROVIDERS  # of which one is made: this is asked several times for each call
     prefix, _, rest = model.partition("/")
     if prefix == REHEARSAL:
-        if rest not in REHEARSALS:
-            raise UnknownProvider(f"The rehearsal knows {' and '.join(REHEARSALS)}, not “{rest}”.")
+        if rest not in REHEARSAL_MODELS:
+            raise UnknownProvider(f"The rehearsal knows {' and '.join(REHEARSAL_MODELS)}, not “{rest}”.")
         return Provider(REHEARSAL, f"http://{REHEARSAL}/v1", "none"), rest
     if prefix in declared and rest:
         return Provider(prefix, **declared[prefix]), rest
     if len(declared) == 1:
-        return next(iter(configured().values())), model
+        return next(iter(configured_providers().values())), model
     if not declared:
         raise UnknownProvider(
             f"No model provider is configured, so “{model}” cannot be asked. "
@@ -100,18 +100,18 @@ def resolve(model: str) -> tuple[Provider, str]:
 
 def context_of(model: str) -> int | None:
     """Tokens that it reads at most, its answer included, where that is known."""
-    provider, name = resolve(model)
+    provider, name = resolve_model(model)
     return provider.contexts.get(name, provider.contexts.get("*"))
 
 
-def lane_of(models: Iterable[str]) -> str:
+def provider_lane(models: Iterable[str]) -> str:
     """The providers that these models are asked at. Runs of one lane wait for the same ones."""
     return "+".join(sorted({provider_of(model) for model in models}))[:200]
 
 
 def provider_of(model: str) -> str:
     try:
-        return resolve(model)[0].name
+        return resolve_model(model)[0].name
     except UnknownProvider:
         return "unknown"
 
@@ -119,13 +119,13 @@ def provider_of(model: str) -> str:
 def vendor_of(model: str) -> str:
     """Who made the model: behind a provider that serves others' models, the first part of the name there."""
     try:
-        provider, name = resolve(model)
+        provider, name = resolve_model(model)
     except UnknownProvider:
         return model.partition("/")[0]
     return name.partition("/")[0] if "/" in name else provider.name
 
 
-def sameness(models: Iterable[str]) -> str:
+def independence_warning(models: Iterable[str]) -> str:
     """A warning where all of these models are one, or of one vendor; empty where they are not."""
     models = list(models)
     if all(is_rehearsal(model) for model in models):

@@ -17,7 +17,7 @@ from typing import Self
 
 from django.utils import timezone
 
-from . import failures
+from . import errors
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds between two looks at a provider that does not say when to come back
 AFTER_A_LIMIT = 2  # requests at once after a limit of rate
@@ -31,13 +31,13 @@ class Absence:
 
     since: datetime
     began: float  # by the monotonic clock
-    last: failures.CallFailed
+    last: errors.CallFailed
     until: datetime | None = None
 
     @property
     def limited(self) -> bool:
         """It is there, and takes no more for now."""
-        return isinstance(self.last, failures.RateLimited)
+        return isinstance(self.last, errors.RateLimited)
 
 
 class ProviderAway(Exception):
@@ -48,7 +48,7 @@ class ProviderAway(Exception):
         self.absence = absence
 
 
-class Turn:
+class QueuedRequest:
     """One request, from when it waits for its turn to when it has been answered. Leaving gives its place to others."""
 
     def __init__(self, queue: "ProviderQueue", patience: float, since: float | None) -> None:
@@ -71,7 +71,7 @@ class Turn:
         """Whatever the answer was: the provider is there."""
         self._queue.answered(self)
 
-    def lost(self, failure: failures.CallFailed) -> tuple[datetime, Absence]:
+    def lost(self, failure: errors.CallFailed) -> tuple[datetime, Absence]:
         """The provider is away. When the next one asks, and since when nobody was answered."""
         return self._queue.lost(self, failure)
 
@@ -82,18 +82,18 @@ class ProviderQueue:
     def __init__(self, places: int = ANY_NUMBER) -> None:
         self.absence: Absence | None = None
         self._places = self._window = places
-        self._waiting: deque[Turn] = deque()
-        self._inside: set[Turn] = set()
+        self._waiting: deque[QueuedRequest] = deque()
+        self._inside: set[QueuedRequest] = set()
         self._losses = 0  # in a row, each by the one that asked while the others waited
         self._limited = False
         self._next = 0.0  # when one may ask again, by the monotonic clock
         self._timer: asyncio.TimerHandle | None = None
         self._news: asyncio.Future[None] | None = None
 
-    def turn(self, patience: float, since: float | None = None) -> Turn:
+    def turn(self, patience: float, since: float | None = None) -> QueuedRequest:
         """To be entered. `granted` is done when the turn has come, with ProviderAway where it is not going to:
         the provider was away for `patience` seconds since `since`, and nobody was answered in that time."""
-        return Turn(self, patience, since)
+        return QueuedRequest(self, patience, since)
 
     def changes(self) -> "asyncio.Future[None]":
         """Done as soon as the provider goes away or comes back, or names another wait."""
@@ -113,11 +113,11 @@ class ProviderQueue:
             self._tell()
         self._admit()
 
-    def join(self, turn: Turn) -> None:
+    def join(self, turn: QueuedRequest) -> None:
         self._waiting.append(turn)
         self._admit()
 
-    def leave(self, turn: Turn) -> None:
+    def leave(self, turn: QueuedRequest) -> None:
         if turn in self._waiting:
             self._waiting.remove(turn)
         self._inside.discard(turn)
@@ -125,12 +125,12 @@ class ProviderQueue:
             turn.granted.exception()  # whoever waited may have been cancelled just then
         self._admit()
 
-    def answered(self, turn: Turn) -> None:
+    def answered(self, turn: QueuedRequest) -> None:
         if self.absence is None or turn.probes:
             self._losses = 0
         self.taken()
 
-    def lost(self, turn: Turn, failure: failures.CallFailed) -> tuple[datetime, Absence]:
+    def lost(self, turn: QueuedRequest, failure: errors.CallFailed) -> tuple[datetime, Absence]:
         now, named = time.monotonic(), failure.retry_after is not None
         if self.absence is None or turn.probes:
             self._losses += 1
@@ -139,7 +139,7 @@ class ProviderQueue:
         else:  # it was on its way already when the provider went
             usual = 0.0
         self._next = max(self._next, now + (usual if failure.retry_after is None else failure.retry_after))
-        self._limited = self._limited or isinstance(failure, failures.RateLimited)
+        self._limited = self._limited or isinstance(failure, errors.RateLimited)
         back = timezone.now() + timedelta(seconds=max(0.0, self._next - now))
         until = back if named else None
         if self.absence is None:
@@ -184,7 +184,7 @@ class ProviderQueue:
             return free and len(self._inside) < self._places
         return len(self._inside) < self._window
 
-    def _is_in_vain(self, turn: Turn, absence: Absence, now: float) -> bool:
+    def _is_in_vain(self, turn: QueuedRequest, absence: Absence, now: float) -> bool:
         end = turn.gives_up_at(absence)
         return now >= end or (absence.until is not None and self._next > end)
 

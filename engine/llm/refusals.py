@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import failures, waits
-from .providers import Provider, storable
+from . import errors, waits
+from .providers import Provider, clean_storable_text
 
 DEEPEST = 6  # of an error within an error: a gateway passes on what a gateway passed on
 MOST_ITEMS = 5  # of a list of errors
@@ -39,16 +39,16 @@ class Refusal:
         if not self.message:
             return ""
         end = "" if self.message.endswith((".", "!", "?", "…")) else "."
-        return f" It said: {failures.quoted(self.message)}{end}"
+        return f" It said: {errors.quote_provider(self.message)}{end}"
 
-    def failure(self, model: str, asked: Mapping[str, Any]) -> failures.CallFailed:
+    def failure(self, model: str, asked: Mapping[str, Any]) -> errors.CallFailed:
         """`asked`: the body of the request."""
         if self.sample_failed and self.status in (0, 400, 422, 500):
             sentence = f"The model made no answer of the form that was asked for.{self.said}"
-            return failures.UnusableAnswer(sentence, raw=self.raw)
+            return errors.UnusableAnswer(sentence, raw=self.raw)
         return self._format_refused(asked) or self._by_status(model)
 
-    def _format_refused(self, asked: Mapping[str, Any]) -> failures.FormatRefused | None:
+    def _format_refused(self, asked: Mapping[str, Any]) -> errors.ResponseFormatRejected | None:
         """Whether a part of the request was refused, by its name; not where the words stand in an error of another
         kind."""
         if (bound := _bound(asked)) and self.status in (0, 400, 413, 422) and self._by_words() is TOO_LONG:
@@ -56,7 +56,7 @@ class Refusal:
                 sentence = (
                     f"{self.where} has no room for {asked[bound]} tokens of an answer{self._number}; none are named."
                 )
-                return failures.FormatRefused(sentence, raw=self.raw, refused="room")
+                return errors.ResponseFormatRejected(sentence, raw=self.raw, refused="room")
             return None
         if self.status not in (0, 400, 404, 415, 422, 424, 500, 501) or self._by_code() or self._by_words():
             return None
@@ -66,7 +66,7 @@ class Refusal:
             if (part := _part(asked, refused)) and said.search(self.about):
                 kind = part.get("type", refused)
                 sentence = f"{self.where} does not take {kind}{self._number}; it is asked in another way."
-                return failures.FormatRefused(sentence, raw=self.raw, refused=refused)
+                return errors.ResponseFormatRejected(sentence, raw=self.raw, refused=refused)
         return None
 
     @property
@@ -82,7 +82,7 @@ class Refusal:
             return TOO_LONG if TOO_LARGE.search(self.about) and self.status == 429 else None
         return next((meaning for said, meaning in by_words if said.search(self.about)), None)
 
-    def _by_status(self, model: str) -> failures.CallFailed:
+    def _by_status(self, model: str) -> errors.CallFailed:
         status = self.status
         too_large = status == 429 and TOO_LARGE.search(self.about)
         if (status == 429 or (status in (0, 403) and LIMITED.search(self.about))) and not too_large:
@@ -98,13 +98,13 @@ class Refusal:
             sentence = IN_STREAM
         said = {"where": self.where, "status": self._number, "model": model, "said": self.said}
         failure = kind(sentence.format(**said), raw=self.raw)
-        if kind is failures.ServerError:
+        if kind is errors.ServerError:
             self._look_for_a_wait(failure)
         if meaning is TOO_LONG:
-            failure.advice = failures.LESS
+            failure.advice = errors.LESS
         return failure
 
-    def _look_for_a_wait(self, failure: failures.CallFailed) -> None:
+    def _look_for_a_wait(self, failure: errors.CallFailed) -> None:
         wait = self._wait()
         failure.retry_after = wait
         failure.server_away = self.status in AWAY or wait is not None or bool(BUSY.search(self.raw[: waits.MOST_READ]))
@@ -116,11 +116,11 @@ class Refusal:
         ends = waits.named(self.headers, self.raw) is not None or re.search(r"(?i)retry.?(delay|in|after)", self.raw)
         return not ends and bool(re.search(r"(?i)exceeded your current quota|insufficient.?quota", self.raw))
 
-    def _rate_limited(self) -> failures.RateLimited:
+    def _rate_limited(self) -> errors.RateLimited:
         wait = self._wait()
         asked = f", and asks to wait {wait:.0f} s" if wait is not None else ""
         sentence = f"{self.where} limits the rate of requests{self._number}{asked}."
-        return failures.RateLimited(sentence, raw=self.raw, retry_after=wait)
+        return errors.RateLimited(sentence, raw=self.raw, retry_after=wait)
 
     def _wait(self) -> float | None:
         return waits.named(self.headers, self.raw, limited=self.status == 429)
@@ -128,7 +128,7 @@ class Refusal:
 
 def readable(data: bytes) -> str:
     """Any bytes as text that every database takes."""
-    return storable(data.decode(errors="backslashreplace"))
+    return clean_storable_text(data.decode(errors="backslashreplace"))
 
 
 # ---- what the body says ----------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _status_of(body: Any, named: set[str]) -> int:
 
 # ---- what it means ----------------------------------------------------------------------------------------
 
-Meaning = tuple[type[failures.CallFailed], str]
+Meaning = tuple[type[errors.CallFailed], str]
 
 BAD_SAMPLES = {"json_validate_failed", "tool_use_failed", "output_parse_failed"}
 STATUSES = {  # of errors that are named by a word alone
@@ -224,16 +224,19 @@ STATUSES = {  # of errors that are named by a word alone
     "authentication_error": 401,
     "UNAUTHENTICATED": 401,
 }
-UNAUTHORIZED = (failures.Unauthorized, "{where} refused the key{status}.{said}")
-NOT_ALLOWED = (failures.Unauthorized, "{where} does not allow this request{status}.{said}")
+UNAUTHORIZED = (errors.Unauthorized, "{where} refused the key{status}.{said}")
+NOT_ALLOWED = (errors.Unauthorized, "{where} does not allow this request{status}.{said}")
 BY_CODE: dict[str, Meaning] = {
-    "insufficient_quota": (failures.QuotaUsedUp, "The quota at {where} is used up{status}.{said}"),
-    "content_filter": (failures.ContentFiltered, "The content filter of {where} stopped the request.{said}"),
-    "model_not_found": (failures.UnknownModel, "{where} does not know the model “{model}”{status}.{said}"),
+    "insufficient_quota": (errors.QuotaExceeded, "The quota at {where} is used up{status}.{said}"),
+    "content_filter": (errors.ContentFiltered, "The content filter of {where} stopped the request.{said}"),
+    "model_not_found": (errors.UnknownModel, "{where} does not know the model “{model}”{status}.{said}"),
     "API_KEY_INVALID": UNAUTHORIZED,
     "invalid_api_key": UNAUTHORIZED,
 }
-TOO_LONG: Meaning = (failures.Refused, "The content is too long for the model “{model}” at {where}{status}.{said}")
+TOO_LONG: Meaning = (
+    errors.RequestRejected,
+    "The content is too long for the model “{model}” at {where}{status}.{said}",
+)
 # a request that is larger than all that a minute allows: no wait makes it smaller
 TOO_LARGE = re.compile(r"(?i)request too large|must be reduced in order|reduce (?:your message size|the length)")
 PROMPT_TOO_LONG = re.compile(
@@ -276,15 +279,15 @@ BY_STATUS: dict[int, Meaning] = {
     401: UNAUTHORIZED,
     402: BY_CODE["insufficient_quota"],
     403: UNAUTHORIZED,
-    404: (failures.UnknownModel, "{where} does not know the model “{model}”, or is the wrong address{status}.{said}"),
-    408: (failures.TimedOut, "{where} gave up waiting for the request{status}.{said}"),
-    409: (failures.ServerError, "{where} answered 409.{said}"),
+    404: (errors.UnknownModel, "{where} does not know the model “{model}”, or is the wrong address{status}.{said}"),
+    408: (errors.CallTimedOut, "{where} gave up waiting for the request{status}.{said}"),
+    409: (errors.ServerError, "{where} answered 409.{said}"),
 }
 BY_HUNDRED: dict[int, Meaning] = {
-    3: (failures.Refused, "{where} redirects to another address{status}, which is not followed."),
-    4: (failures.Refused, "{where} refused the request{status}.{said}"),
+    3: (errors.RequestRejected, "{where} redirects to another address{status}, which is not followed."),
+    4: (errors.RequestRejected, "{where} refused the request{status}.{said}"),
 }
-OTHERWISE: Meaning = (failures.ServerError, "{where} answered with an error{status}.{said}")
+OTHERWISE: Meaning = (errors.ServerError, "{where} answered with an error{status}.{said}")
 IN_STREAM = "The endpoint sent an error in place of an answer.{said}"
 AWAY = {502, 503, 504, *range(520, 525), 529, 530}  # what stands before a server says so of it, or the server itself
 BUSY = re.compile(  # the same with 500, or within a stream

@@ -13,24 +13,24 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
-from engine.procedure import CutShort, procedures
+from engine.runtime.procedure import TruncatedAnswer, procedures
 
-PACE = {"magi": 0.03, "instant": 0.0}
+CHARACTERS_PER_SECOND = {"magi": 0.03, "instant": 0.0}
 
 
-class Transport(httpx2.AsyncBaseTransport):
+class RehearsalTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         sent = await request.aread()
         body = json.loads(sent)
         model, form_name = body["model"], body["response_format"]["json_schema"]["name"]
-        if model not in PACE:
-            message = f"The rehearsal knows {' and '.join(PACE)}, not {model}."
+        if model not in CHARACTERS_PER_SECOND:
+            message = f"The rehearsal knows {' and '.join(CHARACTERS_PER_SECOND)}, not {model}."
             return httpx2.Response(404, json={"error": {"message": message, "code": "model_not_found"}})
         whose = next((one for one in procedures().values() if form_name in one.rehearsals), None)
         if whose is None:
             message = f"Nothing is registered to rehearse {form_name}."
             return httpx2.Response(400, json={"error": {"message": message}})
-        text, pace = whose.rehearsals[form_name](body["messages"]), PACE[model] / whose.hurry
+        text, pace = whose.rehearsals[form_name](body["messages"]), CHARACTERS_PER_SECOND[model] / whose.rehearsal_speed
         headers = {"content-type": "text/event-stream"}
         # the first word comes later, as it does from a model; how much later differs from request to request
         delay = pace * (10 + zlib.crc32(sent) % 50)
@@ -46,7 +46,7 @@ class _Stream(httpx2.AsyncByteStream):
         for word in re.findall(r"\s*\S+\s*", self._text):
             yield self._chunk({"content": word})
             await asyncio.sleep(self._pace)
-        yield self._chunk({}, finish="length" if isinstance(self._text, CutShort) else "stop")
+        yield self._chunk({}, finish="length" if isinstance(self._text, TruncatedAnswer) else "stop")
         yield b"data: [DONE]\n\n"
 
     def _chunk(self, delta: dict[str, str], finish: str | None = None) -> bytes:

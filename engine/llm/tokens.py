@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from .forms import Message
 from .providers import UnknownProvider, context_of
+from .response_format import ChatMessage
 
 ANSWER = 700  # tokens that an answer needs of what a model reads, its thinking included
 OF_A_MESSAGE = 8  # tokens that a chat template puts around each
@@ -44,7 +44,7 @@ def _is_scrambled(run: str) -> bool:
     return any(sign.isdigit() for sign in run) and any(sign.isalpha() for sign in run)
 
 
-def prompt_tokens(messages: Iterable[Message]) -> int:
+def prompt_tokens(messages: Iterable[ChatMessage]) -> int:
     """Of a conversation, rather too many than too few."""
     return sum(tokens_of(one["content"]) + OF_A_MESSAGE for one in messages)
 
@@ -86,7 +86,7 @@ def too_long(model: str, prompt: int, about: str) -> str:
     return f"{model} reads {limit:,} tokens at most, and {about} may come to {prompt + ANSWER:,}."
 
 
-def unread(messages: Sequence[Message], counted: int | None) -> str:
+def unread(messages: Sequence[ChatMessage], counted: int | None) -> str:
     """That a server has read a part alone of what it was sent, by its own count; empty where nothing shows that."""
     sent = "\n".join(one["content"] for one in messages)
     if counted is None or counted < NO_WINDOW or counted * 5 >= len(sent):

@@ -4,21 +4,21 @@
 Why so: docs/decisions.md, MCP servers.
 """
 
-from .servers import LARGEST, PREFIX, Server, configured, named, servers
-from .sessions import Away, Cut, Said, call, close, listed, listing_of
+from .config import MAX_MESSAGE_BYTES, PREFIX, McpServer, find_server, servers, tool_name
+from .sessions import CallInterrupted, McpServerError, ServerUnavailable, call, close, fetch_tool_list, tool_list
 
 __all__ = [
-    "LARGEST",
+    "MAX_MESSAGE_BYTES",
     "PREFIX",
-    "Away",
-    "Cut",
-    "Said",
-    "Server",
+    "CallInterrupted",
+    "McpServer",
+    "McpServerError",
+    "ServerUnavailable",
     "call",
     "close",
-    "configured",
-    "listed",
-    "listing_of",
-    "named",
+    "fetch_tool_list",
+    "find_server",
     "servers",
+    "tool_list",
+    "tool_name",
 ]

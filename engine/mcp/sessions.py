@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from engine.models.mcp import Listing
+from engine.models.mcp_tools import ToolListing
 from engine.version import VERSION
 
-from . import answers
-from .servers import Server
+from . import responses
+from .config import McpServer
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -27,22 +27,22 @@ IDLE = 300.0  # seconds
 CLOSED, TOO_LATE = -32000, -32001  # the client's own codes for what did not come to its end
 
 
-class Away(Exception):
+class ServerUnavailable(Exception):
     """The server cannot be asked, in a sentence. Nothing was sent to any tool of it."""
 
 
-class Said(Exception):
+class McpServerError(Exception):
     """The server itself answered that it did not do it: its own words."""
 
 
-class Cut(Exception):
+class CallInterrupted(Exception):
     """The call was sent and no answer came, in a sentence: it may have happened."""
 
 
-class Session:
+class McpSession:
     """Kept by a task of its own: what the client opens must be closed by who has opened it."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: McpServer) -> None:
         self.server = server
         self.why: list[str] = []
         self._users = 0
@@ -53,10 +53,10 @@ class Session:
         self._task.add_done_callback(self._ended)
 
     @property
-    def over(self) -> bool:
+    def is_closed(self) -> bool:
         return self._retired or self._task.done()
 
-    def retire(self) -> None:
+    def close_when_idle(self) -> None:
         """Nobody begins with it any more; who is at it may go on."""
         self._retired = True
         self._news.set()
@@ -90,7 +90,7 @@ class Session:
         if self.opened and not self._task.done():
             return self._client.result()
         error = None if self._task.cancelled() else self._task.exception()
-        raise Away(f"{self.server} cannot be reached: {self.what_failed(error)}.") from error
+        raise ServerUnavailable(f"{self.server} cannot be reached: {self.what_failed(error)}.") from error
 
     def what_failed(self, error: BaseException | None) -> str:
         """In a few words that can stand in a sentence."""
@@ -106,7 +106,7 @@ class Session:
         pipes, mcp = await asyncio.to_thread(_loaded)
         async with AsyncExitStack() as stack:
             us = mcp.types.Implementation(name="magi", version=VERSION)
-            client = mcp.Client(pipes.opened(self.server, self.why), cache=None, client_info=us)
+            client = mcp.Client(pipes.open_transport(self.server, self.why), cache=None, client_info=us)
             async with asyncio.timeout(self.server.timeout):
                 await stack.enter_async_context(client)
             self._client.set_result(client)
@@ -128,19 +128,21 @@ class Session:
                 self._retired = True
 
 
-_kept: "WeakKeyDictionary[AbstractEventLoop, dict[str, Session]]" = WeakKeyDictionary()
-_ending: "WeakKeyDictionary[AbstractEventLoop, set[Session]]" = WeakKeyDictionary()  # which nobody begins with any more
+_kept: "WeakKeyDictionary[AbstractEventLoop, dict[str, McpSession]]" = WeakKeyDictionary()
+_ending: "WeakKeyDictionary[AbstractEventLoop, set[McpSession]]" = (
+    WeakKeyDictionary()
+)  # which nobody begins with any more
 
 
-def _session(server: Server) -> Session:
+def _session(server: McpServer) -> McpSession:
     mine = _kept.setdefault(asyncio.get_running_loop(), {})
     before = mine.get(server.name)
-    if before and not before.over and before.server == server:
+    if before and not before.is_closed and before.server == server:
         return before
     if before:
-        before.retire()
+        before.close_when_idle()
         _ending.setdefault(asyncio.get_running_loop(), set()).add(before)
-    mine[server.name] = Session(server)
+    mine[server.name] = McpSession(server)
     return mine[server.name]
 
 
@@ -151,60 +153,62 @@ async def close() -> None:
     await asyncio.gather(*(session.close() for session in mine))
 
 
-async def listing_of(server: Server) -> Listing:
+async def fetch_tool_list(server: McpServer) -> ToolListing:
     """What the server offers now, in a session for this question alone. Away."""
-    session = Session(server)
+    session = McpSession(server)
     try:
         return await _listing(session)
     finally:
         await session.close()
 
 
-async def listed(server: Server) -> Listing:
+async def tool_list(server: McpServer) -> ToolListing:
     """The same in the session that is kept. One that has died since it was used is opened anew."""
     return (await _asked(server))[1]
 
 
-async def call(server: Server, tool: str, definition: str, arguments: Mapping[str, Any]) -> str:
+async def call(server: McpServer, tool: str, definition: str, arguments: Mapping[str, Any]) -> str:
     """What the tool says to these arguments. Nothing is sent unless it is described now as `definition` says.
 
     Away, Said, Cut.
     """
     session, listing = await _asked(server)
     if definition not in {one.definition for one in listing.tools if one.name == tool}:
-        raise Away(f"{server} describes {tool} otherwise by now: an administrator has to class it again.")
+        raise ServerUnavailable(f"{server} describes {tool} otherwise by now: an administrator has to class it again.")
     result = await _called(session, tool, arguments)
-    text = server.clean(answers.text_of(result))
+    text = server.clean(responses.result_text(result))
     if result.is_error:
-        raise Said(f"{tool} answers that it failed: {text}")
+        raise McpServerError(f"{tool} answers that it failed: {text}")
     return text
 
 
-async def _asked(server: Server) -> tuple[Session, Listing]:
+async def _asked(server: McpServer) -> tuple[McpSession, ToolListing]:
     session = _session(server)
     fresh = not session.opened
     try:
         return session, await _listing(session)
-    except Away:
-        session.retire()
+    except ServerUnavailable:
+        session.close_when_idle()
         if fresh:
             raise
     session = _session(server)
     return session, await _listing(session)
 
 
-async def _listing(session: Session) -> Listing:
+async def _listing(session: McpSession) -> ToolListing:
     found, cursor = list[Any](), None
     try:
-        while len(found) <= answers.MOST_TOOLS:
+        while len(found) <= responses.MOST_TOOLS:
             page = await session.ask(partial(_page, cursor), session.server.timeout)
             found, cursor = [*found, *page["tools"]], page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor or not page["tools"]:
                 break
     except TimeoutError as error:
-        raise Away(f"{session.server} does not list its tools within {session.server.timeout:g} s.") from error
+        raise ServerUnavailable(
+            f"{session.server} does not list its tools within {session.server.timeout:g} s."
+        ) from error
     except _failures() as error:
-        raise Away(f"{session.server} does not list its tools: {session.what_failed(error)}.") from error
+        raise ServerUnavailable(f"{session.server} does not list its tools: {session.what_failed(error)}.") from error
     # on a thread: to check a large schema takes a second
     listing = await asyncio.to_thread(_without_secrets, session.server, found)
     for one in listing.left_out:
@@ -214,8 +218,10 @@ async def _listing(session: Session) -> Listing:
     return listing
 
 
-def _without_secrets(server: Server, found: list[Any]) -> Listing:
-    return answers.listing(server.without_secrets(found))  # the client reads nothing that is too deep for that
+def _without_secrets(server: McpServer, found: list[Any]) -> ToolListing:
+    return responses.parse_tool_list(
+        server.without_secrets(found)
+    )  # the client reads nothing that is too deep for that
 
 
 _named: set[tuple[str, str]] = set()
@@ -240,7 +246,7 @@ async def _page(cursor: str | None, client: "Client") -> Any:
     return told
 
 
-async def _called(session: Session, tool: str, arguments: Mapping[str, Any]) -> Any:
+async def _called(session: McpSession, tool: str, arguments: Mapping[str, Any]) -> Any:
     """Once. The client's own `call_tool` would send it again where a schema has changed, and would hold what came of it
     against the server's schema of results, whose patterns may take for ever."""
     server = session.server
@@ -254,16 +260,16 @@ async def _called(session: Session, tool: str, arguments: Mapping[str, Any]) -> 
     try:
         return await session.ask(once, server.timeout)
     except TimeoutError as error:
-        session.retire()
-        raise Cut(f"{server} did not answer within {server.timeout:g} s.") from error
+        session.close_when_idle()
+        raise CallInterrupted(f"{server} did not answer within {server.timeout:g} s.") from error
     except asyncio.CancelledError:
-        session.retire()  # it may still be at it
+        session.close_when_idle()  # it may still be at it
         raise
     except _failures() as error:
         if getattr(error, "code", CLOSED) not in (CLOSED, TOO_LATE):
-            raise Said(f"{server} answers: {session.what_failed(error)}.") from error
-        session.retire()
-        raise Cut(f"{server} gave no answer: {session.what_failed(error)}.") from error
+            raise McpServerError(f"{server} answers: {session.what_failed(error)}.") from error
+        session.close_when_idle()
+        raise CallInterrupted(f"{server} gave no answer: {session.what_failed(error)}.") from error
 
 
 def _failures() -> tuple[type[Exception], ...]:
@@ -275,4 +281,4 @@ def _failures() -> tuple[type[Exception], ...]:
 
 
 def _loaded() -> tuple[Any, Any]:
-    return importlib.import_module(".pipes", __package__), importlib.import_module("mcp")
+    return importlib.import_module(".transport", __package__), importlib.import_module("mcp")

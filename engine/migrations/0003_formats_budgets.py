@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('limit', models.BigIntegerField()),
-                ('month', models.DateField(default=engine.models.budgets.this_month, editable=False)),
+                ('month', models.DateField(default=engine.models.budgets.current_month, editable=False)),
                 ('spent', models.BigIntegerField(default=0, editable=False)),
                 ('reserved', models.BigIntegerField(default=0, editable=False)),
             ],

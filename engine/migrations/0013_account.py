@@ -2,10 +2,10 @@
 
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 
-ASIDE, BACK = around("engine_run", lifted=lambda: [guards.GUARDS["engine_run"]])
+ASIDE, BACK = around("engine_run", lifted=lambda: [immutability.ENGINE_TABLES["engine_run"]])
 
 
 class Migration(migrations.Migration):

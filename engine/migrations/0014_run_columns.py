@@ -4,10 +4,10 @@ import django.db.models.deletion
 from django.db import migrations, models
 from django.db.models import Q
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 
-ASIDE, BACK = around("engine_run", lifted=lambda: [guards.GUARDS["engine_run"]])
+ASIDE, BACK = around("engine_run", lifted=lambda: [immutability.ENGINE_TABLES["engine_run"]])
 
 
 def of_runs(related_name):

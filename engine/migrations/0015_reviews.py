@@ -5,19 +5,19 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._taking_over import TakeOver
 from engine.on_schema import OnSchema
 
-GUARD = guards.GUARDS["engine_review"]
+GUARD = immutability.ENGINE_TABLES["engine_review"]
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARD])
+    immutability.install_triggers(schema_editor.connection, [GUARD])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARD])
+    immutability.remove_triggers(schema_editor.connection, [GUARD])
 
 
 class Migration(migrations.Migration):

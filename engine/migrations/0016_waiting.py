@@ -4,13 +4,13 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 
 ASIDE, BACK = around(
     "engine_run",
     "engine_entry",
-    lifted=lambda: [guards.GUARDS[table] for table in ("engine_run", "engine_entry", "engine_park")],
+    lifted=lambda: [immutability.ENGINE_TABLES[table] for table in ("engine_run", "engine_entry", "engine_park")],
 )
 
 

@@ -4,18 +4,18 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 
-GUARD = guards.GUARDS["engine_document"]
+GUARD = immutability.ENGINE_TABLES["engine_document"]
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARD])
+    immutability.install_triggers(schema_editor.connection, [GUARD])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARD])
+    immutability.remove_triggers(schema_editor.connection, [GUARD])
 
 
 class Migration(migrations.Migration):

@@ -5,16 +5,16 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [guards.GUARDS[name] for name in ("engine_gate", "engine_gatedecision")])
+    immutability.install_triggers(schema_editor.connection, [immutability.ENGINE_TABLES[name] for name in ("engine_gate", "engine_gatedecision")])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [guards.GUARDS[name] for name in ("engine_gate", "engine_gatedecision")])
+    immutability.remove_triggers(schema_editor.connection, [immutability.ENGINE_TABLES[name] for name in ("engine_gate", "engine_gatedecision")])
 
 
 class Migration(migrations.Migration):

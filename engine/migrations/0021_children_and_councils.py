@@ -4,11 +4,11 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 
 CHANGED = ("engine_run", "engine_gate", "engine_gatedecision")
-ASIDE, BACK = around(*CHANGED, lifted=lambda: [guards.GUARDS[table] for table in CHANGED])
+ASIDE, BACK = around(*CHANGED, lifted=lambda: [immutability.ENGINE_TABLES[table] for table in CHANGED])
 
 
 

@@ -5,13 +5,13 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 from engine.on_schema import OnSchema
 
 CHANGED = "engine_gatedecision"
 NEW = ("engine_runauthor", "engine_gateauthor")
-ASIDE, BACK = around(CHANGED, lifted=lambda: [guards.GUARDS[CHANGED]])
+ASIDE, BACK = around(CHANGED, lifted=lambda: [immutability.ENGINE_TABLES[CHANGED]])
 OF_DECISIONS = """
 INSERT INTO engine_runauthor (run_id, user_id, name, part, place, made)
 SELECT gate.run_id, said.by_user_id, said."by", 'said', '', MIN(said.made)
@@ -25,11 +25,11 @@ GROUP BY gate.run_id, said.by_user_id, said."by"
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [guards.GUARDS[table] for table in NEW])
+    immutability.install_triggers(schema_editor.connection, [immutability.ENGINE_TABLES[table] for table in NEW])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [guards.GUARDS[table] for table in NEW])
+    immutability.remove_triggers(schema_editor.connection, [immutability.ENGINE_TABLES[table] for table in NEW])
 
 
 def find(apps, schema_editor):

@@ -2,11 +2,11 @@
 
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 
 CHANGED = ("engine_gate", "engine_gatedecision")
-ASIDE, BACK = around(*CHANGED, lifted=lambda: [guards.GUARDS[table] for table in CHANGED])
+ASIDE, BACK = around(*CHANGED, lifted=lambda: [immutability.ENGINE_TABLES[table] for table in CHANGED])
 
 
 class Migration(migrations.Migration):

@@ -8,11 +8,11 @@ import django.utils.timezone
 from django.db import migrations, models
 from django.db.models import Q
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 
 CHANGED = "engine_modelcall"
-ASIDE, BACK = around(CHANGED, lifted=lambda: [guards.GUARDS[CHANGED]])
+ASIDE, BACK = around(CHANGED, lifted=lambda: [immutability.ENGINE_TABLES[CHANGED]])
 ATTEMPT = ["run", "step", "series", "attempt"]
 
 

@@ -2,11 +2,11 @@
 
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.migrations._aside import around
 
 CHANGED = "engine_modelcall"
-ASIDE, BACK = around(CHANGED, lifted=lambda: [guards.GUARDS[CHANGED]])
+ASIDE, BACK = around(CHANGED, lifted=lambda: [immutability.ENGINE_TABLES[CHANGED]])
 
 
 class Migration(migrations.Migration):

@@ -4,16 +4,16 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [guards.GUARDS["engine_fork"]])
+    immutability.install_triggers(schema_editor.connection, [immutability.ENGINE_TABLES["engine_fork"]])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [guards.GUARDS["engine_fork"]])
+    immutability.remove_triggers(schema_editor.connection, [immutability.ENGINE_TABLES["engine_fork"]])
 
 
 class Migration(migrations.Migration):

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 
 
@@ -12,12 +12,12 @@ def around(*tables, lifted=list):
     aside: list[str] = []
 
     def put_aside(apps, schema_editor):
-        aside[:] = guards.put_aside(schema_editor.connection, *tables)
-        guards.lift(schema_editor.connection, lifted())
+        aside[:] = immutability.suspend(schema_editor.connection, *tables)
+        immutability.remove_triggers(schema_editor.connection, lifted())
 
     def put_back(apps, schema_editor):
         while aside:
             schema_editor.execute(aside.pop())
-        guards.install(schema_editor.connection, lifted())
+        immutability.install_triggers(schema_editor.connection, lifted())
 
     return OnSchema(put_aside, put_back), OnSchema(put_back, put_aside)

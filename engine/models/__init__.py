@@ -1,51 +1,61 @@
-"""Every table of the engine. Those of the evidence stand with what they are for, in `engine/evidence/`."""
+"""Every table of the engine. Those of the evidence stand with what they are for, in `engine/ledger/`."""
 
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import Entry
+from engine.ledger.merkle_log import Leaf, Salt
 
-from .authors import GateAuthor, Part, RunAuthor
-from .budgets import Budget, BudgetUsedUp
-from .calls import ModelCall, Usage
-from .claims import GOING_ON, Claimed, lease
+from .authors import AuthorContribution, GateAuthor, RunAuthor
+from .budgets import Budget, BudgetExceeded
+from .claims import ACTIVE_STATUSES, ClaimedRun, lease
 from .documents import Document, DocumentLimits, NewDocument, TooManyDocuments
+from .emails import Letter
 from .forks import Fork
 from .gate_rules import GateRule
-from .gates import AlreadyUsed, Gate, GateDecision
-from .happenings import Happening, What
-from .mail import Letter
-from .markers import WriterMarker
-from .mcp import McpLeftOut, McpTool
-from .pace import LimitReached, Pace, per_minute
+from .gates import Gate, GateAlreadyUsed, GateDecision
+from .mcp_tools import McpLeftOut, McpTool
+from .model_calls import ModelCall, TokenUsage
+from .rate_limits import Pace, RateLimitReached, per_minute
 from .reminders import NoMail, Notice, Reminder
-from .reviews import REVIEW_LENGTH, Review, last_override, last_told, overriders
-from .runs import NOBODY, TITLE_LENGTH, Park, Run, account_of, after_deadlock, asked_for, record_name, submissions_of
-from .tools import Effect, ToolCall
+from .reviews import REVIEW_LENGTH, Review, last_override, last_override_entry, override_authors
+from .run_events import Happening, RunEventType
+from .runs import (
+    SYSTEM_ACTOR,
+    TITLE_LENGTH,
+    Park,
+    Run,
+    WriterMarker,
+    account_key,
+    after_deadlock,
+    recent_submissions,
+    record_name,
+    requester_name,
+)
+from .tool_calls import Effect, ToolCall
 from .waits import ModelWait
 
 __all__ = [
-    "GOING_ON",
-    "NOBODY",
+    "ACTIVE_STATUSES",
     "REVIEW_LENGTH",
+    "SYSTEM_ACTOR",
     "TITLE_LENGTH",
-    "AlreadyUsed",
+    "AuthorContribution",
     "Budget",
-    "BudgetUsedUp",
+    "BudgetExceeded",
     "Checkpoint",
-    "Claimed",
+    "ClaimedRun",
     "Document",
     "DocumentLimits",
     "Effect",
     "Entry",
     "Fork",
     "Gate",
+    "GateAlreadyUsed",
     "GateAuthor",
     "GateDecision",
     "GateRule",
     "Happening",
     "Leaf",
     "Letter",
-    "LimitReached",
     "McpLeftOut",
     "McpTool",
     "ModelCall",
@@ -55,25 +65,25 @@ __all__ = [
     "Notice",
     "Pace",
     "Park",
-    "Part",
+    "RateLimitReached",
     "Reminder",
     "Review",
     "Run",
     "RunAuthor",
+    "RunEventType",
     "Salt",
+    "TokenUsage",
     "TooManyDocuments",
     "ToolCall",
-    "Usage",
-    "What",
     "WriterMarker",
-    "account_of",
+    "account_key",
     "after_deadlock",
-    "asked_for",
     "last_override",
-    "last_told",
+    "last_override_entry",
     "lease",
-    "overriders",
+    "override_authors",
     "per_minute",
+    "recent_submissions",
     "record_name",
-    "submissions_of",
+    "requester_name",
 ]

@@ -14,14 +14,14 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from engine.procedure import procedures
+from engine.runtime.procedure import procedures
 
+from .gate_access import by_author
 from .gates import Gate, GateState
 from .runs import Run, record_name
-from .whose import by_author
 
 
-class Part(models.TextChoices):
+class AuthorContribution(models.TextChoices):
     """What somebody did by which their words came into a run, as it is said of them."""
 
     SAID = "said", "said something to it"
@@ -32,7 +32,9 @@ class Part(models.TextChoices):
 
 
 class RunAuthorQuerySet(models.QuerySet["RunAuthor"]):
-    def note(self, run: UUID, user: Any, part: Part, place: str = "", *, said_at: Gate | None = None) -> None:
+    def note(
+        self, run: UUID, user: Any, part: AuthorContribution, place: str = "", *, said_at: Gate | None = None
+    ) -> None:
         """This person's words come into the run, or into what happens at this place of it. In an act on that run.
 
         The command line is nobody who decides. `said_at`: a gate whose own text these words did not come into.
@@ -64,15 +66,15 @@ class RunAuthorQuerySet(models.QuerySet["RunAuthor"]):
             return []
         self._note_askers(gate, until)
         found = self.filter(run__in=until).order_by("pk")
-        return [one for one in found if one.part == Part.ASKED or one.made <= until[one.run_id]]
+        return [one for one in found if one.part == AuthorContribution.ASKED or one.made <= until[one.run_id]]
 
     def _note_askers(self, gate: Gate, runs: Collection[UUID]) -> None:
         """Who asked for one of these runs wrote what it was about. Who asked for the gate's run is left out anyway."""
         mine = gate.run.owner_id or gate.run.asked_by
         for run in Run.objects.filter(pk__in=runs, parent=None).exclude(asked_by="").select_related("owner"):
-            asked = self.filter(run=run, user=run.owner, part=Part.ASKED)
+            asked = self.filter(run=run, user=run.owner, part=AuthorContribution.ASKED)
             if (run.owner_id or run.asked_by) != mine and not asked.exists():
-                self.create(run=run, user=run.owner, name=run.asked_by, part=Part.ASKED)
+                self.create(run=run, user=run.owner, name=run.asked_by, part=AuthorContribution.ASKED)
 
 
 def begun_from(run: UUID) -> dict[UUID, datetime]:
@@ -107,7 +109,7 @@ class RunAuthor(models.Model):
     run = models.ForeignKey("engine.Run", on_delete=models.PROTECT, related_name="authors")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     name = models.CharField(max_length=150)
-    part = models.CharField(max_length=10, choices=Part)
+    part = models.CharField(max_length=10, choices=AuthorContribution)
     place = models.CharField(max_length=80, blank=True)
     made = models.DateTimeField(default=timezone.now)
 

@@ -16,26 +16,26 @@ from django.db.models import Case, Count, F, Min, Q, When
 from django.db.models.functions import Coalesce, Least, Now
 from django.utils import timezone
 
-from engine import statements
+from engine.db import cached_sql
 
 from .budgets import Budget
-from .calls import ModelCall
-from .happenings import Happening, What
-from .tools import ToolCall
+from .model_calls import ModelCall
+from .run_events import Happening, RunEventType
+from .tool_calls import ToolCall
 
 if TYPE_CHECKING:
     from .runs import Run
 
-FUTURE = timedelta(seconds=60)  # a lease that ends so long after any could was written by a clock that was wrong
-NEGLECTED = timedelta(seconds=60)
-SEEN_AT_ONCE = 200  # of what is queued: where that is all, turns are taken without counting it in the database
-WOKEN_AT_ONCE = 1_000
-MOST_DEATHS = 5
+CLOCK_SKEW = timedelta(seconds=60)  # a lease that ends so long after any could was written by a clock that was wrong
+OVERDUE_SECONDS = timedelta(seconds=60)
+SNAPSHOT_BATCH = 200  # of what is queued: where that is all, turns are taken without counting it in the database
+WAKE_BATCH = 1_000
+MAX_CRASHES = 5
 # How many runs may be performed together that met so many crashes: any number, then ever fewer, in the end one.
 SUSPECT, ALONE = 2, 4
-TOGETHER = {2: 16, 3: 4, ALONE: 1}
+CLAIM_BATCH = {2: 16, 3: 4, ALONE: 1}
 
-KILLED_ITS_WORKER = {
+CRASHED_WORKER_ERROR = {
     "code": "internal",
     "message": "The engine died five times while it worked on this and nothing else. The server's log may say why.",
 }
@@ -51,15 +51,15 @@ class RunStatus(models.TextChoices):
 
 
 # the proof of every write: the row is ours, is so for another lease, and nobody else moves it before we commit
-HOLD = """UPDATE engine_run SET revision = revision + 1, lease_expires_at = {leased}{more}
+RENEW_SQL = """UPDATE engine_run SET revision = revision + 1, lease_expires_at = {leased}{more}
     WHERE id = %s AND status = 'running' AND worker = %s AND fence = %s"""
-INNOCENT = ", deaths = 0, crashes = 0"
-LET_GO = """UPDATE engine_run SET status = %s, error = %s, ended = {now}, worker = '', lease_expires_at = NULL,
+NOT_SUSPECT = ", deaths = 0, crashes = 0"
+RELEASE_SQL = """UPDATE engine_run SET status = %s, error = %s, ended = {now}, worker = '', lease_expires_at = NULL,
     worked = worked + %s WHERE id = %s"""
-TAKE = """UPDATE engine_run SET status = 'running', worker = %s, fence = fence + 1, claims = claims + 1,
+CLAIM_SQL = """UPDATE engine_run SET status = 'running', worker = %s, fence = fence + 1, claims = claims + 1,
     revision = revision + 1, lease_expires_at = {leased}, claimed_at = {now}, started = coalesce(started, {now})
     WHERE id = %s AND status = 'queued' AND fence = %s"""
-GOING_ON = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
+ACTIVE_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
 
 
 def lease() -> timedelta:
@@ -67,7 +67,7 @@ def lease() -> timedelta:
 
 
 def _lease_ended() -> Q:
-    return Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + lease() + FUTURE)
+    return Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + lease() + CLOCK_SKEW)
 
 
 @lru_cache
@@ -83,18 +83,18 @@ def _later(vendor: str) -> str:
     return f"{now[:-1]}, %s || ' seconds')" if vendor == "sqlite" else f"{now} + make_interval(secs => %s)"
 
 
-def hold(pk: uuid.UUID, worker: str, fence: int, *, innocent: bool) -> bool:
+def renew_claim(pk: uuid.UUID, worker: str, fence: int, *, innocent: bool) -> bool:
     """Move the revision and the lease, if this claim is still the last one. With `innocent` it has met no crash."""
-    sql = HOLD.format(leased=_later(connection.vendor), more=INNOCENT if innocent else "")
-    return bool(statements.execute(sql, [settings.ENGINE_LEASE, statements.as_stored(pk), worker, fence]))
+    sql = RENEW_SQL.format(leased=_later(connection.vendor), more=NOT_SUSPECT if innocent else "")
+    return bool(cached_sql.execute(sql, [settings.ENGINE_LEASE, cached_sql.to_db(pk), worker, fence]))
 
 
-def let_go(pk: uuid.UUID, status: str, error: Any, worked: float) -> None:
+def release_claim(pk: uuid.UUID, status: str, error: Any, worked: float) -> None:
     """End a run that is held, `worked` seconds after it was claimed. `error` as the database keeps it."""
-    statements.execute(LET_GO.format(now=_now(connection.vendor)), [status, error, worked, statements.as_stored(pk)])
+    cached_sql.execute(RELEASE_SQL.format(now=_now(connection.vendor)), [status, error, worked, cached_sql.to_db(pk)])
 
 
-LOOK = """SELECT
+SNAPSHOT_SQL = """SELECT
     EXISTS (SELECT 1 FROM engine_run WHERE status = 'queued'),
     EXISTS (SELECT 1 FROM engine_run WHERE status = 'waiting' AND wakes_at <= {now}),
     EXISTS (SELECT 1 FROM engine_run WHERE status = 'running' AND worker <> %s
@@ -103,7 +103,7 @@ LOOK = """SELECT
     OR EXISTS (SELECT 1 FROM engine_run WHERE status = 'queued' AND crashes >= 2)"""
 
 
-class Look(NamedTuple):
+class WorkerSnapshot(NamedTuple):
     """Whether there is anything of a kind, whoever it is for: nearly always there is only what is queued."""
 
     queued: bool
@@ -112,14 +112,14 @@ class Look(NamedTuple):
     suspects: bool
 
 
-def look(worker: str) -> Look:
+def read_worker_snapshot(worker: str) -> WorkerSnapshot:
     vendor = connection.vendor
-    future = [(lease() + FUTURE).total_seconds()]
-    sql = LOOK.format(now=_now(vendor), future=_later(vendor))
-    return Look(*map(bool, statements.first(sql, [worker, *future, worker]) or ()))
+    future = [(lease() + CLOCK_SKEW).total_seconds()]
+    sql = SNAPSHOT_SQL.format(now=_now(vendor), future=_later(vendor))
+    return WorkerSnapshot(*map(bool, cached_sql.first(sql, [worker, *future, worker]) or ()))
 
 
-class Seen(NamedTuple):
+class RunPosition(NamedTuple):
     """One that is queued, as the database's driver gives its columns."""
 
     pk: uuid.UUID
@@ -129,26 +129,26 @@ class Seen(NamedTuple):
     created: Any
 
 
-Party = tuple[str, int | None]
+QueueParty = tuple[str, int | None]
 """A lane and an owner: runs of one party differ by their age alone."""
-Waiting = dict[Party, tuple[int, Any]]
+WaitingRun = dict[QueueParty, tuple[int, Any]]
 """Of each party how many wait, and since when the oldest."""
 
 
-def _counted(seen: "Sequence[Seen]") -> Waiting:
-    waiting: Waiting = {}
+def _counted(seen: "Sequence[RunPosition]") -> WaitingRun:
+    waiting: WaitingRun = {}
     for one in seen:
         number, oldest = waiting.get((one.lane, one.owner), (0, one.created))
         waiting[one.lane, one.owner] = number + 1, oldest
     return waiting
 
 
-def _turns(waiting: Waiting, places: int, performed: "Sequence[Run]", reserve: int) -> "Counter[Party]":
+def _turns(waiting: WaitingRun, places: int, performed: "Sequence[Run]", reserve: int) -> "Counter[QueueParty]":
     """How many runs each lane and owner may have now."""
     lanes = Counter(run.lane for run in performed)
     owners = Counter(run.owner_id for run in performed)
     most = len(performed) + places - reserve
-    turns: Counter[Party] = Counter()
+    turns: Counter[QueueParty] = Counter()
     for _ in range(places):
         free = [key for key, (number, _) in waiting.items() if turns[key] < number and lanes[key[0]] < most]
         if not free:
@@ -160,7 +160,7 @@ def _turns(waiting: Waiting, places: int, performed: "Sequence[Run]", reserve: i
     return turns
 
 
-def _first(seen: "Sequence[Seen]", turns: "Counter[Party]") -> "Iterator[Seen]":
+def _first(seen: "Sequence[RunPosition]", turns: "Counter[QueueParty]") -> "Iterator[RunPosition]":
     """The oldest of each party, as many as it may have."""
     left = Counter(turns)
     for one in seen:
@@ -169,7 +169,7 @@ def _first(seen: "Sequence[Seen]", turns: "Counter[Party]") -> "Iterator[Seen]":
             yield one
 
 
-class Claimed(NamedTuple):
+class ClaimedRun(NamedTuple):
     """What a claim came to: the runs to perform, and those that failed by it and are to be sealed."""
 
     runs: "list[Run]"
@@ -206,9 +206,11 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         is not left alone."""
         if self.in_progress().exists():
             return self.none()
-        late = Q(lease_expires_at__lt=Now() - NEGLECTED) | Q(lease_expires_at__gt=Now() + lease() + FUTURE)
+        late = Q(lease_expires_at__lt=Now() - OVERDUE_SECONDS) | Q(lease_expires_at__gt=Now() + lease() + CLOCK_SKEW)
         overdue = late & Q(status=RunStatus.RUNNING)
-        since = self.annotate(since=Coalesce("wakes_at", "created")).filter(since__lt=Now() - NEGLECTED).values("pk")
+        since = (
+            self.annotate(since=Coalesce("wakes_at", "created")).filter(since__lt=Now() - OVERDUE_SECONDS).values("pk")
+        )
         could_go_on = Q(status=RunStatus.QUEUED) | Q(status=RunStatus.WAITING, wakes_at__isnull=False)
         return self.filter(overdue | could_go_on & Q(pk__in=since))
 
@@ -216,7 +218,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
 
     def waits(self, worker: str) -> bool:
         """Whether there may be anything to claim: a plain look, for on SQLite a transaction takes the write lock."""
-        if not any(look(worker)):
+        if not any(read_worker_snapshot(worker)):
             return False
         return bool(self._first_queued.rows()) or self.due().exists() or self.abandoned(worker).exists()
 
@@ -228,7 +230,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         reserve: int = 0,
         *,
         suspects_first: bool = False,
-    ) -> "Claimed":
+    ) -> "ClaimedRun":
         """Take back what others abandoned, wake what is due, then take up to `places` runs for this worker, in a
         transaction of whoever calls, who then has sealed what failed. Each claim moves the fence.
 
@@ -238,13 +240,13 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         Suspects are taken by a worker that performs nothing else, and until they get on it takes nothing besides.
         They wait for all others, unless they come first: then the others wait until the worker has nothing left.
         """
-        seen = look(worker)
+        seen = read_worker_snapshot(worker)
         failed = self._take_back(worker) if seen.abandoned else []
         if seen.due:
             self._wake()
         wanted = self._wanted(worker, places, performed, reserve, suspects_first, any(seen[1:]))
         taken = [pk for pk, fence in wanted if self._take(pk, fence, worker)]
-        return Claimed(statements.fetch(self.model, "pk", taken, "created"), failed)
+        return ClaimedRun(cached_sql.fetch(self.model, "pk", taken, "created"), failed)
 
     def _wanted(
         self,
@@ -271,22 +273,24 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         return self.queued().filter(crashes__lt=SUSPECT)
 
     @cached_property
-    def _first_queued(self) -> statements.Made:
-        return statements.Made(self.queued().order_by().values_list("pk")[:1])
+    def _first_queued(self) -> cached_sql.CompiledQuery:
+        return cached_sql.CompiledQuery(self.queued().order_by().values_list("pk")[:1])
 
     @cached_property
-    def _unsuspected(self) -> statements.Made:
-        columns = self._others().order_by("created").values_list(*Seen._fields)
-        return statements.Made(columns[:SEEN_AT_ONCE])
+    def _unsuspected(self) -> cached_sql.CompiledQuery:
+        columns = self._others().order_by("created").values_list(*RunPosition._fields)
+        return cached_sql.CompiledQuery(columns[:SNAPSHOT_BATCH])
 
-    def _seen(self) -> "list[Seen] | None":
+    def _seen(self) -> "list[RunPosition] | None":
         """All that is queued and no suspect, the oldest first; None where that is too much to look at."""
         rows = self._unsuspected.rows()
-        return [Seen(statements.as_key(pk), *rest) for pk, *rest in rows] if len(rows) < SEEN_AT_ONCE else None
+        return (
+            [RunPosition(cached_sql.from_db(pk), *rest) for pk, *rest in rows] if len(rows) < SNAPSHOT_BATCH else None
+        )
 
     def _wake(self) -> None:
         """Queue what waited for a time that has come."""
-        due = [pk for pk, _ in self.due()._locked(WOKEN_AT_ONCE)]
+        due = [pk for pk, _ in self.due()._locked(WAKE_BATCH)]
         self.filter(pk__in=due).update(status=RunStatus.QUEUED, why="", revision=F("revision") + 1)
 
     def _take_back(self, worker: str) -> list[uuid.UUID]:
@@ -308,19 +312,19 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         again_alone = Case(When(crashes=0, then=1), default=ALONE)
         blamed: dict[str, Any] = changed | {"deaths": F("deaths") + 1, "crashes": again_alone}
         abandoned, queued = self.abandoned(worker), RunStatus.QUEUED
-        abandoned.filter(pk__in=alone, deaths__gte=MOST_DEATHS - 1).update(
-            status=RunStatus.FAILED, error=KILLED_ITS_WORKER, ended=Now(), **blamed
+        abandoned.filter(pk__in=alone, deaths__gte=MAX_CRASHES - 1).update(
+            status=RunStatus.FAILED, error=CRASHED_WORKER_ERROR, ended=Now(), **blamed
         )
         failed = list(self.filter(pk__in=alone, status=RunStatus.FAILED).values_list("pk", flat=True))
         self.release(failed)
         ToolCall.objects.filter(run__in=failed).interrupt()  # of others the next worker asks what became of them
         self.model.objects.nudge_parents(*failed)
-        Happening.objects.note(What.OVER, failed)
+        Happening.objects.record(RunEventType.OVER, failed)
         abandoned.filter(pk__in=alone).update(status=queued, **blamed)
         abandoned.filter(pk__in=together).update(status=queued, crashes=Least(F("crashes") + 1, ALONE), **changed)
         # a call of a run that was renewed between the look and the updates is still under way
         taken_back = self.filter(pk__in=[*alone, *together]).exclude(status=RunStatus.RUNNING)
-        ModelCall.objects.filter(run__in=taken_back).interrupt()
+        ModelCall.objects.filter(run__in=taken_back).mark_interrupted()
         return failed
 
     def _abandoned_by_the_dead(self, worker: str) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
@@ -332,7 +336,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         held = self.model.objects.filter(status=RunStatus.RUNNING).exclude(worker=worker).order_by().values("worker")
         counted = held.annotate(all=Count("pk"), ended=Count("pk", filter=_lease_ended()))
         dead = {row["worker"]: row["all"] for row in counted if row["all"] == row["ended"]}
-        late = self.abandoned(worker).exclude(lease_expires_at__range=(Now() - lease(), Now() + lease() + FUTURE))
+        late = self.abandoned(worker).exclude(lease_expires_at__range=(Now() - lease(), Now() + lease() + CLOCK_SKEW))
         look = self.filter(Q(pk__in=late.values("pk")) | Q(worker__in=dead), status=RunStatus.RUNNING)
         if connection.features.has_select_for_update_skip_locked:
             look = look.select_for_update(skip_locked=True)  # who died in mid-transaction must not stop the others
@@ -347,9 +351,9 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         """A group of suspects that met the same number of crashes; who has killed already comes last."""
         waiting = self.queued().suspects().order_by("deaths", "created")
         crashes = waiting.values_list("crashes", flat=True)[0]
-        return waiting.filter(crashes=crashes)._locked(min(places, TOGETHER[crashes]))
+        return waiting.filter(crashes=crashes)._locked(min(places, CLAIM_BATCH[crashes]))
 
-    def _waiting(self) -> "Waiting":
+    def _waiting(self) -> "WaitingRun":
         return {
             (row["lane"], row["owner"]): (row["number"], row["oldest"])
             for row in self._others().values("lane", "owner").annotate(number=Count("pk"), oldest=Min("created"))
@@ -366,8 +370,8 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         return list(rows[:number])
 
     def _take(self, pk: uuid.UUID, fence: int, worker: str) -> bool:
-        sql = TAKE.format(leased=_later(connection.vendor), now=_now(connection.vendor))
-        return bool(statements.execute(sql, [worker, settings.ENGINE_LEASE, statements.as_stored(pk), fence]))
+        sql = CLAIM_SQL.format(leased=_later(connection.vendor), now=_now(connection.vendor))
+        return bool(cached_sql.execute(sql, [worker, settings.ENGINE_LEASE, cached_sql.to_db(pk), fence]))
 
     def count_work(self) -> None:
         """Add what somebody else ends to how long these were worked on: up to when their leases were renewed last."""
@@ -380,7 +384,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
 
     def release(self, pks: Iterable[uuid.UUID], but: int = 0) -> None:
         """Give the budgets back what these runs will not spend any more, `but` for so much of each."""
-        for run in statements.fetch(self.model, "pk", list(pks)):
+        for run in cached_sql.fetch(self.model, "pk", list(pks)):
             if run.reserved <= but:
                 continue
             self.filter(pk=run.pk).update(reserved=but)

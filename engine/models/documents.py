@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.db import models
 from django.utils import timezone
 
-from engine.procedure import procedures
+from engine.runtime.procedure import procedures
 
 TITLE_LENGTH = 120
 LINE_LENGTH = 160  # characters; what is longer is broken into more lines
@@ -48,7 +48,7 @@ class DocumentLimits:
     size: int
     characters: int
 
-    def complaint(self, documents: Sequence[NewDocument]) -> str:
+    def problem(self, documents: Sequence[NewDocument]) -> str:
         """Why these cannot all be attached, in a sentence that says what to do; empty where they can."""
         if documents and not self.number:
             return "No documents can be attached here."
@@ -78,7 +78,7 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         TooManyDocuments where its procedure does not take so many.
         """
         documents, limits = list(documents), procedures()[run.procedure].documents or NO_DOCUMENTS
-        if complaint := limits.complaint(documents):
+        if complaint := limits.problem(documents):
             raise TooManyDocuments(complaint)
         return Document.objects.bulk_create(
             Document(run=run, number=number, title=one.title, kind=one.kind, text=one.text, digest=one.digest)
@@ -113,7 +113,7 @@ class Document(models.Model):
     @property
     def label(self) -> str:
         """What models and people call it: A1, A2 ..."""
-        return label_of(self.number)
+        return document_label(self.number)
 
     @property
     def lines(self) -> list[str]:
@@ -125,5 +125,5 @@ class Document(models.Model):
         return lines[number - 1] if 1 <= number <= len(lines) else None
 
 
-def label_of(number: int) -> str:
+def document_label(number: int) -> str:
     return f"A{number}"

@@ -10,17 +10,17 @@ from uuid import UUID
 from django.db import models
 from django.utils import timezone
 
-from engine.evidence.entries import SUBMITTED
+from engine.ledger.entries import SUBMITTED
 
 if TYPE_CHECKING:
-    from engine.evidence.told import Said
+    from engine.audit.entries_from_rows import RunEntries
 
 FORKED = "forked"  # the fact of a submission that names the origin
 STATE = "digest of the files it begins with"
 
 
 class ForkQuerySet(models.QuerySet["Fork"]):
-    def tell(self, told: "Mapping[UUID, Said]") -> None:
+    def tell(self, told: "Mapping[UUID, RunEntries]") -> None:
         """Add to what is told of these submissions from where they were forked."""
         for fork in self.filter(run__in=list(told)):
             draft = told[fork.run_id][SUBMITTED][0]

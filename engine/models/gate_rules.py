@@ -9,28 +9,33 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from engine import statements
 from engine.councils import council_complaint, with_council_id
+from engine.db import cached_sql
 from engine.policy import BOTH, asks_council
 
-WHO = [("", "as the procedure says"), ("person", "a person"), ("council", "a council"), ("both", "both")]
-EXPIRIES = [("", "as the procedure says"), ("remind", "remind"), ("reject", "reject"), ("return", "go on without")]
+APPROVER_CHOICES = [("", "as the procedure says"), ("person", "a person"), ("council", "a council"), ("both", "both")]
+EXPIRY_CHOICES = [
+    ("", "as the procedure says"),
+    ("remind", "remind"),
+    ("reject", "reject"),
+    ("return", "go on without"),
+]
 
 
 class GateRuleQuerySet(models.QuerySet["GateRule"]):
     def of(self, procedure: str) -> "list[GateRule]":
         """All that may hold for a gate of this procedure."""
-        return statements.fetch(GateRule, "procedure", ("", procedure))
+        return cached_sql.fetch(GateRule, "procedure", ("", procedure))
 
-    def best(self, *, procedure: str, **about: str) -> "GateRule | None":
-        return best_of(self.of(procedure), **about)
+    def strictest(self, *, procedure: str, **about: str) -> "GateRule | None":
+        return strictest_rule(self.of(procedure), **about)
 
 
-def best_of(rules: "Iterable[GateRule]", **about: str) -> "GateRule | None":
+def strictest_rule(rules: "Iterable[GateRule]", **about: str) -> "GateRule | None":
     """The most exact one, of a procedure's, for a gate of this kind, effect and tool: which names the most of them, and
     of those that name as many the one that names the tool, then the kind, then the effect."""
     fit = (rule for rule in rules if all(getattr(rule, name) in ("", value) for name, value in about.items()))
-    return max(fit, key=GateRule.exactness, default=None)
+    return max(fit, key=GateRule.specificity, default=None)
 
 
 class GateRule(models.Model):
@@ -40,14 +45,14 @@ class GateRule(models.Model):
     kind = models.CharField(max_length=20, blank=True)
     effect = models.CharField(max_length=12, blank=True)
     tool = models.CharField(max_length=120, blank=True)
-    who = models.CharField(max_length=8, blank=True, choices=WHO)
+    who = models.CharField(max_length=8, blank=True, choices=APPROVER_CHOICES)
     persons = models.PositiveSmallIntegerField(default=1)
     four_eyes = models.BooleanField(default=False)
     blind = models.BooleanField(default=False)
     council = models.CharField(max_length=120, blank=True, help_text="Its name, or its id where that is not enough.")
     council_id = models.PositiveBigIntegerField(null=True, editable=False)
     hours = models.PositiveIntegerField(null=True, blank=True)
-    expiry = models.CharField(max_length=8, blank=True, choices=EXPIRIES)
+    expiry = models.CharField(max_length=8, blank=True, choices=EXPIRY_CHOICES)
 
     objects = GateRuleQuerySet.as_manager()
 
@@ -75,7 +80,7 @@ class GateRule(models.Model):
         if (self.hours is None) == (self.expiry in ("reject", "return")):
             raise ValidationError({"hours": "An end needs hours, and hours need an end."})
 
-    def exactness(self) -> tuple[int, bool, bool, bool]:
+    def specificity(self) -> tuple[int, bool, bool, bool]:
         named = [bool(one) for one in (self.tool, self.kind, self.effect, self.procedure)]
         return sum(named), named[0], named[1], named[2]
 

@@ -19,18 +19,34 @@ from django.db.models import F, Q
 from django.db.models.lookups import IsNull
 from django.utils import timezone
 
-from engine.evidence.chain import Draft, stamp
-from engine.evidence.entries import DECIDED, GATE, USED
-from engine.policy import REACHES_OUT, REJECT, REMIND, asks_persons, council_of, differ, state_of
+from engine.ledger.entries import DECIDED, GATE, USED
+from engine.ledger.hashing import EntryDraft, format_timestamp
+from engine.policy import (
+    EXTERNAL_EFFECTS,
+    REJECT,
+    REMIND,
+    asks_persons,
+    council_decision,
+    decisions_conflict,
+    policy_state,
+)
 
-from .claims import GOING_ON
-from .happenings import Happening, What
+from .claims import ACTIVE_STATUSES
+from .gate_access import (
+    asked_by_permission,
+    council_only,
+    decidable_by,
+    decided_by,
+    run_condition,
+    run_is_active,
+    written_by,
+)
 from .rehearsals import is_only_rehearsal, was_rehearsed
-from .whose import asked_by_no_name, asked_of, of_a_council_alone, of_author, run_goes_on, run_that, said_by
+from .run_events import Happening, RunEventType
 
-DECIDE = "engine.decide_gate"  # at everybody's gates
+DECIDE_PERMISSION = "engine.decide_gate"  # at everybody's gates
 TITLE_LENGTH = 200  # characters
-NO_PERSON = ""  # who decided where time did
+COUNCIL_ONLY = ""  # who decided where time did
 
 
 class GateState(models.TextChoices):
@@ -43,7 +59,7 @@ class GateState(models.TextChoices):
     VOID = "void"
 
 
-class Decision(models.TextChoices):
+class DecisionValue(models.TextChoices):
     """What a person may say. `EXPIRE` is said by nobody, when the time was over, and of a council that came to nothing
     `TURN` where persons decide now, or `FAIL` where nobody does. `OVERRIDE` opens what a council has refused; `LOOK`
     decides nothing: somebody has seen what the council said before it was shown.
@@ -59,17 +75,17 @@ class Decision(models.TextChoices):
     FAIL = "fail"
 
 
-NOT_DECIDED = (Decision.LOOK, Decision.TURN)  # noted, and nothing was decided by it
-OPENS = (Decision.APPROVE, Decision.OVERRIDE)
-SPOKEN = (Decision.APPROVE, Decision.REJECT, Decision.ANSWER)
+NOT_DECIDED = (DecisionValue.LOOK, DecisionValue.TURN)  # noted, and nothing was decided by it
+OPENS = (DecisionValue.APPROVE, DecisionValue.OVERRIDE)
+DECIDED_STATES = (DecisionValue.APPROVE, DecisionValue.REJECT, DecisionValue.ANSWER)
 
 
-class AlreadyUsed(Exception):
+class GateAlreadyUsed(Exception):
     """What this gate allowed has been done, or is allowed no more."""
 
 
 class GateQuerySet(models.QuerySet["Gate"]):
-    def whole(self) -> Self:
+    def with_decisions(self) -> Self:
         decisions = models.Prefetch("decisions", GateDecision.objects.select_related("judged_by"))
         return self.select_related("run", "council", "asked_user", "asked_group").prefetch_related(decisions)
 
@@ -79,62 +95,62 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def pending(self) -> Self:
         """What is still asked: of a run that has ended nothing is."""
-        return self.filter(run_goes_on(), state=GateState.PENDING)
+        return self.filter(run_is_active(), state=GateState.PENDING)
 
     def for_user(self, user: Any) -> Self:
         """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet, or
         once more where a council has refused it. Where somebody else than the owner has to decide and nobody is named,
         it waits for all who may decide at everybody's gates."""
-        return self.for_one(user, decides=user.has_perm(DECIDE))
+        return self.for_single_user(user, decides=user.has_perm(DECIDE_PERMISSION))
 
-    def for_one(self, user: Any, *, decides: bool) -> Self:
+    def for_single_user(self, user: Any, *, decides: bool) -> Self:
         """As `for_user`, of whom it is known whether it decides at everybody's gates."""
-        here = Q(run_that(owner=user)) | (Q(policy__four_eyes=True) if decides else Q())
-        asked = self.pending().filter(asked_of(user) | asked_by_no_name() & here)
-        return asked.exclude(of_a_council_alone() | Q(policy__four_eyes=True) & of_author(user) | said_by(user))
+        here = Q(run_condition(owner=user)) | (Q(policy__four_eyes=True) if decides else Q())
+        asked = self.pending().filter(decidable_by(user) | asked_by_permission() & here)
+        return asked.exclude(council_only() | Q(policy__four_eyes=True) & written_by(user) | decided_by(user))
 
-    def of_others(self, user: Any) -> Self:
+    def decidable_by_others(self, user: Any) -> Self:
         """What this person's runs ask of somebody else: all of theirs that `for_user` leaves out, said without a list
         of those."""
-        named = ~(asked_of(user) | asked_by_no_name())
-        others = named | of_a_council_alone() | Q(policy__four_eyes=True) | said_by(user)
-        return self.filter(others, run_that(status__in=GOING_ON, owner=user), state=GateState.PENDING)
+        named = ~(decidable_by(user) | asked_by_permission())
+        others = named | council_only() | Q(policy__four_eyes=True) | decided_by(user)
+        return self.filter(others, run_condition(status__in=ACTIVE_STATUSES, owner=user), state=GateState.PENDING)
 
     def not_for_author(self, user: Any) -> Self:
         """Those of which somebody else has to decide: this person asked for the run, or wrote what is asked about."""
-        return self.filter(of_author(user), policy__four_eyes=True)
+        return self.filter(written_by(user), policy__four_eyes=True)
 
     def asking_persons(self) -> Self:
         """Not those that a council alone decides, as long as it may come to something."""
-        return self.exclude(of_a_council_alone())
+        return self.exclude(council_only())
 
-    def hiding_from(self, user: Any) -> Self:
+    def hidden_from_user(self, user: Any) -> Self:
         """At which what the council says is to be seen by nobody yet, but by who has looked, on record."""
-        looked = GateDecision.objects.filter(by_user=user, decision=Decision.LOOK).values("gate")
+        looked = GateDecision.objects.filter(by_user=user, decision=DecisionValue.LOOK).values("gate")
         return self.filter(hides=True).exclude(pk__in=looked)
 
     def hidden(self) -> models.QuerySet["Gate", Any]:
         """The runs that are shown to nobody yet, by their keys."""
         return self.filter(hides=True).order_by().values_list("council", flat=True)
 
-    def asked_of(self, user: Any) -> Self:
+    def decidable_by(self, user: Any) -> Self:
         """What this person was ever asked by name or in a group: it may see those runs."""
-        return self.filter(asked_of(user))
+        return self.filter(decidable_by(user))
 
-    def asked(self) -> set[Any]:
+    def read_by_people(self) -> set[Any]:
         """Who is asked at these, by their keys: by name, and all members of the groups."""
         users = self.order_by().values_list("asked_user", flat=True)
         members = Group.objects.filter(pk__in=self.values("asked_group")).values_list("user", flat=True)
         return set(users.union(members)) - {None}
 
     def newest(self, run: UUID, step: str) -> "Gate | None":
-        return self.whole().filter(run=run, step=step).order_by("-number").first()
+        return self.with_decisions().filter(run=run, step=step).order_by("-number").first()
 
     def newest_of_all(self) -> int:
         """Anybody's, which is found at once; nought where nothing was ever asked. What is newer came later."""
         return self.order_by("-pk").values_list("pk", flat=True).first() or 0
 
-    def ask(self, before: "Gate | None", **values: Any) -> "Gate":
+    def open(self, before: "Gate | None", **values: Any) -> "Gate":
         """Ask at this place, or ask there anew: then nobody is asked any more what stood there before.
 
         In a transaction of the run's worker.
@@ -146,7 +162,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
         ends = policy["hours"] is not None and policy["expiry"] != REMIND
         expires = made + timedelta(hours=policy["hours"]) if ends else None
         gate = self.create(number=before.number + 1 if before else 1, made=made, expires=expires, **values)
-        Happening.objects.note(What.ASKS, [gate.run_id], gate=gate.pk)
+        Happening.objects.record(RunEventType.ASKS, [gate.run_id], gate=gate.pk)
         return gate
 
     def void(self) -> int:
@@ -155,13 +171,13 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def expire(self, gate: "Gate", now: datetime) -> None:
         """Close it as its time is over, unless somebody decided just before. In a transaction of the run's worker."""
-        decision = Decision.REJECT if gate.policy["expiry"] == REJECT else Decision.EXPIRE
-        state = GateState.REJECTED if decision == Decision.REJECT else GateState.EXPIRED
+        decision = DecisionValue.REJECT if gate.policy["expiry"] == REJECT else DecisionValue.EXPIRE
+        state = GateState.REJECTED if decision == DecisionValue.REJECT else GateState.EXPIRED
         due = self.filter(pk=gate.pk, state=GateState.PENDING, expires__lte=now)
         if due.update(state=state, closed=timezone.now(), hides=False):
-            GateDecision.objects.create(gate=gate, by=NO_PERSON, account=NO_PERSON, decision=decision)
+            GateDecision.objects.create(gate=gate, by=COUNCIL_ONLY, account=COUNCIL_ONLY, decision=decision)
 
-    def drafts(self, runs: Iterable[UUID]) -> list[tuple[UUID, Draft]]:
+    def drafts(self, runs: Iterable[UUID]) -> list[tuple[UUID, EntryDraft]]:
         """What these runs were asked and answered, each kind in its order."""
         gates = {gate.pk: gate for gate in self.filter(run__in=list(runs)).order_by("pk")}
         decisions = GateDecision.objects.filter(gate__in=gates).order_by("pk") if gates else []
@@ -178,7 +194,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
 IN_ORDER = (IsNull(F("expires"), True), "expires", "made", "id")  # as it stands in an index: nothing is to be sorted
 
 
-def in_order(gates: GateQuerySet) -> GateQuerySet:
+def ordered_gates(gates: GateQuerySet) -> GateQuerySet:
     """What has an end first, then what has waited longest."""
     return gates.order_by(*IN_ORDER)
 
@@ -254,20 +270,20 @@ class Gate(models.Model):
     @property
     def reaches_out(self) -> bool:
         """Whether its own effect sends something out; a tool of unknown effect counts as one that does."""
-        return self.effect == REACHES_OUT or bool(self.tool and not self.effect)
+        return self.effect == EXTERNAL_EFFECTS or bool(self.tool and not self.effect)
 
     @property
     def asks_for_answers(self) -> bool:
         """Whether nothing is there to be approved."""
         named = {one["decision"] for one in self.choices}
-        return Decision.ANSWER in named and Decision.APPROVE not in named
+        return DecisionValue.ANSWER in named and DecisionValue.APPROVE not in named
 
     @property
-    def stands(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether the decision still allows what it did: not where a council's was overridden or erased since, or was a
         rehearsal."""
         judged = next((one.judged_by for one in self.decisions.all() if one.judged_by_id), None)
-        overridden = any(one.decision == Decision.OVERRIDE for one in self.decisions.all())
+        overridden = any(one.decision == DecisionValue.OVERRIDE for one in self.decisions.all())
         if judged is None or overridden:
             return True
         if was_rehearsed(judged) and not is_only_rehearsal(self.run):  # it may be older than that this was refused
@@ -275,22 +291,22 @@ class Gate(models.Model):
         return judged.override is None and judged.redacted is None
 
     @property
-    def heard(self) -> bool:
+    def is_acknowledged(self) -> bool:
         """Whether the council has said what it came to, and be it nothing."""
         return any(one.of_council for one in self.decisions.all())
 
     @property
-    def differs(self) -> bool:
+    def is_split(self) -> bool:
         """Whether a council refuses what is still pending: to be refused by persons, too, or overridden."""
-        return self.pending and differ(self.policy, self.decisions.all())
+        return self.pending and decisions_conflict(self.policy, self.decisions.all())
 
-    def looked_at_by(self) -> set[Any]:
+    def read_by(self) -> set[Any]:
         """Who has seen what the council says before it is shown, by their keys."""
-        looked = GateDecision.objects.filter(gate=self, decision=Decision.LOOK)
+        looked = GateDecision.objects.filter(gate=self, decision=DecisionValue.LOOK)
         return set(looked.values_list("by_user", flat=True))
 
     @property
-    def asks_persons(self) -> bool:
+    def needs_people(self) -> bool:
         return asks_persons(self.policy, self.decisions.all())
 
     @property
@@ -304,30 +320,30 @@ class Gate(models.Model):
         return sha256(self.text.encode()).hexdigest()
 
     @property
-    def last(self) -> "GateDecision | None":
+    def last_decision(self) -> "GateDecision | None":
         said = (one for one in self.decisions.all() if one.decision not in NOT_DECIDED)
         return max(said, key=lambda one: one.pk, default=None)
 
     @property
     def council_said(self) -> str:
-        return council_of(self.decisions.all())
+        return council_decision(self.decisions.all())
 
     @property
     def choice(self) -> str:
         """The procedure's own word that it was closed by, if it has one."""
-        return self.last.choice if self.last else ""
+        return self.last_decision.choice if self.last_decision else ""
 
     @property
     def words(self) -> str:
-        return self.last.text if self.last else ""
+        return self.last_decision.text if self.last_decision else ""
 
     @property
     def answer(self) -> Any:
-        return self.last.value if self.last else None
+        return self.last_decision.value if self.last_decision else None
 
-    def holds(self, text: str, whole: str, asked: Any) -> bool:
+    def permits(self, text: str, whole: str, asked: Any) -> bool:
         """Whether it is the gate for this: neither used nor gone, nor about something else."""
-        gone = self.used or self.state == GateState.VOID or (self.approved and not self.stands)
+        gone = self.used or self.state == GateState.VOID or (self.approved and not self.is_decided)
         return not gone and self.is_about(text, whole, asked)
 
     def is_about(self, text: str, whole: str, asked: Any) -> bool:
@@ -335,36 +351,40 @@ class Gate(models.Model):
         group = isinstance(asked, Group)
         ids = (None if group or asked is None else asked.pk, asked.pk if group else None)
         same = (self.asked_user_id, self.asked_group_id) == ids  # another may have the name by now
-        return same and (self.text, self.whole, self.asked) == (text, whole, name_of_asked(asked))
+        return same and (self.text, self.whole, self.asked) == (text, whole, approver_name(asked))
 
-    def use(self) -> None:
+    def consume(self) -> None:
         """Its decision is acted on, in this transaction: it never allows anything again. AlreadyUsed."""
-        if self.approved and not Gate.objects.whole().get(pk=self.pk).stands:
-            raise AlreadyUsed(f"{self}: its council was decided otherwise")
+        if self.approved and not Gate.objects.with_decisions().get(pk=self.pk).is_decided:
+            raise GateAlreadyUsed(f"{self}: its council was decided otherwise")
         # in the record uses stand in the order of their times, whichever host's clock they are of
         before = Gate.objects.filter(run=self.run_id).aggregate(last=models.Max("used"))["last"]
         now = timezone.now()
         used = max(now, before + timedelta(microseconds=1)) if before else now
         if not Gate.objects.filter(pk=self.pk, used=None).update(used=used):
-            raise AlreadyUsed(str(self))
+            raise GateAlreadyUsed(str(self))
 
-    def draft(self) -> Draft:
+    def draft(self) -> EntryDraft:
         facts: dict[str, Any] = {
             "step": self.step,
             "number": self.number,
             "kind": self.kind,
             "policy": self.policy,
             "choices": self.choices,
-            "expires": stamp(self.expires),
+            "expires": format_timestamp(self.expires),
         }
         facts |= {name: getattr(self, name) for name in ("tool", "whole", "asked", "effect") if getattr(self, name)}
         facts |= {"council": str(self.council_id)} if self.council_id else {}
         if self.asked_account is not None:
             facts |= {"asked_account": self.asked_account, "when_failed": self.when_failed}
-        return Draft(GATE, stamp(self.made) or "", facts, {"title": self.title, "text": self.text}, row=self.pk)
+        return EntryDraft(
+            GATE, format_timestamp(self.made) or "", facts, {"title": self.title, "text": self.text}, row=self.pk
+        )
 
-    def use_draft(self) -> Draft:
-        return Draft(USED, stamp(self.used) or "", {"step": self.step, "number": self.number}, row=self.pk)
+    def use_draft(self) -> EntryDraft:
+        return EntryDraft(
+            USED, format_timestamp(self.used) or "", {"step": self.step, "number": self.number}, row=self.pk
+        )
 
 
 class GateDecision(models.Model):
@@ -378,7 +398,7 @@ class GateDecision(models.Model):
     by = models.CharField(max_length=150, blank=True)
     account = models.CharField(max_length=40, null=True, blank=True)  # noqa: DJ001 - older ones do not say
     judged_by = models.ForeignKey("engine.Run", on_delete=models.PROTECT, null=True, related_name="+")
-    decision = models.CharField(max_length=8, choices=Decision)
+    decision = models.CharField(max_length=8, choices=DecisionValue)
     choice = models.CharField(max_length=40, blank=True)
     text = models.TextField(blank=True)
     answer = models.TextField(blank=True)
@@ -394,7 +414,7 @@ class GateDecision(models.Model):
 
     @property
     def of_council(self) -> bool:
-        return bool(self.judged_by_id) or self.decision in (Decision.TURN, Decision.FAIL)
+        return bool(self.judged_by_id) or self.decision in (DecisionValue.TURN, DecisionValue.FAIL)
 
     @property
     def decides(self) -> bool:
@@ -404,7 +424,7 @@ class GateDecision(models.Model):
     def value(self) -> Any:
         return json.loads(self.answer) if self.answer else None
 
-    def draft(self, gate: Gate) -> Draft:
+    def draft(self, gate: Gate) -> EntryDraft:
         facts = {"step": gate.step, "number": gate.number, "said": self.decision, "by": self.by}
         facts |= {"account": self.account} if self.account is not None else {}
         facts |= {"choice": self.choice} if self.choice else {}
@@ -412,7 +432,7 @@ class GateDecision(models.Model):
         facts |= {"knew_council": True} if self.knew_council else {}
         facts |= {"authors": self.authors} if self.authors else {}
         texts = {"text": self.text, "answer": self.answer}
-        return Draft(DECIDED, stamp(self.made) or "", facts, texts, row=self.pk)
+        return EntryDraft(DECIDED, format_timestamp(self.made) or "", facts, texts, row=self.pk)
 
 
 def title_that_fits(title: str) -> str:
@@ -420,7 +440,7 @@ def title_that_fits(title: str) -> str:
     return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
 
 
-def name_of_asked(asked: Any) -> str:
+def approver_name(asked: Any) -> str:
     """How a user or a group that is asked is called; empty where nobody is by name."""
     if asked is None:
         return ""
@@ -434,7 +454,7 @@ def account_of_asked(asked: Any) -> str:
     return f"{'group' if isinstance(asked, Group) else 'account'} {asked.pk}"
 
 
-def misjudged(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
+def runs_with_wrong_decisions(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
     """Whose gates stand otherwise than their decisions make them, ask others or were decided by others than is told, or
     were opened by who wrote what they ask."""
     gates = list(Gate.objects.filter(run__in=list(runs)).prefetch_related("decisions"))
@@ -454,7 +474,7 @@ def misjudged(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
 
 def _stands_as_decided(gate: Gate) -> bool:
     """Where nobody is asked any more, nothing was decided until then."""
-    comes_to = state_of(gate.policy, gate.decisions.all(), cut=gate.cut)
+    comes_to = policy_state(gate.policy, gate.decisions.all(), cut=gate.cut)
     as_decided = comes_to == (GateState.PENDING if gate.state == GateState.VOID else gate.state)
     return as_decided and (gate.closed is None) == gate.pending and not (gate.hides and not gate.pending)
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from engine.llm.providers import REHEARSAL, is_rehearsal
 
-from .calls import ModelCall
+from .model_calls import ModelCall
 
 if TYPE_CHECKING:
     from .runs import Run

@@ -12,13 +12,15 @@ from django.contrib.auth import get_backends, get_user_model
 from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, OuterRef
 
-from .gates import DECIDE, Gate, in_order
-from .mail import Letter
+from .emails import Letter
+from .gates import DECIDE_PERMISSION, Gate, ordered_gates
 
 DAYS = (1, 3, 7)  # for which a gate has waited when who is asked is told again
-SHORT = timedelta(days=2)  # who has less time is told again when half of it is over: the first day may be all there is
-HALF = 0  # of the time of such a gate, where others have days
-AT_ONCE = 500  # so many rows in one write
+SHORT_DEADLINE = timedelta(
+    days=2
+)  # who has less time is told again when half of it is over: the first day may be all there is
+HALF_DEADLINE = 0  # of the time of such a gate, where others have days
+REMIND_BATCH = 500  # so many rows in one write
 
 
 class ReminderQuerySet(models.QuerySet["Reminder"]):
@@ -27,7 +29,7 @@ class ReminderQuerySet(models.QuerySet["Reminder"]):
         became due while nobody looked is one reminder."""
         later = (*DAYS[1:], None)
         due = [(days, gate) for days, end in zip(DAYS, later, strict=True) for gate in self._due(days, end, now)]
-        due += [(HALF, gate) for gate in self._half_over(now)]
+        due += [(HALF_DEADLINE, gate) for gate in self._half_over(now)]
         made = [Reminder(gate_id=gate, days=days, made=now) for days, gate in due]
         Reminder.objects.bulk_create(made, ignore_conflicts=True)
         return len(made)
@@ -37,14 +39,18 @@ class ReminderQuerySet(models.QuerySet["Reminder"]):
         gates = Gate.objects.pending().asking_persons().filter(made__lte=now - timedelta(days=days))
         if end:
             gates = gates.filter(made__gt=now - timedelta(days=end))
-        return list(gates.exclude(Exists(said)).order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
+        return list(gates.exclude(Exists(said)).order_by("pk").values_list("pk", flat=True)[:REMIND_BATCH])
 
     def _half_over(self, now: datetime) -> Iterable[int]:
         said = self.filter(gate=OuterRef("pk"))
-        gates = Gate.objects.pending().asking_persons().filter(made__gt=now - SHORT, expires__lte=now + SHORT / 2)
+        gates = (
+            Gate.objects.pending()
+            .asking_persons()
+            .filter(made__gt=now - SHORT_DEADLINE, expires__lte=now + SHORT_DEADLINE / 2)
+        )
         short = gates.exclude(Exists(said)).values_list("pk", "made", "expires")
         ends = ((pk, made, expires) for pk, made, expires in short if expires)
-        return [pk for pk, made, expires in ends if expires - made < SHORT and now - made >= expires - now]
+        return [pk for pk, made, expires in ends if expires - made < SHORT_DEADLINE and now - made >= expires - now]
 
     def asked(self) -> set[int]:
         """Who may have to say something where there was a reminder, by their keys."""
@@ -57,7 +63,7 @@ class ReminderQuerySet(models.QuerySet["Reminder"]):
 
 def _who_decide_for_all() -> set[int]:
     backends = [one for one in get_backends() if hasattr(one, "with_perm")]
-    return {pk for one in backends for pk in one.with_perm(DECIDE).values_list("pk", flat=True)}
+    return {pk for one in backends for pk in one.with_perm(DECIDE_PERMISSION).values_list("pk", flat=True)}
 
 
 class Reminder(models.Model):
@@ -78,14 +84,14 @@ class Reminder(models.Model):
         return f"gate {self.gate_id} after {self.days} days"
 
 
-class NoticeQuerySet(models.QuerySet["Notice"]):
-    def owed(self, now: datetime) -> Iterable[tuple[Any, list[Gate]]]:
+class ReminderEmailQuerySet(models.QuerySet["Notice"]):
+    def due(self, now: datetime) -> Iterable[tuple[Any, list[Gate]]]:
         """To whom a letter is to be written today, with what waits for them, the most urgent first."""
         for user in _by_mail(Reminder.objects.asked()).exclude(notices__day=now.date()):
             waits = Gate.objects.for_user(user)
             told = self.filter(user=user).values("reminders")
             if Reminder.objects.filter(gate__in=waits.values("pk")).exclude(pk__in=told).exists():
-                yield user, list(in_order(waits.prefetch_related("reminders")))
+                yield user, list(ordered_gates(waits.prefetch_related("reminders")))
 
     def write(self, user: Any, now: datetime, gates: Sequence[Gate], subject: str, text: str) -> "Notice | None":
         """Put it into the outbox, unless somebody else has done so today."""
@@ -115,7 +121,7 @@ class Notice(models.Model):
     gates = models.ManyToManyField(Gate, related_name="+")
     reminders = models.ManyToManyField(Reminder, related_name="+")
 
-    objects = NoticeQuerySet.as_manager()
+    objects = ReminderEmailQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]

@@ -9,12 +9,12 @@ from django.db import models
 from django.db.models.functions import Coalesce, Concat, NullIf, Trim
 from django.utils import timezone
 
-from engine.evidence.chain import Draft, stamp
+from engine.ledger.hashing import EntryDraft, format_timestamp
 
 from .runs import OUTCOME_LENGTH, Run
 
 REVIEW_LENGTH = 4_000
-OF_NO_KIND = "review"  # a row with the name of another kind of entry must not pass for one of that kind
+UNKNOWN_KIND_TEXT = "review"  # a row with the name of another kind of entry must not pass for one of that kind
 
 
 class ReviewQuerySet(models.QuerySet["Review"]):
@@ -51,11 +51,11 @@ class Review(models.Model):
         """As `overrides` finds them."""
         return self.kind == Review.Kind.OVERRIDE and self.outcome is not None
 
-    def draft(self, outcome_name: str) -> Draft:
+    def draft(self, outcome_name: str) -> EntryDraft:
         """The entry that tells of it; `outcome_name` is what the run's procedure calls an outcome."""
         facts: dict[str, Any] = {"by": self.by} | ({outcome_name: self.outcome} if self.outcome else {})
-        kind = self.kind if self.kind in Review.Kind else OF_NO_KIND
-        return Draft(kind, stamp(self.made) or "", facts, {"text": self.text}, row=self.pk)
+        kind = self.kind if self.kind in Review.Kind else UNKNOWN_KIND_TEXT
+        return EntryDraft(kind, format_timestamp(self.made) or "", facts, {"text": self.text}, row=self.pk)
 
 
 # ---- what a person decided instead, last: by the rows of a run, for many runs at once, by what is sealed ---------
@@ -66,12 +66,12 @@ def last_override(reviews: Iterable[Review]) -> Review | None:
     return next((review for review in reversed(list(reviews)) if review.is_override), None)
 
 
-def last_told(overrides: Sequence[Draft], outcome_name: str) -> str | None:
+def last_override_entry(overrides: Sequence[EntryDraft], outcome_name: str) -> str | None:
     """The outcome of the same, as `draft` told of them."""
     return next((one.facts[outcome_name] for one in reversed(overrides) if outcome_name in one.facts), None)
 
 
-def overriders(runs: Collection[UUID]) -> dict[UUID, str]:
+def override_authors(runs: Collection[UUID]) -> dict[UUID, str]:
     """By whom, as they are called today, of many runs in one query. Beside a list, never in its query: PostgreSQL would
     rather read all there is in order than look this up before it sorts what it found."""
     overrides = Review.objects.overrides().filter(run__in=list(runs)).order_by("pk")

@@ -12,54 +12,55 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from ..runtime.procedure import procedures
 from .budgets import Budget
-from .calls import ModelCall
-from .children import ASKED_BY_LENGTH, FamilyQuerySet
-from .claims import GOING_ON, SUSPECT, RunStatus, hold, lease, let_go
+from .child_runs import ASKED_BY_LENGTH, RunTreeQuerySet
+from .claims import ACTIVE_STATUSES, SUSPECT, RunStatus, lease, release_claim, renew_claim
 from .documents import Document
+from .emails import Letter
 from .forks import Fork
 from .gates import Gate
-from .mail import Letter
-from .pace import LimitReached, Limits, Pace, per_minute
-from .tools import ToolCall
+from .model_calls import ModelCall
+from .rate_limits import Limits, Pace, RateLimitReached, per_minute
+from .tool_calls import ToolCall
 
-NOBODY = "nobody"  # the account of what the command line asked
+SYSTEM_ACTOR = "nobody"  # the account of what the command line asked
 TITLE_LENGTH = 120
 OUTCOME_LENGTH = 60
 WHY_LENGTH = 300
-NAMED = 3  # of what waits, where there is too much
-QUEUE_AGAIN = 30.0  # seconds after which somebody whose queue is full may try again
+NAME_IN_RECORD = 3  # of what waits, where there is too much
+REQUEUE_SQL = 30.0  # seconds after which somebody whose queue is full may try again
 
 # Two transactions that touch runs and budgets in another order may meet; PostgreSQL ends one, which is made again.
 after_deadlock = tenacity.retry(
-    retry=tenacity.retry_if_exception(lambda error: isinstance(error, OperationalError) and not in_transaction()),
+    retry=tenacity.retry_if_exception(lambda error: isinstance(error, OperationalError) and not run_transaction()),
     stop=tenacity.stop_after_attempt(4),
     wait=tenacity.wait_random(0.05, 0.3),
     reraise=True,
 )
 
 
-def in_transaction() -> bool:
+def run_transaction() -> bool:
     return connection.in_atomic_block
 
 
-class RunQuerySet(FamilyQuerySet):
+class RunQuerySet(RunTreeQuerySet):
     # ---- hold and let go ----------------------------------------------------------------------------------
 
     def renew_leases(self, worker: str, performed: Iterable[uuid.UUID]) -> int:
         """Only of what is really performed: a run that was dropped is claimed again when its lease ends."""
         return self.held(worker).filter(pk__in=list(performed)).update(lease_expires_at=Now() + lease())
 
-    def give_back(self, worker: str, pks: Iterable[uuid.UUID] | None = None) -> int:
+    def release_claims(self, worker: str, pks: Iterable[uuid.UUID] | None = None) -> int:
         """What this worker holds, or only these of it, goes back to the queue, for the next one to claim at once."""
         given = self.held(worker) if pks is None else self.held(worker).filter(pk__in=list(pks))
         given.count_work()
-        ModelCall.objects.filter(run__in=given).interrupt()
+        ModelCall.objects.filter(run__in=given).mark_interrupted()
         return given.update(status=RunStatus.QUEUED, worker="", lease_expires_at=None, revision=F("revision") + 1)
 
     # ---- wait and go on -----------------------------------------------------------------------------------
 
-    def park(self, pk: uuid.UUID, seen: int, until: datetime | None, why: str, worked: float) -> None:
+    def suspend(self, pk: uuid.UUID, seen: int, until: datetime | None, why: str, worked: float) -> None:
         """Let it wait, unless something came from outside since the look at `seen`: then it is queued at once.
 
         In a transaction that has proved the claim, by whose lock on the row no news can come meanwhile.
@@ -69,9 +70,9 @@ class RunQuerySet(FamilyQuerySet):
         if self.filter(pk=pk, news=seen).update(**waits, **let_go):
             Park.objects.create(run_id=pk)
         else:
-            self.put_back(pk, worked)
+            self.requeue(pk, worked)
 
-    def put_back(self, pk: uuid.UUID, worked: float) -> None:
+    def requeue(self, pk: uuid.UUID, worked: float) -> None:
         """Into the queue, by whoever holds it and has proved that."""
         self.filter(pk=pk).update(
             status=RunStatus.QUEUED,
@@ -83,9 +84,9 @@ class RunQuerySet(FamilyQuerySet):
 
     def end(self, pk: uuid.UUID, status: str, error: dict[str, Any] | None, worked: float) -> None:
         """By whoever holds it and has proved that."""
-        let_go(pk, status, Run._meta.get_field("error").get_db_prep_save(error, connection), worked)
+        release_claim(pk, status, Run._meta.get_field("error").get_db_prep_save(error, connection), worked)
 
-    def nudge(self, pk: uuid.UUID) -> bool:
+    def wake(self, pk: uuid.UUID) -> bool:
         """Tell a run that something came from outside, in the transaction of that: first of all there, so that nobody
         parks or ends it meanwhile. False where it is over, and what came is to be refused.
 
@@ -94,7 +95,7 @@ class RunQuerySet(FamilyQuerySet):
         """
         waits = Q(status=RunStatus.WAITING)
         return bool(
-            self.filter(pk=pk, status__in=GOING_ON).update(
+            self.filter(pk=pk, status__in=ACTIVE_STATUSES).update(
                 news=F("news") + 1,
                 revision=F("revision") + 1,
                 wakes_at=Case(When(waits, then=Now()), default=F("wakes_at")),
@@ -105,29 +106,29 @@ class RunQuerySet(FamilyQuerySet):
 
     # ---- admit --------------------------------------------------------------------------------------------
 
-    def admit(self, owner: Any) -> None:
+    def admit_to_queue(self, owner: Any) -> None:
         """Count one run that this owner is about to queue, in the transaction that does. LimitReached where that would
         be too many: the first statement holds all others of the same owner until the transaction ends.
         """
         sentence = f"You have started {settings.USER_SUBMISSIONS} in a minute, as many as one person may."
-        Pace.objects.take(submissions_of(owner), sentence)
+        Pace.objects.consume(recent_submissions(owner), sentence)
         if self.queued().filter(owner=owner).count() >= settings.USER_QUEUED:
-            raise LimitReached(
+            raise RateLimitReached(
                 f"You have {settings.USER_QUEUED:,} waiting in the queue, as many as one person may. Try again when "
                 f"some of them have begun, or cancel some.",
-                QUEUE_AGAIN,
+                REQUEUE_SQL,
             )
 
     def admit_waiting(self, owner: Any, procedure: str) -> None:
-        """After `admit`, for one that may wait for somebody. LimitReached, by name, where too many of these do."""
+        """Let in a run that may wait for somebody. LimitReached, by name, where too many of these do."""
         waiting = self.filter(owner=owner, procedure=procedure, status=RunStatus.WAITING, parent=None)
         titles = list(waiting.order_by("created").values_list("title", flat=True)[: settings.USER_WAITING])
         if len(titles) >= settings.USER_WAITING:
-            some, more = ", ".join(f"“{one}”" for one in titles[:NAMED]), len(titles) - NAMED
-            raise LimitReached(
+            some, more = ", ".join(f"“{one}”" for one in titles[:NAME_IN_RECORD]), len(titles) - NAME_IN_RECORD
+            raise RateLimitReached(
                 f"{settings.USER_WAITING:,} of yours wait for somebody, as many as one person may have. Decide about "
                 f"some, or cancel some: {some}{f' and {more} more' if more > 0 else ''}.",
-                QUEUE_AGAIN,
+                REQUEUE_SQL,
             )
 
     # ---- erase --------------------------------------------------------------------------------------------
@@ -163,19 +164,19 @@ class RunQuerySet(FamilyQuerySet):
         self.filter(pk=pk).exclude(parent=None).update(asked_by="")
 
 
-def submissions_of(owner: Any) -> Limits:
+def recent_submissions(owner: Any) -> Limits:
     """How often one person may start a run, or have one go on."""
     return {f"runs of {owner.pk}": per_minute(settings.USER_SUBMISSIONS)}
 
 
-def account_of(user: Any) -> str:
+def account_key(user: Any) -> str:
     """What the record keeps of who asked, so that nobody else can be put in that place."""
-    return str(user.pk) if user else NOBODY
+    return str(user.pk) if user else SYSTEM_ACTOR
 
 
-def asked_for(owner: Any, made_by: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a new run that say whose it is: of a user, or of the run that makes it, see `Submit`."""
-    return {"owner": owner, "asked_by": record_name(owner), "account": account_of(owner), **made_by}
+def requester_name(owner: Any, made_by: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a new run that say whose it is: of a user, or of the run that makes it, see `SubmitChild`."""
+    return {"owner": owner, "asked_by": record_name(owner), "account": account_key(owner), **made_by}
 
 
 def record_name(user: Any) -> str:
@@ -300,11 +301,11 @@ class Run(models.Model):
         return self.crashes >= SUSPECT
 
     @property
-    def over(self) -> bool:
+    def is_ended(self) -> bool:
         return self.status in (self.Status.FINISHED, self.Status.FAILED, self.Status.CANCELLED)
 
     @property
-    def held(self) -> str:
+    def is_held(self) -> str:
         """What holds: what a person decided last, or what it came to itself; empty where it came to nothing."""
         return self.override or self.outcome or ""
 
@@ -320,9 +321,9 @@ class Run(models.Model):
     def still_held(self, *, gets_on: bool) -> bool:
         """Whether the claim that this row was read by is still the last one, to be asked before any of its writes. It
         holds for another lease then. With `gets_on` the run is past what its workers may have died of."""
-        return hold(self.pk, self.worker, self.fence, innocent=gets_on)
+        return renew_claim(self.pk, self.worker, self.fence, innocent=gets_on)
 
-    def pay(self, cost: int, but: int = 0) -> None:
+    def charge(self, cost: int, but: int = 0) -> None:
         """Take it from what was set aside for the run, `but` for so much, and from the budgets. In billionths of a
         dollar."""
         reserved, budgets = Run.objects.values_list("reserved", "reserved_in").get(pk=self.pk)
@@ -342,3 +343,21 @@ class Park(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} since {self.made}"
+
+
+class WriterMarker(models.Model):
+    """Where a writer is: moved in each of its transactions, so that it can see which of them was committed."""
+
+    writer = models.CharField(max_length=40, primary_key=True)
+    batch = models.BigIntegerField()
+    moved = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.writer} at {self.batch}"
+
+
+def has_read_untrusted_input(run: Run) -> bool:
+    """Whether text of strangers came to this run, to those that it belongs to, or to what they were told of."""
+    top = run.root or run
+    tops = Run.objects.filter(Q(pk=top.pk) | procedures()[top.procedure].runs_read_from(top)).order_by()
+    return ToolCall.objects.with_untrusted_output(tops).exists()

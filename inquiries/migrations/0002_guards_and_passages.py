@@ -7,7 +7,7 @@ never changed.
 
 from django.db import migrations
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.founding import at_founding
 from engine.on_schema import OnSchema
 from inquiries.guards import GUARDS
@@ -33,7 +33,7 @@ POSTGRESQL = [
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, GUARDS.values())
+    immutability.install_triggers(schema_editor.connection, GUARDS.values())
     index(apps, schema_editor)
 
 
@@ -43,7 +43,7 @@ def index(apps, schema_editor):
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, GUARDS.values())
+    immutability.remove_triggers(schema_editor.connection, GUARDS.values())
     if schema_editor.connection.vendor == "sqlite":
         for trigger in ("insert", "delete"):
             schema_editor.execute(f"DROP TRIGGER inquiries_words_{trigger}")

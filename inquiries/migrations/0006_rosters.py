@@ -5,7 +5,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from inquiries.guards import GUARDS
 
@@ -13,15 +13,15 @@ NEW = ("rosterversion", "rosterchange")
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS["inquiries_inquiry"]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS["inquiries_inquiry"]])
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[f"inquiries_{name}"] for name in ("inquiry", *NEW)])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[f"inquiries_{name}"] for name in ("inquiry", *NEW)])
 
 
 def lift_all(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[f"inquiries_{name}"] for name in ("inquiry", *NEW)])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[f"inquiries_{name}"] for name in ("inquiry", *NEW)])
 
 
 class Migration(migrations.Migration):

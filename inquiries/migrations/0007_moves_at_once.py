@@ -3,17 +3,17 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from inquiries.guards import GUARDS
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS["inquiries_move"]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS["inquiries_move"]])
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS["inquiries_move"]])
+    immutability.install_triggers(schema_editor.connection, [GUARDS["inquiries_move"]])
 
 
 class Migration(migrations.Migration):

@@ -1,25 +1,25 @@
+from .assignments import AssignmentKind, Move, Order
 from .collections import Collection, CollectionDocument
-from .inquiries import ATTACHED, DOCUMENTS, POSTS, TITLE_LENGTH, Inquiry, Post, PostKind, title_of
-from .rosters import Roster, RosterChange, RosterVersion
+from .inquiries import ATTACHED, DOCUMENTS, ROLES, TITLE_LENGTH, Inquiry, Post, RoleKind, title_of
+from .presets import Roster, RosterChange, RosterVersion
 from .sources import Claim, Passage, Quote, Source, SourceKind
-from .work import Move, Order, OrderKind
 
 __all__ = [
     "ATTACHED",
     "DOCUMENTS",
-    "POSTS",
+    "ROLES",
     "TITLE_LENGTH",
+    "AssignmentKind",
     "Claim",
     "Collection",
     "CollectionDocument",
     "Inquiry",
     "Move",
     "Order",
-    "OrderKind",
     "Passage",
     "Post",
-    "PostKind",
     "Quote",
+    "RoleKind",
     "Roster",
     "RosterChange",
     "RosterVersion",

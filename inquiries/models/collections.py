@@ -18,7 +18,7 @@ class CollectionQuerySet(models.QuerySet["Collection"]):
         found = {one.name: one for one in self.filter(name__in=names).prefetch_related("documents")}
         if missing := next((name for name in names if name not in found), None):
             raise Collection.DoesNotExist(missing)
-        return [one.attachable for name in dict.fromkeys(names) for one in found[name].documents.all()]
+        return [one.to_document for name in dict.fromkeys(names) for one in found[name].documents.all()]
 
 
 class Collection(models.Model):
@@ -56,5 +56,5 @@ class CollectionDocument(models.Model):
         return self.title
 
     @property
-    def attachable(self) -> NewDocument:
+    def to_document(self) -> NewDocument:
         return NewDocument(self.title, self.kind, tuple(self.text.split("\n")), self.digest)

@@ -8,39 +8,39 @@ from typing import Any
 from django.db import models, transaction
 from django.db.models import Prefetch, Sum
 
+from engine.audit import sealing
 from engine.councils import with_council_id
-from engine.evidence import sealing
-from engine.llm import prices
-from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import Document, DocumentLimits, ModelCall, NewDocument, Run, after_deadlock, asked_for
+from engine.llm import pricing
+from engine.llm.providers import is_rehearsal, provider_lane
+from engine.models import Document, DocumentLimits, ModelCall, NewDocument, Run, after_deadlock, requester_name
 from engine.models.budgets import Budget
-from engine.models.children import NOBODY_ELSE
-from engine.search import label, words_of
-from runs.models import SearchText, first_labels
-from runs.rows import with_run
+from engine.models.child_runs import NO_OTHER_OWNER
+from engine.text.search_terms import index_words, label_term
+from runs.models import SearchText, initial_labels
+from runs.row_queries import with_run
 
 from .. import prompts
-from ..rules.course import RETRIES, State, fold
-from ..rules.facts import WORK_OF, Station
-from ..rules.limits import QUESTION_LENGTHS, Limits
-from .rosters import RosterVersion
+from ..rules.events import WORK_OF, InquiryStage
+from ..rules.limits import QUESTION_LENGTHS, InquiryLimits
+from ..rules.state import RETRIES, InquiryState, fold_events
+from .assignments import Move, Order
+from .presets import RosterVersion
 from .sources import Source, SourceKind
-from .work import Move, Order
 
 DOCUMENTS = DocumentLimits(number=200, size=10 * 2**20, characters=3_000_000)  # with those of collections
 ATTACHED = DocumentLimits(number=20, size=10 * 2**20, characters=3_000_000)
 TITLE_LENGTH = 80
-POSTS = tuple(station for station in Station if station is not Station.INPUT)
+ROLES = tuple(station for station in InquiryStage if station is not InquiryStage.INPUT)
 
 
-class PostKind(models.TextChoices):
+class RoleKind(models.TextChoices):
     MODEL = "model"
     PERSON = "person"
     COUNCIL = "council"
 
 
 class InquiryQuerySet(models.QuerySet["Inquiry"]):
-    def whole(self) -> "InquiryQuerySet":
+    def with_assignments(self) -> "InquiryQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         moves = Prefetch("moves", Move.objects.with_calls())
@@ -59,7 +59,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         critics: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
         fallback: str = "",
         title: str = "",
-        limits: Limits | None = None,
+        limits: InquiryLimits | None = None,
         retry_limit: int = RETRIES,
         documents: Iterable[NewDocument] = (),
         web: bool = False,
@@ -69,7 +69,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         roster: RosterVersion | None = None,
         spend: int | None = None,
         request: str = "",
-        made_by: Mapping[str, Any] = NOBODY_ELSE,
+        made_by: Mapping[str, Any] = NO_OTHER_OWNER,
     ) -> "Inquiry":
         """Queue an inquiry: run, posts, documents as sources, and the seal on them stand together or not at all.
 
@@ -79,37 +79,37 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         those whose documents are among these; `follows`: the one whose sources are; `roster`: whose posts these are.
         BudgetUsedUp.
         """
-        held = [*(models[post] for post in POSTS), *([fallback] if fallback else [])]
+        held = [*(models[post] for post in ROLES), *([fallback] if fallback else [])]
         reserved = Budget.objects.reserve(owner, spend if spend is not None else _unknown(held))
         run = Run.objects.create(
             procedure="inquiry",
             title=title or title_of(question),
-            lane=lane_of(held),
+            lane=provider_lane(held),
             spend=spend,
-            **asked_for(owner, made_by),
+            **requester_name(owner, made_by),
             request=request,
             **reserved,
         )
         inquiry = self.create(
             run=run,
             question=question,
-            limits=vars(limits or Limits()),
+            limits=vars(limits or InquiryLimits()),
             retry_limit=retry_limit,
             web=web,
             hosts=list(hosts),
             collections=list(collections),
             follows=follows,
             roster_version=roster,
-            prompt_version=prompts.VERSION,
+            prompt_version=prompts.PROMPT_VERSION,
         )
-        Post.objects.bulk_create(_post(inquiry, post, models[post], fallback, critics) for post in POSTS)
+        Post.objects.bulk_create(_post(inquiry, post, models[post], fallback, critics) for post in ROLES)
         Source.objects.of_documents(inquiry, Document.objects.attach(run, documents))
-        words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
-        words += [label("roster", roster.roster_id)] if roster else []
+        words = [*initial_labels(run), label_term("rehearsal", any(map(is_rehearsal, held)))]
+        words += [label_term("roster", roster.roster_id)] if roster else []
         names = [roster.name if roster else "", *(critic.get("council", "") for critic in critics.values())]
-        words += words_of("\n".join([run.title, question, *names]))
+        words += index_words("\n".join([run.title, question, *names]))
         SearchText.objects.create(run=run, words=" ".join(words))
-        sealing.submit(run.pk)
+        sealing.record_submission(run.pk)
         return inquiry
 
 
@@ -122,7 +122,7 @@ def _post(inquiry: "Inquiry", name: str, model: str, fallback: str, critics: Map
 def _unknown(held: Sequence[str]) -> int | None:
     """What is set aside where nobody knows what it will cost: nothing, for each call asks its budgets; None where it
     cannot be said afterwards either."""
-    return None if any(prices.cost(model, 1, 1) is None for model in held) else 0
+    return None if any(pricing.cost(model, 1, 1) is None for model in held) else 0
 
 
 def title_of(question: str) -> str:
@@ -160,13 +160,15 @@ class Inquiry(models.Model):
         return self.run.shown_title
 
     @property
-    def ordered(self) -> list[Order]:
+    def assignments_in_order(self) -> list[Order]:
         return sorted(self.orders.all(), key=lambda one: one.number)
 
     @cached_property
-    def state(self) -> State:
+    def state(self) -> InquiryState:
         """Impossible where its orders are none of one inquiry."""
-        return fold(self.question, self.retry_limit, [fact for one in self.ordered if (fact := one.fact)])
+        return fold_events(
+            self.question, self.retry_limit, [fact for one in self.assignments_in_order if (fact := one.event)]
+        )
 
     @cached_property
     def calculations(self) -> dict[int, str]:
@@ -177,10 +179,10 @@ class Inquiry(models.Model):
         return dict(kept.order_by("number").values_list("number", "read"))
 
     @property
-    def bounds(self) -> Limits:
-        return Limits.of(self.limits)
+    def run_limits(self) -> InquiryLimits:
+        return InquiryLimits.of(self.limits)
 
-    def post(self, station: str) -> "Post":
+    def role(self, station: str) -> "Post":
         return next(one for one in self.posts.all() if one.name == station)
 
     @property
@@ -203,7 +205,7 @@ class Post(models.Model):
 
     inquiry = models.ForeignKey(Inquiry, on_delete=models.PROTECT, related_name="posts")
     name = models.CharField(max_length=20)
-    kind = models.CharField(max_length=10, choices=PostKind, default=PostKind.MODEL)
+    kind = models.CharField(max_length=10, choices=RoleKind, default=RoleKind.MODEL)
     model = models.CharField(max_length=200)
     fallback = models.CharField(max_length=200, blank=True)
     council = models.CharField(max_length=100, blank=True)
@@ -219,16 +221,16 @@ class Post(models.Model):
         return self.name
 
     @property
-    def who(self) -> str:
+    def holder(self) -> str:
         """As pages call who holds it."""
-        if self.kind == PostKind.COUNCIL:
+        if self.kind == RoleKind.COUNCIL:
             return f"Council {self.council}"
-        return "Person" if self.kind == PostKind.PERSON else "Critic" if self.name in WORK_OF else "Model"
+        return "Person" if self.kind == RoleKind.PERSON else "Critic" if self.name in WORK_OF else "Model"
 
     @property
     def policy(self) -> dict[str, Any]:
         """Of the gate at which it is asked."""
-        if self.kind == PostKind.COUNCIL:
+        if self.kind == RoleKind.COUNCIL:
             known = {"council_id": self.council_id} if self.council_id else {}
             return {"who": "council", "council": self.council, **known}
         return {"who": "person"} | ({"hours": self.hours, "expiry": "return"} if self.hours else {})

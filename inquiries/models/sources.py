@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from engine.models import Document, DocumentLimits, NewDocument, ToolCall
 from engine.models.documents import TITLE_LENGTH, DocumentKind
-from engine.search import label, words_of
+from engine.text.search_terms import index_words, label_term
 from toolbox import documents
 
 if TYPE_CHECKING:
     from .inquiries import Inquiry
 
 PASSAGE_LENGTH = 1_200
-CALLED = 50  # characters of a title, before the address of a page that is taken over
+SOURCE_LABELS = 50  # characters of a title, before the address of a page that is taken over
 TSV = "text/tab-separated-values"
 CSV_TYPES = ("text/csv", "application/csv", TSV)
 TABLE = DocumentLimits(number=1, size=10 * 2**20, characters=3_000_000)
@@ -37,7 +37,7 @@ class SourceKind(models.TextChoices):
     MCP = "mcp", "Tool of a server"
 
 
-class SourceQuerySet(models.QuerySet["Source"]):
+class InquirySourceQuerySet(models.QuerySet["Source"]):
     def of_documents(self, inquiry: "Inquiry", documents: Iterable[Document]) -> None:
         """They are read from the start; their texts stay where they are."""
         for one in documents:
@@ -45,7 +45,7 @@ class SourceQuerySet(models.QuerySet["Source"]):
             source = self.create(inquiry=inquiry, document=one, **values)
             Passage.objects.bulk_create(_passages(source, one.text))
 
-    def keep(self, inquiry: UUID, text: str, **values: Any) -> "Source":
+    def save_source(self, inquiry: UUID, text: str, **values: Any) -> "Source":
         """What a tool brought, under the next number; the same text again is what it was."""
         digest = sha256(text.encode()).hexdigest()
         own = self.filter(inquiry=inquiry)
@@ -57,7 +57,7 @@ class SourceQuerySet(models.QuerySet["Source"]):
         Passage.objects.bulk_create(_passages(source, text))
         return source
 
-    def listed(self) -> "SourceQuerySet":
+    def listed(self) -> "InquirySourceQuerySet":
         """With everything but what was read."""
         return self.defer("read").select_related("document")
 
@@ -85,7 +85,7 @@ class Source(models.Model):
     length = models.PositiveIntegerField(default=0)
     made = models.DateTimeField(default=timezone.now)
 
-    objects = SourceQuerySet.as_manager()
+    objects = InquirySourceQuerySet.as_manager()
 
     class Meta:
         ordering = ["number"]
@@ -106,7 +106,9 @@ class Source(models.Model):
         if self.is_csv:
             with suppress(documents.UnreadableDocument):
                 kind, lines = DocumentKind.CSV, tuple(self.as_table())
-        title = " ".join(f"{self.title[:CALLED] if self.address else self.title} {self.address}".split())[:TITLE_LENGTH]
+        title = " ".join(f"{self.title[:SOURCE_LABELS] if self.address else self.title} {self.address}".split())[
+            :TITLE_LENGTH
+        ]
         return NewDocument(title, kind, lines, digest)
 
     def as_table(self) -> Sequence[str]:
@@ -114,7 +116,9 @@ class Source(models.Model):
         becomes at once. UnreadableDocument."""
         if self.document:
             return self.text.split("\n")
-        return documents.read(f"table{'.tsv' if self.type == TSV else '.csv'}", self.text.encode(), TABLE).lines
+        return documents.read_document(
+            f"table{'.tsv' if self.type == TSV else '.csv'}", self.text.encode(), TABLE
+        ).lines
 
     @property
     def size(self) -> int:
@@ -143,7 +147,7 @@ class Source(models.Model):
         return host.removeprefix("www.")
 
 
-def of_one_site(sources: Iterable[Source]) -> bool:
+def are_from_one_site(sources: Iterable[Source]) -> bool:
     """Whether strangers alone say it, and all of them at one place. A host within another is no second one."""
     sources = list(sources)
     sites = {one.site for one in sources if one.site}
@@ -199,7 +203,7 @@ class Quote(models.Model):
 # ---- passages ---------------------------------------------------------------------------------------------
 
 
-class PassageQuerySet(models.QuerySet["Passage"]):
+class SourcePassageQuerySet(models.QuerySet["Passage"]):
     def best(self, inquiry: Any, words: Iterable[str], most: int) -> "list[Passage]":
         """Those with most of these words, the rarer ones first: the database's index finds them, the same rule weighs
         them on each."""
@@ -231,7 +235,7 @@ class Passage(models.Model):
     end = models.PositiveIntegerField()
     words = models.TextField()
 
-    objects = PassageQuerySet.as_manager()
+    objects = SourcePassageQuerySet.as_manager()
 
     class Meta:
         default_permissions = ()
@@ -246,16 +250,16 @@ class Passage(models.Model):
 
 def _mark(inquiry: Any) -> str:
     """A word that only the passages of one inquiry have."""
-    return label("of", inquiry.hex)
+    return label_term("of", inquiry.hex)
 
 
 def _passages(source: Source, text: str) -> Iterator[Passage]:
-    for start, end in pieces(text):
-        words = [_mark(source.inquiry_id), *words_of(text[start:end])]
+    for start, end in split_passages(text):
+        words = [_mark(source.inquiry_id), *index_words(text[start:end])]
         yield Passage(source=source, start=start, end=end, words=" ".join(words))
 
 
-def pieces(text: str) -> Iterator[tuple[int, int]]:
+def split_passages(text: str) -> Iterator[tuple[int, int]]:
     """From blank line to blank line as long as it is short enough, then by lines."""
     start = 0
     while start < len(text):

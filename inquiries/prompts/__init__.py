@@ -1,3 +1,3 @@
 """What those who work on an inquiry are told, and how their answers are read."""
 
-VERSION = "5"  # a new one for whatever changes in what is said here
+PROMPT_VERSION = "5"  # a new one for whatever changes in what is said here

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from engine.llm.prompting import boundary, fenced, misfit, one_object
+from engine.llm.prompt_blocks import fence, misfit, one_object, random_boundary
 
 Messages = list[dict[str, str]]
 
@@ -24,23 +24,23 @@ Answer with exactly one JSON object and nothing else, no code fence, no text aro
 BEHIND = " Behind the material stands what you have left."
 
 
-class Answer(BaseModel):
+class InquiryAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def request(
+def role_messages(
     role: str, form: str, material: dict[str, Any], mark: str | None = None, now: str = "", left_out: str = ""
 ) -> Messages:
     """`mark`: the boundary of the run. `now`: what changes with each request, so it stands last. `left_out`: what was,
     where the model has no room for it."""
-    mark = mark or boundary()
+    mark = mark or random_boundary()
     system = role + MATERIAL.format(boundary=mark, form=form, behind=BEHIND if now else "")
     material |= {"no_room": left_out} if left_out else {}
-    told = f"{fenced(material, mark)}\n\n{now}" if now else fenced(material, mark)
+    told = f"{fence(material, mark)}\n\n{now}" if now else fence(material, mark)
     return [{"role": "system", "content": system}, {"role": "user", "content": told}]
 
 
-def read_as(kind: type[Any], text: str) -> Any:
+def parse_answer(kind: type[Any], text: str) -> Any:
     """ValueError with what is wrong, and where."""
     try:
         return kind.model_validate(one_object(text))
@@ -48,7 +48,7 @@ def read_as(kind: type[Any], text: str) -> Any:
         raise ValueError(f"The answer does not have the agreed form: {misfit(error)}.") from error
 
 
-def said(text: str, name: str, most: int) -> str:
+def required_text(text: str, name: str, most: int) -> str:
     """A text that has to be there and has an end."""
     text = text.strip()
     if not text:
@@ -58,5 +58,5 @@ def said(text: str, name: str, most: int) -> str:
     return text
 
 
-def complaint(problem: str) -> str:
+def retry_message(problem: str) -> str:
     return f"Your last answer could not be used: {problem} Answer once more, with exactly one JSON object."

@@ -8,8 +8,8 @@ from typing import Any
 from engine.llm.own_words import instructions_of, words
 from engine.llm.shapes import TEXT, object_of, one_of
 
-from ..rules.facts import Reviewed, Station
-from .common import Answer, Messages, read_as, request, said
+from ..rules.events import InquiryStage, WorkReviewed
+from .common import InquiryAnswer, Messages, parse_answer, required_text, role_messages
 
 ROLE = """\
 # Your role
@@ -23,14 +23,17 @@ If it does not pass, say what has to change, so that somebody can do it. If you 
 what you said stands in "feedback": judge whether that was done, and raise something new only if the answer would \
 otherwise be wrong."""
 ASKED = {
-    Station.CRITIC_PLANNER: "It is a plan, in which no answer has to stand: would its steps, if all of them succeed, "
-    "answer the whole question? Is each clear enough to be done by somebody who sees that step alone? Are there enough "
+    InquiryStage.CRITIC_PLANNER: "It is a plan, in which no answer has to stand: would its steps, if all of them "
+    "succeed, answer the whole question? Is each clear enough to be done by somebody who sees that step alone? "
+    "Are there enough "
     'of them, and none too many? Can they be done in the "sources" that there are and with the "tools"?',
-    Station.CRITIC_RESEARCHER: "It is the result of a step of research: does it belong to what the step asks? Do the "
-    "quotes carry the claims? Is nothing missing that was asked for, and nothing contradicted by another quote? That "
+    InquiryStage.CRITIC_RESEARCHER: "It is the result of a step of research: does it belong to what the step asks? "
+    "Do the quotes carry the claims? Is nothing missing that was asked for, and nothing contradicted by another "
+    "quote? That "
     "nothing was found is a result, too, if it was looked for.",
-    Station.CRITIC_EXPERT: "It is an answer: is it the answer to this very question? Does the reasoning follow from "
-    'the results? Is nothing of weight left out? What it does not use of the results stands in "not_used", with its '
+    InquiryStage.CRITIC_EXPERT: "It is an answer: is it the answer to this very question? Does the reasoning follow "
+    'from the results? Is nothing of weight left out? What it does not use of the results stands in "not_used", '
+    "with its "
     'reason, and what was not looked up in "left_out": does any of it say otherwise? What stands in "in_no_claim" is '
     "in the answer, and in none of its claims. That it cannot be answered is right where the results carry none.",
 }
@@ -43,7 +46,7 @@ FEWEST_WORDS = 2
 
 
 @dataclass(frozen=True)
-class Reviewable:
+class WorkToReview:
     """What a critic is given. `work` as it was handed in; `checked`: what code found of its claims.
 
     Of a plan, `sources` and `tools` that there are. Of an answer, `in_no_claim`: numbers and names that none of its
@@ -62,19 +65,19 @@ class Reviewable:
     feedback: Sequence[dict[str, str]] = ()
 
 
-class _Said(Answer):
+class _CriticAnswer(InquiryAnswer):
     feedback: str
     decision: str
 
 
-def review(critic: Station, of: Reviewable, mark: str | None = None, left_out: str = "") -> Messages:
-    return request(ROLE.format(asked=ASKED[critic]), FORM, _material(of), mark, left_out=left_out)
+def critic_messages(critic: InquiryStage, of: WorkToReview, mark: str | None = None, left_out: str = "") -> Messages:
+    return role_messages(ROLE.format(asked=ASKED[critic]), FORM, _material(of), mark, left_out=left_out)
 
 
 BESIDE = ("sources", "tools", "in_no_claim", "not_used", "left_out")  # left out where there is none
 
 
-def _material(of: Reviewable) -> dict[str, Any]:
+def _material(of: WorkToReview) -> dict[str, Any]:
     return {name: value for name, value in asdict(of).items() if value or name not in BESIDE}
 
 
@@ -93,13 +96,13 @@ def _sentences(text: str) -> set[tuple[str, ...]]:
     return {tuple(words(one)) for one in re.split(r"[.?!:]", text) if words(one)}
 
 
-def read_review(text: str) -> Reviewed:
-    answer = read_as(_Said, text)
-    feedback = said(answer.feedback, "feedback", FEEDBACK_LENGTH)
+def read_review(text: str) -> WorkReviewed:
+    answer = parse_answer(_CriticAnswer, text)
+    feedback = required_text(answer.feedback, "feedback", FEEDBACK_LENGTH)
     if answer.decision not in ("approve", "reject"):
         raise ValueError(f"“{answer.decision[:40]}” is no decision. Write approve or reject.")
     if _only_asks(feedback):
         raise ValueError("“feedback” repeats what you were asked. Answer it, about this piece of work.")
     if len(feedback.split()) < FEWEST_WORDS:
         raise ValueError("“feedback” is one word. Say what speaks for it, or what has to change.")
-    return Reviewed(answer.decision == "approve", feedback)
+    return WorkReviewed(answer.decision == "approve", feedback)

@@ -11,11 +11,11 @@ from typing import Any
 
 from engine.llm.shapes import TEXT, object_of
 
-from ..quotes import fold, unknown_names, unsupported
-from ..rules.course import NOT_ANSWERED
-from ..rules.facts import Finalized
+from ..quotes import fold_text, unknown_names, unsupported
+from ..rules.events import AnswerFinalized
 from ..rules.limits import RESULT_LENGTH, TRACE_LENGTH
-from .common import Answer, Messages, read_as, request, said
+from ..rules.state import NOT_ANSWERED
+from .common import InquiryAnswer, Messages, parse_answer, required_text, role_messages
 
 ROLE = """\
 # Your role
@@ -35,7 +35,7 @@ _PLACES = re.compile(r"(\[answer\]|\[claim:\d+\])")
 
 
 @dataclass(frozen=True)
-class Approved:
+class ApprovedAnswer:
     """What the finalizer is given. `claims`: number and text of each; `course`: a line for each order and its end."""
 
     question: str
@@ -46,35 +46,35 @@ class Approved:
 
 
 @dataclass(frozen=True)
-class Worded:
+class WordedFinal:
     """`final` is made by code of what was approved and done. `wording`, with the places of what is inserted, and `told`
     are the finalizer's own words: no critic has read them."""
 
-    final: Finalized
+    final: AnswerFinalized
     wording: str = ""
     told: str = ""
 
 
-class _Said(Answer):
+class _FinalAnswer(InquiryAnswer):
     final_answer: str
     final_reasoning_trace: str
 
 
-def finish(of: Approved, mark: str | None = None, left_out: str = "") -> Messages:
-    return request(ROLE, FORM, asdict(of), mark, left_out=left_out)
+def finalizer_messages(of: ApprovedAnswer, mark: str | None = None, left_out: str = "") -> Messages:
+    return role_messages(ROLE, FORM, asdict(of), mark, left_out=left_out)
 
 
-def read_final(text: str, of: Approved) -> Worded:
+def read_final(text: str, of: ApprovedAnswer) -> WordedFinal:
     """ValueError where it names what the approved answer does not."""
-    answer = read_as(_Said, text)
-    wording = said(answer.final_answer, "final_answer", RESULT_LENGTH)
-    told = said(answer.final_reasoning_trace, "final_reasoning_trace", TRACE_LENGTH)
+    answer = parse_answer(_FinalAnswer, text)
+    wording = required_text(answer.final_answer, "final_answer", RESULT_LENGTH)
+    told = required_text(answer.final_reasoning_trace, "final_reasoning_trace", TRACE_LENGTH)
     wording = wording if ANSWER in wording else f"{ANSWER} {wording}"
     _refuse_added(wording, of)
-    return Worded(by_code(of).final, wording if any(own for _, own in _pieces(wording, of)) else "", told)
+    return WordedFinal(rule_answer(of).final, wording if any(own for _, own in _pieces(wording, of)) else "", told)
 
 
-def _pieces(wording: str, of: Approved) -> Iterator[tuple[str, bool]]:
+def _pieces(wording: str, of: ApprovedAnswer) -> Iterator[tuple[str, bool]]:
     return inserted(wording, of.answer, {one["number"]: one["text"] for one in of.claims})
 
 
@@ -84,7 +84,7 @@ def own_words(wording: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return fold(text).casefold().strip(" .")
+    return fold_text(text).casefold().strip(" .")
 
 
 _MARKS = re.compile(r"[\s.,;:*()\[\]\"'“”‘’…–—-]*")
@@ -107,7 +107,7 @@ def inserted(wording: str, answer: str, claims: Mapping[int, str]) -> Iterator[t
             yield piece.strip(), _words(piece) and _plain(piece) not in approved
 
 
-def _refuse_added(wording: str, of: Approved) -> None:
+def _refuse_added(wording: str, of: ApprovedAnswer) -> None:
     words, known = own_words(wording), {one["number"] for one in of.claims}
     if wording.count(ANSWER) > 1:
         raise ValueError(f"“final_answer” has {ANSWER} more than once.")
@@ -122,9 +122,11 @@ def _refuse_added(wording: str, of: Approved) -> None:
         raise ValueError(f"The name “{names[0]}” does not stand in the approved answer.")
 
 
-def by_code(of: Approved) -> Worded:
+def rule_answer(of: ApprovedAnswer) -> WordedFinal:
     """The approved answer as it is with the places of its claims, and what happened, line by line."""
-    return Worded(Finalized(answer_with(of.answer, [one["number"] for one in of.claims]), "\n".join(of.course)))
+    return WordedFinal(
+        AnswerFinalized(answer_with(of.answer, [one["number"] for one in of.claims]), "\n".join(of.course))
+    )
 
 
 def answer_with(answer: str, claims: Sequence[int]) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from engine.llm.own_words import instructions_of
-from engine.llm.prompting import unpacked
+from engine.llm.prompt_blocks import unpacked
 from engine.llm.shapes import NULL, NUMBER, TEXT, TRUTH, Schema, either, list_of, number_of, object_of, one_of
 from engine.llm.shapes import arguments_by_tool as shapes_of
-from toolbox.moves import SUM_EXAMPLE, arguments_of
+from toolbox.agent_step import SUM_EXAMPLE, arguments_of
 
-from ..rules.limits import CLAIMS, QUOTES, RESULT_LENGTH, TOGETHER
-from .common import Answer, Messages, read_as, request, said
+from ..rules.limits import CLAIMS, MAX_PARALLEL, QUOTES, RESULT_LENGTH
+from .common import InquiryAnswer, Messages, parse_answer, required_text, role_messages
 
 RESEARCHER = """\
 # Your role
@@ -102,7 +102,7 @@ RESEARCH_SCHEMA, EXPERT_SCHEMA = _schema(_FOUND), _schema(_ANSWERED)
 
 
 @dataclass(frozen=True)
-class Usable:
+class ResearchTool:
     """A tool as its schema describes it. `strange`: strangers wrote that, so that it is material."""
 
     name: str
@@ -112,7 +112,7 @@ class Usable:
 
 
 @dataclass(frozen=True)
-class Made:
+class ResearchMoveMade:
     """A move of this step that was made, with what came of it."""
 
     number: int
@@ -123,7 +123,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Quoted:
+class ProposedQuote:
     """`quote`: empty of a calculation on which a claim rests as a whole."""
 
     source: int
@@ -131,36 +131,36 @@ class Quoted:
 
 
 @dataclass(frozen=True)
-class Claimed:
+class ProposedClaim:
     """`reasoned_from`: numbers of claims. The claims that are shown have one, those that are handed in get it."""
 
     text: str
-    quotes: Sequence[Quoted] = ()
+    quotes: Sequence[ProposedQuote] = ()
     reasoned_from: Sequence[int] = ()
     number: int = 0
 
 
 @dataclass(frozen=True)
-class Result:
+class ResearchResult:
     """Of a research step, as its critic let it pass."""
 
     step: int
     text: str
     result: str
-    claims: Sequence[Claimed] = ()
+    claims: Sequence[ProposedClaim] = ()
 
 
 @dataclass(frozen=True)
-class Research:
+class ResearchWork:
     """What the researcher is given, in this order: what grows comes last. `sources`: those that were there at first."""
 
     question: str
     today: str
     plan: Sequence[str]
     step: dict[str, Any]
-    found_so_far: Sequence[Result]
+    found_so_far: Sequence[ResearchResult]
     sources: Sequence[dict[str, Any]]
-    moves: Sequence[Made]
+    moves: Sequence[ResearchMoveMade]
     sources_found: Sequence[dict[str, Any]]
     feedback: Sequence[dict[str, str]]
     hints: Sequence[dict[str, str]]
@@ -168,16 +168,16 @@ class Research:
 
 
 @dataclass(frozen=True)
-class Expertise:
+class ExpertWork:
     """What the expert is given, in this order."""
 
     question: str
     today: str
     expert_steps: Sequence[str]
-    results: Sequence[Result]
+    results: Sequence[ResearchResult]
     left_out: Sequence[str]
     sources: Sequence[dict[str, Any]]
-    moves: Sequence[Made]
+    moves: Sequence[ResearchMoveMade]
     sources_found: Sequence[dict[str, Any]]
     feedback: Sequence[dict[str, str]]
     hints: Sequence[dict[str, str]]
@@ -185,81 +185,81 @@ class Expertise:
 
 
 @dataclass(frozen=True)
-class HandIn:
+class SubmitWork:
     """Work that is handed in. `found`: whether there is something, or, of an answer, whether there can be one."""
 
     found: bool
     text: str
     reasoning: str = ""
-    claims: Sequence[Claimed] = ()
+    claims: Sequence[ProposedClaim] = ()
     not_needed: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Move:
+class ResearchMove:
     """`also`: other tools that are used at once, each with its arguments."""
 
     thought: str
     tool: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
-    done: HandIn | None = None
+    done: SubmitWork | None = None
     also: Sequence[tuple[str, dict[str, Any]]] = ()
 
 
-class _Quote(Answer):
+class _QuoteAnswer(InquiryAnswer):
     source: int
     quote: str
 
 
-class _Claim(Answer):
+class _ClaimAnswer(InquiryAnswer):
     text: str
-    quotes: list[_Quote] = []
+    quotes: list[_QuoteAnswer] = []
     reasoned_from: list[int] = []
     calculated: list[int] = []
 
 
-class _Found(Answer):
+class _FoundAnswer(InquiryAnswer):
     found: bool
     result: str
-    claims: list[_Claim] = []
+    claims: list[_ClaimAnswer] = []
 
 
-class _NotNeeded(Answer):
+class _SkipAnswer(InquiryAnswer):
     step: int
     why: str
 
 
-class _Answered(Answer):
+class _ExpertSubmission(InquiryAnswer):
     answerable: bool
     answer: str
     reasoning: str = ""
-    claims: list[_Claim] = []
-    results_not_needed: list[_NotNeeded] = []
+    claims: list[_ClaimAnswer] = []
+    results_not_needed: list[_SkipAnswer] = []
 
 
-class _Use(Answer):
+class _ToolAnswer(InquiryAnswer):
     tool: str | None = None
     arguments: str | dict[str, Any] | None = None
 
 
-class _Said(_Use):
+class _MoveAnswer(_ToolAnswer):
     thought: str = ""
-    also: list[_Use] = []
+    also: list[_ToolAnswer] = []
 
 
-class _Researched(_Said):
-    done: _Found | None = None
+class _ResearcherAnswer(_MoveAnswer):
+    done: _FoundAnswer | None = None
 
 
-class _Expert(_Said):
-    done: _Answered | None = None
+class _ExpertAnswer(_MoveAnswer):
+    done: _ExpertSubmission | None = None
 
 
 # ---- asking -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionScope:
     """`sites`: on how many a claim has to rest that rests on sites alone. `hand_in`: no tool can be used any more.
     `left_out`: for which the model has no room."""
 
@@ -268,15 +268,21 @@ class Asked:
     left_out: str = ""
 
 
-def research(work: Research, tools: Sequence[Usable], mark: str | None = None, how: Asked = Asked()) -> Messages:
+def researcher_messages(
+    work: ResearchWork, tools: Sequence[ResearchTool], mark: str | None = None, how: QuestionScope = QuestionScope()
+) -> Messages:
     return _asked(RESEARCHER, RESEARCH_DONE, work, tools, mark, how)
 
 
-def answer(work: Expertise, tools: Sequence[Usable], mark: str | None = None, how: Asked = Asked()) -> Messages:
+def expert_messages(
+    work: ExpertWork, tools: Sequence[ResearchTool], mark: str | None = None, how: QuestionScope = QuestionScope()
+) -> Messages:
     return _asked(EXPERT, EXPERT_DONE, work, tools, mark, how)
 
 
-def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str | None, how: Asked) -> Messages:
+def _asked(
+    role: str, done: str, work: Any, tools: Sequence[ResearchTool], mark: str | None, how: QuestionScope
+) -> Messages:
     """All that is the same for each move of a step comes first."""
     role += TWO_SITES if how.sites > 1 else ""
     role += TOOLS.format(tools="\n\n".join(map(_described, tools)) or NO_TOOLS)
@@ -285,10 +291,12 @@ def _asked(role: str, done: str, work: Any, tools: Sequence[Usable], mark: str |
     material["moves"] = [{**one, "arguments": unpacked(one["arguments"])} for one in material["moves"]]
     moves = work.left["moves"]
     now = HAND_IN if how.hand_in else LEFT.format(left="one move" if moves == 1 else f"{moves} moves")
-    return request(role, (FORM + done).format(also=TOGETHER - 1, claims=CLAIMS), material, mark, now, how.left_out)
+    return role_messages(
+        role, (FORM + done).format(also=MAX_PARALLEL - 1, claims=CLAIMS), material, mark, now, how.left_out
+    )
 
 
-def _described(tool: Usable) -> str:
+def _described(tool: ResearchTool) -> str:
     description = 'what it does stands in the material, in "tools".' if tool.strange else tool.description
     return f"{tool.name}: {description}\nArguments: {json.dumps(tool.arguments, ensure_ascii=False)}"
 
@@ -296,7 +304,7 @@ def _described(tool: Usable) -> str:
 # ---- what is known of an answer ---------------------------------------------------------------------------
 
 
-def research_schema(work: Research, tools: Sequence[Usable]) -> Schema:
+def research_schema(work: ResearchWork, tools: Sequence[ResearchTool]) -> Schema:
     """A use of one of these tools, or a hand-in that quotes sources that there are. `tools`: empty at the last move."""
     sources = _numbers(work)
     nothing = object_of({"found": _is(False), "result": TEXT})
@@ -307,7 +315,7 @@ def research_schema(work: Research, tools: Sequence[Usable]) -> Schema:
     return _exact([found, nothing] if sources else [nothing], tools)
 
 
-def answer_schema(work: Expertise, tools: Sequence[Usable]) -> Schema:
+def answer_schema(work: ExpertWork, tools: Sequence[ResearchTool]) -> Schema:
     """As `research_schema`: its claims are reasoned from claims of the results, or quote."""
     sources, known = _numbers(work), [claim.number for one in work.results for claim in one.claims]
     claim = {"text": TEXT}
@@ -323,11 +331,11 @@ def answer_schema(work: Expertise, tools: Sequence[Usable]) -> Schema:
     return _exact([answered, nothing] if known or sources else [nothing], tools)
 
 
-def _numbers(work: Research | Expertise) -> list[int]:
+def _numbers(work: ResearchWork | ExpertWork) -> list[int]:
     return [one["number"] for one in (*work.sources, *work.sources_found)]
 
 
-def _calculations(work: Research | Expertise) -> dict[str, Schema]:
+def _calculations(work: ResearchWork | ExpertWork) -> dict[str, Schema]:
     """On which claims can rest, once there are any."""
     found = [one["number"] for one in work.sources_found if one.get("kind") == "calculation"]
     return {"calculated": list_of(number_of(found), QUOTES)} if found else {}
@@ -337,18 +345,18 @@ def _is(truth: bool) -> Schema:
     return {"type": "boolean", "enum": [truth]}
 
 
-def _exact(done: Sequence[Schema], tools: Sequence[Usable]) -> Schema:
+def _exact(done: Sequence[Schema], tools: Sequence[ResearchTool]) -> Schema:
     """Without "done" where a tool is used, and without a tool where it is handed in."""
     handed_in = object_of({"thought": TEXT, "done": either(done)})
     uses = {name: {"tool": one_of([name]), "arguments": one} for name, one in _shapes(tools).items()}
     if not uses:
         return handed_in
-    also = list_of({"$ref": "#/$defs/use"}, TOGETHER - 1)
+    also = list_of({"$ref": "#/$defs/use"}, MAX_PARALLEL - 1)
     moves = [object_of({"thought": TEXT, **one, "also": also}) for one in uses.values()]
     return {"anyOf": [*moves, handed_in], "$defs": {"use": either([object_of(one) for one in uses.values()])}}
 
 
-def _shapes(tools: Sequence[Usable]) -> dict[str, Schema]:
+def _shapes(tools: Sequence[ResearchTool]) -> dict[str, Schema]:
     return shapes_of({one.name: one.arguments for one in tools})
 
 
@@ -356,7 +364,7 @@ def instructions(messages: Sequence[dict[str, str]]) -> str:
     return instructions_of(messages, but=MAY_BE_SAID)
 
 
-def own_texts(move: "Move") -> list[str]:
+def own_texts(move: "ResearchMove") -> list[str]:
     """What has to be the model's own words; quotes are those of sources."""
     done = move.done
     if done is None:
@@ -367,12 +375,12 @@ def own_texts(move: "Move") -> list[str]:
 # ---- reading ----------------------------------------------------------------------------------------------
 
 
-def read_research(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
-    said_ = read_as(_Researched, text)
+def read_research(text: str, tools: Mapping[str, type[BaseModel]]) -> ResearchMove:
+    said_ = parse_answer(_ResearcherAnswer, text)
     if said_.done is None:
         return _call(said_, tools)
     done = said_.done
-    handed = HandIn(done.found, said(done.result, "result", RESULT_LENGTH), claims=_claims(done.claims))
+    handed = SubmitWork(done.found, required_text(done.result, "result", RESULT_LENGTH), claims=_claims(done.claims))
     if done.found and not handed.claims:
         raise ValueError("What was found has no claim. Write “claims”, each with a quote of its source.")
     if bare := [one for one in handed.claims if not one.quotes]:
@@ -380,14 +388,14 @@ def read_research(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
     return _handed_in(said_, handed)
 
 
-def read_answer(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
-    said_ = read_as(_Expert, text)
+def read_expert(text: str, tools: Mapping[str, type[BaseModel]]) -> ResearchMove:
+    said_ = parse_answer(_ExpertAnswer, text)
     if said_.done is None:
         return _call(said_, tools)
     done = said_.done
-    words = said(done.answer, "answer", RESULT_LENGTH), done.reasoning.strip()[:RESULT_LENGTH]
+    words = required_text(done.answer, "answer", RESULT_LENGTH), done.reasoning.strip()[:RESULT_LENGTH]
     not_needed = {one.step: one.why.strip() for one in done.results_not_needed}
-    handed = HandIn(done.answerable, *words, claims=_claims(done.claims), not_needed=not_needed)
+    handed = SubmitWork(done.answerable, *words, claims=_claims(done.claims), not_needed=not_needed)
     if done.answerable and not done.reasoning.strip():
         raise ValueError("“reasoning” is empty: say how the answer follows.")
     if done.answerable and not handed.claims:
@@ -398,34 +406,37 @@ def read_answer(text: str, tools: Mapping[str, type[BaseModel]]) -> Move:
     return _handed_in(said_, handed)
 
 
-def _call(said_: _Said, tools: Mapping[str, type[BaseModel]]) -> Move:
+def _call(said_: _MoveAnswer, tools: Mapping[str, type[BaseModel]]) -> ResearchMove:
     if not said_.tool:
         raise ValueError("A move uses a tool, or hands in the work. This does neither: name a tool, or write “done”.")
     if not tools:
         raise ValueError("No tool can be used any more: leave “tool” out, and hand in what there is as “done”.")
-    if len(said_.also) >= TOGETHER:
-        raise ValueError(f"“also” has {len(said_.also)} uses of tools, and {TOGETHER - 1} are taken.")
+    if len(said_.also) >= MAX_PARALLEL:
+        raise ValueError(f"“also” has {len(said_.also)} uses of tools, and {MAX_PARALLEL - 1} are taken.")
     arguments = arguments_of(said_.tool, said_.arguments, tools)
     also = [(one.tool or "", arguments_of(one.tool or "", one.arguments, tools)) for one in said_.also]
-    return Move(said_.thought.strip(), said_.tool, arguments, also=also)
+    return ResearchMove(said_.thought.strip(), said_.tool, arguments, also=also)
 
 
-def _handed_in(said_: _Said, done: HandIn) -> Move:
+def _handed_in(said_: _MoveAnswer, done: SubmitWork) -> ResearchMove:
     if said_.tool or said_.also:
         raise ValueError(
             "A move uses a tool, or hands in the work. This does both: leave “done” null to use the tool, or leave "
             "“tool”, “arguments” and “also” empty to hand in."
         )
-    return Move(said_.thought.strip(), done=done)
+    return ResearchMove(said_.thought.strip(), done=done)
 
 
-def _claims(claims: Sequence[_Claim]) -> list[Claimed]:
+def _claims(claims: Sequence[_ClaimAnswer]) -> list[ProposedClaim]:
     if len(claims) > CLAIMS:
         raise ValueError(f"There are {len(claims)} claims, and {CLAIMS} are taken.")
     if many := [one for one in claims if len(one.quotes) + len(one.calculated) > QUOTES]:
         raise ValueError(f"A claim has {len(many[0].quotes)} quotes, and {QUOTES} are taken, with calculations.")
-    return [Claimed(said(one.text, "text", 1_000), _quotes(one), one.reasoned_from) for one in claims]
+    return [ProposedClaim(required_text(one.text, "text", 1_000), _quotes(one), one.reasoned_from) for one in claims]
 
 
-def _quotes(claim: _Claim) -> list[Quoted]:
-    return [*(Quoted(q.source, q.quote) for q in claim.quotes), *(Quoted(number, "") for number in claim.calculated)]
+def _quotes(claim: _ClaimAnswer) -> list[ProposedQuote]:
+    return [
+        *(ProposedQuote(q.source, q.quote) for q in claim.quotes),
+        *(ProposedQuote(number, "") for number in claim.calculated),
+    ]

@@ -7,9 +7,9 @@ from typing import Any
 from engine.llm.own_words import says_nothing
 from engine.llm.shapes import TEXT, list_of, object_of
 
-from ..rules.facts import Planned
+from ..rules.events import PlanSubmitted
 from ..rules.limits import STEP_LENGTHS, STEPS
-from .common import Answer, Messages, read_as, request, said
+from .common import InquiryAnswer, Messages, parse_answer, required_text, role_messages
 
 ROLE = """\
 # Your role
@@ -31,13 +31,13 @@ EXACT = object_of({"thought": TEXT, "research_steps": list_of(TEXT, STEPS), "exp
 
 
 @dataclass(frozen=True)
-class FormerPlan:
+class EarlierResearchPlan:
     research_steps: Sequence[str]
     expert_steps: Sequence[str]
 
 
 @dataclass(frozen=True)
-class Brief:
+class ResearchBrief:
     """What the planner is given. `sources`: what there is to look in; `feedback`: by whom, and what, oldest first;
     `earlier`: question, answer and claims of the inquiry that this one follows."""
 
@@ -46,49 +46,49 @@ class Brief:
     tools: Sequence[str]
     today: str = ""
     earlier: Mapping[str, Any] | None = None
-    former_plans: Sequence[FormerPlan] = ()
+    former_plans: Sequence[EarlierResearchPlan] = ()
     feedback: Sequence[dict[str, str]] = ()
     hints: Sequence[dict[str, str]] = ()
 
 
 @dataclass(frozen=True)
-class Plan:
+class ResearchPlan:
     thought: str
-    steps: Planned
+    steps: PlanSubmitted
 
 
-class _Said(Answer):
+class _ResearchPlanAnswer(InquiryAnswer):
     thought: str = ""
     research_steps: list[str]
     expert_steps: list[str]
 
 
-def plan(brief: Brief, mark: str | None = None, left_out: str = "") -> Messages:
+def planner_messages(brief: ResearchBrief, mark: str | None = None, left_out: str = "") -> Messages:
     least, most = STEP_LENGTHS
     role = ROLE.format(steps=STEPS, least=least, most=most)
-    return request(role, FORM, asdict(brief), mark, left_out=left_out)
+    return role_messages(role, FORM, asdict(brief), mark, left_out=left_out)
 
 
-def own_texts(plan: Plan) -> list[str]:
+def own_texts(plan: ResearchPlan) -> list[str]:
     """What has to be the planner's own words."""
     return [plan.thought, *plan.steps.research, *plan.steps.expert]
 
 
-def read_plan(text: str, tools: Sequence[str] = ()) -> Plan:
+def read_plan(text: str, tools: Sequence[str] = ()) -> ResearchPlan:
     """ValueError with a sentence that tells the planner what to do otherwise. A step that is written twice stands in
     the plan once, where it was first. `tools`: names that are no steps."""
-    answer = read_as(_Said, text)
+    answer = parse_answer(_ResearchPlanAnswer, text)
     if not answer.expert_steps:
         raise ValueError("“expert_steps” is empty: at least one has to lead to the answer.")
     research, expert = (_steps(getattr(answer, name), name, tools) for name in ("research_steps", "expert_steps"))
-    return Plan(answer.thought.strip(), Planned(research, expert))
+    return ResearchPlan(answer.thought.strip(), PlanSubmitted(research, expert))
 
 
 def _steps(steps: list[str], name: str, tools: Sequence[str]) -> tuple[str, ...]:
     if len(steps) > STEPS:
         raise ValueError(f"“{name}” has {len(steps)} steps, and {STEPS} are taken.")
     least, most = STEP_LENGTHS
-    found = tuple(said(step, name, most) for step in steps)
+    found = tuple(required_text(step, name, most) for step in steps)
     if short := [step for step in found if len(step) < least]:
         raise ValueError(f"“{short[0]}” in “{name}” says too little: a step has at least {least} characters.")
     if empty := [step for step in found if says_nothing(step, tools)]:

@@ -11,9 +11,9 @@ STEP_LENGTHS = (10, 400)
 STEPS = 8  # of research, and as many of the expert
 CLAIMS = 12  # of one hand-in
 QUOTES = 12  # of one claim
-TOGETHER = 3  # uses of tools in one answer
-HAND_INS = 3  # with quotes that are not there: then the try is over
-SAME_CALLS = 3  # the same arguments again end the search of a try
+MAX_PARALLEL = 3  # uses of tools in one answer
+MAX_SUBMISSIONS = 3  # with quotes that are not there: then the try is over
+MAX_REPEATED_CALLS = 3  # the same arguments again end the search of a try
 MOVES_OF_A_STEP = 40  # over all of its tries
 HINTS = 20
 SOURCES, READ = 200, 20_000_000  # of one inquiry, and characters of all of them
@@ -21,7 +21,7 @@ PAUSES = (30, 60, 120, 240, 480)  # seconds after the first, second ... network 
 
 
 @dataclass(frozen=True)
-class Bound:
+class LimitRange:
     least: int
     usual: int
     most: int
@@ -33,7 +33,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Limits:
+class InquiryLimits:
     """Of one inquiry: moves of a try, tokens of a step, minutes of work, pages of the web; how patient it is with
     endpoints: its pauses are so many times as long; and on how many sites a claim has to rest that rests on sites."""
 
@@ -45,7 +45,7 @@ class Limits:
     sites: int = 1
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> "Limits":
+    def of(cls, kept: Mapping[str, Any]) -> "InquiryLimits":
         """From JSON as it is kept. ValueError with a sentence."""
         limits = cls(**{name: kept[name] for name in BOUNDS if name in kept})
         for name, bound in BOUNDS.items():
@@ -55,17 +55,17 @@ class Limits:
 
 
 BOUNDS = {
-    "moves": Bound(1, 12, 40),
-    "tokens": Bound(4_000, 60_000, 2_000_000),
-    "minutes": Bound(1, 30, 1_440),
-    "patience": Bound(0, 1, 10),
-    "pages": Bound(0, 40, 200),
-    "sites": Bound(1, 1, 2),
+    "moves": LimitRange(1, 12, 40),
+    "tokens": LimitRange(4_000, 60_000, 2_000_000),
+    "minutes": LimitRange(1, 30, 1_440),
+    "patience": LimitRange(0, 1, 10),
+    "pages": LimitRange(0, 40, 200),
+    "sites": LimitRange(1, 1, 2),
 }
-assert [field.name for field in fields(Limits)] == list(BOUNDS)  # noqa: S101 - each has its bound
+assert [field.name for field in fields(InquiryLimits)] == list(BOUNDS)  # noqa: S101 - each has its bound
 
 
-def question_complaint(question: str) -> str:
+def question_problem(question: str) -> str:
     """Why this is no question, in a sentence; empty where it is one."""
     least, most = QUESTION_LENGTHS
     said = question.strip()
@@ -78,6 +78,6 @@ def question_complaint(question: str) -> str:
     return ""
 
 
-def pause(errors: int) -> int:
+def retry_pause(errors: int) -> int:
     """Seconds before the next try, after so many network errors in a row."""
     return PAUSES[min(errors, len(PAUSES)) - 1] if errors > 0 else 0

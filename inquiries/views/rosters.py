@@ -9,39 +9,38 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from engine.llm import catalogue
-from runs.face import faces
-from runs.forms import FieldProblem, as_number, as_typed, first_errors
+from engine.llm import model_list
+from runs.forms import FieldProblem, first_errors, parse_number, posted_values
+from runs.presets import NAME_LENGTH, PresetChanged, views
+from runs.procedure.spec import specs
 from runs.rights import SEE
-from runs.saved import NAME_LENGTH, RevisedMeanwhile
-from runs.views import changing
 
-from ..forms import Critic, RosterForm
+from ..forms import CriticField, InquiryTeamForm
 from ..models import Inquiry, Roster, RosterVersion
-from ..models.rosters import posts_of
-from ..posts import CRITICS, EVERY, MODELS, changes, described
+from ..models.presets import posts_of
+from ..presets import ALL_ROLES, CRITICS, MODELS, describe_changes, describe_roles
 
-MAY_MAKE = "You may not make rosters. Ask who administers this site for the right to."
-MEANWHILE = "Version {} was saved meanwhile. Your text is below; saving it now replaces that one."
+ADD_PERMISSION = "You may not make rosters. Ask who administers this site for the right to."
+CHANGED_MEANWHILE_TEXT = "Version {} was saved meanwhile. Your text is below; saving it now replaces that one."
 
 
 @require_GET
-def roster(request: HttpRequest, pk: int) -> HttpResponse:
+def team_page(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Roster.objects.select_related("owner"), pk=pk)
-    context = changing.page_of(request, found, _versions(found), changes)
+    context = views.preset_page(request, found, _versions(found), describe_changes)
     return _shown(request, "roster", context, roster_version__roster=found)
 
 
 @require_GET
 def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
-    context = changing.version_of(found := get_object_or_404(Roster, pk=pk), _versions(found), number, changes)
+    context = views.version_page(found := get_object_or_404(Roster, pk=pk), _versions(found), number, describe_changes)
     return _shown(request, "version", context, roster_version=context["version"])
 
 
 def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any) -> HttpResponse:
     asked = SEE.within(Inquiry.objects.all(), request.user, owner="run__owner").filter(**used)
-    context |= changing.uses_of(faces()["inquiry"], asked, "roster_version")
-    context["said"] = described(context["version"].posts)
+    context |= views.preset_uses(specs()["inquiry"], asked, "roster_version")
+    context["said"] = describe_roles(context["version"].posts)
     return render(request, f"inquiries/rosters/{page}.html", context)
 
 
@@ -50,8 +49,8 @@ def _versions(roster: Roster) -> list[RosterVersion]:
 
 
 @require_POST
-def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    changing.switch(request, get_object_or_404(Roster, pk=pk), "inquiries")
+def switch_team(request: HttpRequest, pk: int) -> HttpResponse:
+    views.switch_preset(request, get_object_or_404(Roster, pk=pk), "inquiries")
     return redirect("roster", pk)
 
 
@@ -62,10 +61,10 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """An empty roster, or the copy of one."""
     if not request.user.has_perm("inquiries.add_roster"):
-        raise PermissionDenied(MAY_MAKE)
+        raise PermissionDenied(ADD_PERMISSION)
     if request.method == "POST":
-        return _saved(request, None, as_typed(request.POST))
-    original = Roster.objects.whole().filter(pk=as_number(request.GET.get("from", ""))).first()
+        return _saved(request, None, posted_values(request.POST))
+    original = Roster.objects.with_content().filter(pk=parse_number(request.GET.get("from", ""))).first()
     if original is None or original.current is None:
         return _form(request, None, _started(None, {}))
     return _form(request, None, _started(None, {**_kept(original), "name": f"Copy of {original.name}"[:NAME_LENGTH]}))
@@ -73,27 +72,29 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Roster.objects.whole(), pk=pk)
-    changing.refuse_changer(found, request.user)
+    found = get_object_or_404(Roster.objects.with_content(), pk=pk)
+    views.refuse_editor(found, request.user)
     if request.method == "POST":
-        return _saved(request, found, as_typed(request.POST))
+        return _saved(request, found, posted_values(request.POST))
     return _form(request, found, _started(found, _kept(found)), opened=found.number)
 
 
 def _kept(roster: Roster) -> dict[str, Any]:
     current = roster.current
     assert current  # noqa: S101 - for the type checker
-    posts = {"every_model" if name == EVERY else name: said for name, said in posts_of(current).items()}
+    posts = {"every_model" if name == ALL_ROLES else name: said for name, said in posts_of(current).items()}
     return {"name": roster.name, "about": current.about, **posts}
 
 
-def _started(roster: Roster | None, typed: Mapping[str, Any], posted: Mapping[str, Any] | None = None) -> RosterForm:
+def _started(
+    roster: Roster | None, typed: Mapping[str, Any], posted: Mapping[str, Any] | None = None
+) -> InquiryTeamForm:
     days = (roster or Roster()).retention_days
-    return RosterForm(roster, posted, initial={**typed, "retention_days": days}, auto_id="%s")
+    return InquiryTeamForm(roster, posted, initial={**typed, "retention_days": days}, auto_id="%s")
 
 
 def _saved(request: HttpRequest, roster: Roster | None, posted: Mapping[str, str]) -> HttpResponse:
-    form, opened = _started(roster, {}, posted), as_number(posted.get("version", ""))
+    form, opened = _started(roster, {}, posted), parse_number(posted.get("version", ""))
     if not form.is_valid():
         return _form(request, roster, form, opened, status=422)
     try:
@@ -101,22 +102,22 @@ def _saved(request: HttpRequest, roster: Roster | None, posted: Mapping[str, str
     except IntegrityError:
         form.refuse_name()
         return _form(request, roster, form, opened, status=422)
-    except RevisedMeanwhile:
-        number = Roster.objects.whole().get(pk=roster.pk).number if roster else 0
-        form.add_error("name", MEANWHILE.format(number))
+    except PresetChanged:
+        number = Roster.objects.with_content().get(pk=roster.pk).number if roster else 0
+        form.add_error("name", CHANGED_MEANWHILE_TEXT.format(number))
         return _form(request, roster, form, number, status=409)
 
 
-def _kept_as(roster: Roster | None, form: RosterForm, by: Any, opened: int) -> int:
+def _kept_as(roster: Roster | None, form: InquiryTeamForm, by: Any, opened: int) -> int:
     """RevisedMeanwhile, IntegrityError."""
     if roster is None:
-        return Roster.objects.found(owner=by, **form.values()).pk
+        return Roster.objects.create_first(owner=by, **form.values()).pk
     roster.revise(author=by, opened=opened, **form.values())
     return roster.pk
 
 
 def _form(
-    request: HttpRequest, roster: Roster | None, form: RosterForm, opened: int = 0, status: int = 200
+    request: HttpRequest, roster: Roster | None, form: InquiryTeamForm, opened: int = 0, status: int = 200
 ) -> HttpResponse:
     names = {name: str(field.label or "Name") for name, field in form.fields.items()}
     context = {
@@ -126,8 +127,11 @@ def _form(
         "problems": [FieldProblem(name, name, names.get(name, "Roster"), said) for name, said in first_errors(form)],
         "works": [form[name] for name in MODELS],
         "judges": [form[name] for name in CRITICS],
-        "critics": [("", "What is usual: a model"), *Critic.choices(*(form[name].value() for name in CRITICS))[1:]],
-        "models": catalogue.offered(catalogue.declared()),
+        "critics": [
+            ("", "What is usual: a model"),
+            *CriticField.choices(*(form[name].value() for name in CRITICS))[1:],
+        ],
+        "models": model_list.offered_models(model_list.declared_models()),
         "page": "library",
     }
     return render(request, "inquiries/rosters/form.html", context, status=status)

@@ -8,15 +8,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from runs.face import faces
-from runs.views.finding import row_for
+from runs.procedure.spec import specs
+from runs.views.row_lookup import row_for
 
 from ..models import Claim
 
 
 @require_GET
 def source(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    face = faces()["inquiry"]
+    face = specs()["inquiry"]
     row = row_for(request, face, pk)
     found = next((one for one in row.sources.all() if one.number == number), None)
     if found is None:

@@ -3,16 +3,16 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from engine.admin import in_words
+from engine.admin import format_usage
 from engine.models import ModelCall
-from engine.templatetags.hidden import visible
-from runs.admin.read_only import ReadOnly
+from engine.templatetags.visible import visible
+from runs.admin.read_only import ReadOnlyAdmin
 
 from ..models import Council
 
 
 @admin.register(Council)
-class CouncilAdmin(ReadOnly):
+class CouncilAdmin(ReadOnlyAdmin):
     """To look at. Councils are changed on their own pages, by new versions."""
 
     list_display = ["shown_name", "version", "agent_names", "owner", "locked", "archived"]
@@ -22,7 +22,7 @@ class CouncilAdmin(ReadOnly):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
-        return Council.objects.whole()
+        return Council.objects.with_content()
 
     def view_on_site(self, council: Council) -> str:
         return reverse("council", args=[council.pk])
@@ -41,4 +41,4 @@ class CouncilAdmin(ReadOnly):
 
     @admin.display(description="used by its judgements")
     def used(self, council: Council) -> str:
-        return in_words(ModelCall.objects.filter(run__judgement__council_version__council=council).usage())
+        return format_usage(ModelCall.objects.filter(run__judgement__council_version__council=council).usage())

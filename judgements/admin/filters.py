@@ -4,13 +4,13 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from engine.hidden import visible_text
-from runs.admin.filters import Asked
+from engine.text.invisible_chars import visible_text
+from runs.admin.filters import RunListFilter
 
-from ..filters import councils
+from ..history import councils
 
 
-class CouncilFilter(Asked):
+class CouncilListFilter(RunListFilter):
     title = parameter_name = "council"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

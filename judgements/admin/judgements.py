@@ -3,20 +3,20 @@ from typing import Any
 from django.contrib import admin
 from django.template.loader import render_to_string
 
-from engine.templatetags.hidden import visible
-from runs.admin import KindAdmin
-from runs.admin.filters import DateFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
+from engine.templatetags.visible import visible
+from runs.admin import ProcedureRunAdmin
+from runs.admin.filters import DateRangeFilter, FlagFilter, PersonFilter, RehearsalFilter, StatusFilter
 
 from ..models import Judgement
-from .filters import CouncilFilter
+from .filters import CouncilListFilter
 
 
 @admin.register(Judgement)
-class JudgementAdmin(KindAdmin):
+class JudgementAdmin(ProcedureRunAdmin):
     kind = "judgement"
 
     list_display = ["status_word", "shown_title", "votes", "council", "who", "when", "took", "flags"]
-    list_filter = [StatusFilter, FlagFilter, CouncilFilter, PersonFilter, DateFilter, RehearsalFilter]
+    list_filter = [StatusFilter, FlagFilter, CouncilListFilter, PersonFilter, DateRangeFilter, RehearsalFilter]
 
     @admin.display(description="votes")
     def votes(self, listed: Any) -> str:

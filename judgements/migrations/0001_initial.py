@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('round', models.PositiveSmallIntegerField()),
-                ('decision', models.CharField(choices=[(judgements.rules.Decision['APPROVE'], judgements.rules.Decision['APPROVE']), (judgements.rules.Decision['REJECT'], judgements.rules.Decision['REJECT'])], max_length=7)),
+                ('decision', models.CharField(choices=[(judgements.rules.AgentDecision['APPROVE'], judgements.rules.AgentDecision['APPROVE']), (judgements.rules.AgentDecision['REJECT'], judgements.rules.AgentDecision['REJECT'])], max_length=7)),
                 ('reason', models.TextField()),
                 ('created', models.DateTimeField(auto_now_add=True)),
                 ('agent', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='judgements.agent')),

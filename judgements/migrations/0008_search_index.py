@@ -8,7 +8,7 @@ everything beyond ASCII alone is right.
 
 from django.db import migrations
 
-from engine.search import label, words_of
+from engine.text.search_terms import label_term, index_words
 from engine.on_schema import OnSchema
 
 BATCH = 500
@@ -67,12 +67,12 @@ def _fill(apps, pks):
 
 
 def _words(judgement, reasons):
-    words = [label("id", str(judgement.pk)[:8]), label("by", judgement.run.owner_id)]
+    words = [label_term("id", str(judgement.pk)[:8]), label_term("by", judgement.run.owner_id)]
     if judgement.council_version:
-        words.append(label("council", judgement.council_version.council_id))
+        words.append(label_term("council", judgement.council_version.council_id))
     if judgement.verdict:
-        words.append(label("verdict", judgement.verdict))
-    return [*words, *words_of("\n".join([judgement.title, judgement.content, *reasons]))]
+        words.append(label_term("verdict", judgement.verdict))
+    return [*words, *index_words("\n".join([judgement.title, judgement.content, *reasons]))]
 
 
 def index(apps, schema_editor):

@@ -6,7 +6,7 @@ from django.db import migrations
 
 from engine.llm.providers import is_rehearsal
 from judgements import rules
-from engine.search import label
+from engine.text.search_terms import label_term
 
 BATCH = 500
 
@@ -31,19 +31,19 @@ def _fill(apps, schema_editor, pks):
 
 
 def _labels(seated, verdict):
-    yield label("rehearsal", any(is_rehearsal(model) for _, model, *_ in seated))
+    yield label_term("rehearsal", any(is_rehearsal(model) for _, model, *_ in seated))
     if not verdict or len(seated) < 9:
         return
-    histories: dict[str, dict[int, rules.Decision]] = defaultdict(dict)
+    histories: dict[str, dict[int, rules.AgentDecision]] = defaultdict(dict)
     for seat, _, number, decision, _ in seated:
-        histories[seat][number] = rules.Decision(decision)
+        histories[seat][number] = rules.AgentDecision(decision)
     flags = {
-        "swayed": rules.swayed(histories),
-        "carried": any(map(rules.carried, histories.values())),
-        "changed": any(map(rules.changed_in, histories.values())),
+        "swayed": rules.is_swayed(histories),
+        "carried": any(map(rules.is_carried, histories.values())),
+        "changed": any(map(rules.rounds_with_change, histories.values())),
         "fallback": any(asked != model for _, model, _, _, asked in seated),
     }
-    yield from (label("flag", name) for name, there in flags.items() if there)
+    yield from (label_term("flag", name) for name, there in flags.items() if there)
 
 
 class Migration(migrations.Migration):

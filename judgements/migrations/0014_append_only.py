@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from judgements.guards import GUARDS
 
@@ -17,11 +17,11 @@ TABLES = (
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[table] for table in TABLES])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[table] for table in TABLES])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[table] for table in TABLES])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[table] for table in TABLES])
 
 
 class Migration(migrations.Migration):

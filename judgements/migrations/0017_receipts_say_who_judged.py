@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from judgements.guards import GUARDS
 
@@ -8,11 +8,11 @@ GUARD = [GUARDS["judgements_receipt"]]
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, GUARD)
+    immutability.remove_triggers(schema_editor.connection, GUARD)
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, GUARD)
+    immutability.install_triggers(schema_editor.connection, GUARD)
 
 
 class Migration(migrations.Migration):

@@ -7,8 +7,8 @@ import django.utils.timezone
 from django.db import migrations, models
 from django.utils import timezone
 
-from engine.evidence import guards, chain
-from engine.evidence.entries import MAKER
+from engine.ledger import immutability, hashing
+from engine.ledger.entries import MAKER
 from engine.on_schema import OnSchema
 from judgements.guards import GUARDS
 
@@ -17,11 +17,11 @@ TABLE = "judgements_councilchange"
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[TABLE]])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[TABLE]])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[TABLE]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[TABLE]])
 
 
 def adopt(apps, schema_editor):
@@ -44,7 +44,7 @@ def adopt(apps, schema_editor):
         row = change.objects.create(**values)
         facts = {"id": council.pk, "change": "adopted", "by": "", "owner_name": owner_name, **state}
         facts |= {"version": version.number, "agents": agents_of(version)}
-        drafts.append(chain.Draft("council", stamp(row.made), facts))
+        drafts.append(hashing.EntryDraft("council", stamp(row.made), facts))
     if drafts:
         seal(apps, drafts)
 
@@ -55,18 +55,18 @@ def agents_of(version):
 
 
 def seal(apps, drafts):
-    """As `engine.evidence` does it; that one works with the tables as they are at the end of all migrations."""
+    """As `engine.ledger` does it; that one works with the tables as they are at the end of all migrations."""
     entry, leaf, salt = (apps.get_model("engine", name) for name in ("Entry", "Leaf", "Salt"))
-    head = chain.NOTHING_BEFORE
+    head = hashing.GENESIS_HASH
     for seq, draft in enumerate(drafts, 1):
-        line = chain.entry_line(draft, {}, run=COUNCILS, seq=seq, prev=head, maker=MAKER)
-        head = chain.entry_hash(line)
+        line = hashing.entry_line(draft, {}, run=COUNCILS, seq=seq, prev=head, maker=MAKER)
+        head = hashing.entry_hash(line)
         entry.objects.create(run_id=COUNCILS, seq=seq, kind=draft.kind, line=line, hash=head)
     last = leaf.objects.order_by("-index").first()
     at = timezone.now()
-    index, prev = (last.index + 1, last.hash) if last else (0, chain.NOTHING_BEFORE)
+    index, prev = (last.index + 1, last.hash) if last else (0, hashing.GENESIS_HASH)
     seq = len(drafts)
-    hashed = chain.leaf_hash(index=index, run=COUNCILS, seq=seq, head=head, at=stamp(at), prev=prev)
+    hashed = hashing.leaf_hash(index=index, run=COUNCILS, seq=seq, head=head, at=stamp(at), prev=prev)
     made = leaf.objects.create(index=index, run_id=COUNCILS, seq=seq, head=head, at=at, hash=hashed)
     salt.objects.create(leaf=made, value=secrets.token_hex(16))
 

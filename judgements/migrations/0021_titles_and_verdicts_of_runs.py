@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 
 # what the guards of before said of columns that are no more; their triggers have the same names as today's
@@ -19,20 +19,20 @@ aside: list[str] = []
 
 
 def ours():
-    return [guard for guard in guards.all_guards() if guard.table in TABLES]
+    return [guard for guard in immutability.all_guards() if guard.table in TABLES]
 
 
 def put_aside(apps, schema_editor):
     aside.clear()
-    guards.lift(schema_editor.connection, ours())
+    immutability.remove_triggers(schema_editor.connection, ours())
     for table in TABLES:
-        aside.extend(guards.put_aside(schema_editor.connection, table))
+        aside.extend(immutability.suspend(schema_editor.connection, table))
 
 
 def put_back(apps, schema_editor):
     while aside:
         schema_editor.execute(aside.pop())
-    guards.install(schema_editor.connection, ours())
+    immutability.install_triggers(schema_editor.connection, ours())
 
 
 class Migration(migrations.Migration):

@@ -3,22 +3,22 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from engine.evidence import guards
-from engine.evidence.guards import Guard, Rule
+from engine.ledger import immutability
+from engine.ledger.immutability import ImmutableTable, ColumnRule
 from engine.on_schema import OnSchema
 
 # as it was, for its triggers' names
-REVIEWS = Guard(
+REVIEWS = ImmutableTable(
     "judgements_review",
     run="OLD.judgement_id",
-    rules=(Rule("kept", kept=("id", "judgement_id", "by", "made", "kind", "verdict"), erased=("text",)),),
+    rules=(ColumnRule("kept", kept=("id", "judgement_id", "by", "made", "kind", "verdict"), erased=("text",)),),
 )
 INDEX = ("judgements_words_insert", "judgements_words_append", "judgements_words_change", "judgements_words_delete")
 
 
 def lift(apps, schema_editor):
     connection = schema_editor.connection
-    guards.lift(connection, [REVIEWS])
+    immutability.remove_triggers(connection, [REVIEWS])
     if connection.vendor == "sqlite":
         for trigger in INDEX:
             schema_editor.execute(f"DROP TRIGGER {trigger}")

@@ -8,7 +8,7 @@ from collections import defaultdict
 
 from django.db import migrations, transaction
 
-from engine.search import words_of
+from engine.text.search_terms import index_words
 
 BATCH = 500
 
@@ -27,7 +27,7 @@ def _fill(apps, schema_editor, numbers):
     agents = apps.get_model("judgements", "Agent").objects.filter(judgement__in=[run for _, run in numbers])
     for run, name in agents.order_by("seat").values_list("judgement", "name"):
         named[run].append(name)
-    words = [("".join(f" {word}" for word in words_of(" ".join(named[run]))), pk) for pk, run in numbers if named[run]]
+    words = [("".join(f" {word}" for word in index_words(" ".join(named[run]))), pk) for pk, run in numbers if named[run]]
     with schema_editor.connection.cursor() as cursor:
         cursor.executemany("UPDATE runs_searchtext SET words = words || %s WHERE id = %s", words)
 

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from django.db import migrations
 
-from engine.evidence.chain import Draft, stamp
+from engine.ledger.hashing import EntryDraft, format_timestamp
 from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
@@ -94,7 +94,7 @@ def draft_of(change):
     facts |= {name: getattr(change, name) for name in ("name", "archived", "locked", "retention_days")}
     names = ("seat", "name", "model", "criteria", "fallback")
     agents = [{name: getattr(one, name) for name in names} for one in change.version.members.order_by("seat")]
-    return Draft("council", stamp(change.made) or "", {**facts, "version": 1, "agents": agents})
+    return EntryDraft("council", format_timestamp(change.made) or "", {**facts, "version": 1, "agents": agents})
 
 
 class Migration(migrations.Migration):

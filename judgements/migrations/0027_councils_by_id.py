@@ -8,7 +8,7 @@ from collections import defaultdict
 import django.db.models.deletion
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from judgements.guards import GUARDS
 
@@ -16,11 +16,11 @@ TABLE = "judgements_earliercouncilname"
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[TABLE]])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[TABLE]])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[TABLE]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[TABLE]])
 
 
 def keep(apps, schema_editor):

@@ -7,28 +7,28 @@ from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import Prefetch, Q
 
-from engine import statements
-from engine.evidence import sealing
-from engine.hidden import visible_text
+from engine.audit import sealing
+from engine.db import cached_sql
 from engine.llm.own_words import repeated
-from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import ModelCall, Review, Run, after_deadlock, asked_for, last_override
+from engine.llm.providers import is_rehearsal, provider_lane
+from engine.models import ModelCall, Review, Run, after_deadlock, last_override, requester_name
 from engine.models.budgets import Budget
-from engine.models.children import NOBODY_ELSE
-from engine.search import label, words_of
-from runs.models import Flag, SearchText, Start, first_labels
-from runs.rights import SEE, Right, User
-from runs.rows import with_run
+from engine.models.child_runs import NO_OTHER_OWNER
+from engine.text.invisible_chars import visible_text
+from engine.text.search_terms import index_words, label_term
+from runs.models import RunFlag, SearchText, Start, initial_labels
+from runs.rights import SEE, RunRight, User
+from runs.row_queries import with_run
 
 from .. import prompts, rules
-from ..estimate import Estimate, estimate
-from ..rules import Decision, Verdict
-from .councils import AgentValues, CouncilVersion, Seated
+from ..estimate import JudgementEstimate, estimate
+from ..rules import AgentDecision, Verdict
+from .presets import AgentColumns, AgentValues, CouncilVersion
 
 CONTENT_LENGTH = 20_000
 
 
-class Remark(models.TextChoices):
+class JudgementFlag(models.TextChoices):
     """What makes a judgement worth a look, beside what makes any run: labels that it is found by."""
 
     SWAYED = "swayed", "Swayed"
@@ -36,10 +36,10 @@ class Remark(models.TextChoices):
     CHANGED = "changed", "Changed its mind"
 
 
-FLAGS: tuple[models.TextChoices, ...] = (*Remark, *Flag)
+FLAGS: tuple[models.TextChoices, ...] = (*JudgementFlag, *RunFlag)
 
 
-STANDINGS: dict[str, list[str]] = {
+STATUS_LABELS: dict[str, list[str]] = {
     "error": [Run.Status.FAILED],
     "cancelled": [Run.Status.CANCELLED],
     "judging": [Run.Status.RUNNING, Run.Status.WAITING],
@@ -49,12 +49,12 @@ STANDINGS: dict[str, list[str]] = {
 
 
 def status_of(run: Run) -> str:
-    """The verdict, where there is one, or one of `STANDINGS`."""
+    """The verdict, where there is one, or one of `STATUS_LABELS`."""
     finished = run.outcome if run.status == Run.Status.FINISHED else None
-    return finished or next((word for word, runs in STANDINGS.items() if run.status in runs), "judging")
+    return finished or next((word for word, runs in STATUS_LABELS.items() if run.status in runs), "judging")
 
 
-class OnlyCouncils(PermissionDenied):
+class CouncilRequired(PermissionDenied):
     """Agents of somebody who may judge by councils alone, and whose these are not."""
 
     def __init__(self) -> None:
@@ -62,14 +62,14 @@ class OnlyCouncils(PermissionDenied):
 
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
-    def within(self, right: Right, user: User) -> "JudgementQuerySet":
+    def in_scope(self, right: RunRight, user: User) -> "JudgementQuerySet":
         """Those to which a right of this user reaches."""
         return right.within(self, user, "run__owner_id")
 
     def visible_to(self, user: User) -> "JudgementQuerySet":
-        return self.within(SEE, user)
+        return self.in_scope(SEE, user)
 
-    def whole(self) -> "JudgementQuerySet":
+    def with_agents(self) -> "JudgementQuerySet":
         """With everything that a page shows of a judgement, in a few queries however many there are."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.with_time_before().defer("prompt", "answer"))
         return with_run(self).select_related("council_version").prefetch_related(calls)
@@ -86,23 +86,23 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         council: CouncilVersion | None = None,
         earlier: "Judgement | None" = None,
         request: str = "",
-        made_by: Mapping[str, Any] = NOBODY_ELSE,
+        made_by: Mapping[str, Any] = NO_OTHER_OWNER,
     ) -> "Judgement":
         """Queue a judgement: run, judgement, three agents and the seal on them stand together or not at all.
 
         `council`: the version that the agents were taken from. The judgement bears its name if they are still the same.
         CouncilChanged where they are, and it is not what the council is now; OnlyCouncils where they are not, and the
         owner may not judge by agents of one's own. `earlier`: which judgement this one judges again; `request`: see
-        there; `made_by`: as `Submit` of the engine's children. BudgetUsedUp where a budget has not enough left for what
+        there; `made_by`: as `SubmitChild` of the engine. BudgetUsedUp where a budget has not enough left for what
         it may cost.
         """
         agents = list(agents)
         council = _borne(council, agents, owner)
         reserved = Budget.objects.reserve(owner, estimate(content, agents).cost)
-        lane = lane_of(agent["model"] for agent in agents)
+        lane = provider_lane(agent["model"] for agent in agents)
         run = Run(
             procedure="judgement",
-            **asked_for(owner, made_by),
+            **requester_name(owner, made_by),
             lane=lane,
             title=title if _shows(title) else title_of(content),
             request=request,
@@ -118,27 +118,27 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         seated = [
             Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
         ]
-        statements.insert(run)
-        statements.insert(judgement)
-        statements.insert_all(seated)
+        cached_sql.insert(run)
+        cached_sql.insert(judgement)
+        cached_sql.bulk_insert(seated)
         rehearsal = any(is_rehearsal(agent["model"]) for agent in agents)
-        names = words_of(" ".join(agent["name"] for agent in agents))
-        words = [label("rehearsal", rehearsal), *judgement.first_words(), *names]
-        statements.insert(SearchText(run=run, words=" ".join(words)))
+        names = index_words(" ".join(agent["name"] for agent in agents))
+        words = [label_term("rehearsal", rehearsal), *judgement.preview(), *names]
+        cached_sql.insert(SearchText(run=run, words=" ".join(words)))
         if council:
             Start.objects.create(run=run, shelf="council", key=council.council_id, owner=owner, rehearsal=rehearsal)
-        sealing.submit(judgement.pk)
+        sealing.record_submission(judgement.pk)
         return judgement
 
 
 def _borne(council: CouncilVersion | None, agents: Sequence[AgentValues], owner: Any) -> CouncilVersion | None:
     """The council that a judgement by these agents bears, held until the transaction's end. Nobody owns what the
     command line asks, which may all."""
-    if council and council.has(agents):
+    if council and council.has_agents(agents):
         council.hold()
         return council
     if owner and not owner.has_perm("judgements.own_agents"):
-        raise OnlyCouncils
+        raise CouncilRequired
     return None
 
 
@@ -197,7 +197,7 @@ class Judgement(models.Model):
         ]
 
     @property
-    def histories(self) -> dict[str, dict[int, Decision]]:
+    def histories(self) -> dict[str, dict[int, AgentDecision]]:
         """What was decided so far, by seats and rounds."""
         return {agent.seat: agent.history for agent in self.agents.all()}
 
@@ -213,34 +213,36 @@ class Judgement(models.Model):
         histories = self.histories.values()
         return next((n for n in rules.ROUNDS if any(n not in h for h in histories)), rules.ROUNDS[-1])
 
-    def first_words(self) -> list[str]:
+    def preview(self) -> list[str]:
         """What it can be found by from the start."""
-        labels = first_labels(self.run)
+        labels = initial_labels(self.run)
         if self.council_version:
-            labels.append(label("council", self.council_version.council_id))
-        return [*labels, *words_of(f"{self.run.title}\n{self.content}")]
+            labels.append(label_term("council", self.council_version.council_id))
+        return [*labels, *index_words(f"{self.run.title}\n{self.content}")]
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> JudgementEstimate:
         """What it may cost if all of it is asked (again)."""
         return estimate(self.content, self.agents_as_put())
 
     def conclude(self) -> None:
         """Write the verdict that the nine stored decisions make. ValueError while one is missing."""
-        histories: dict[str, dict[int, Decision]] = {seat: {} for seat in rules.SEATS}
+        histories: dict[str, dict[int, AgentDecision]] = {seat: {} for seat in rules.SEATS}
         fallback = False
-        for seat, number, decision, own, asked in statements.select(RoundDecision, "agent__judgement", [self.pk], MADE):
-            histories[seat][number] = Decision(decision)
+        for seat, number, decision, own, asked in cached_sql.select(
+            RoundDecision, "agent__judgement", [self.pk], DECIDED
+        ):
+            histories[seat][number] = AgentDecision(decision)
             fallback = fallback or asked != own
         verdict = rules.verdict(histories)
-        statements.update(Run, self.pk, outcome=verdict)
-        flags = [label("flag", flag) for flag in remarkable(histories, fallback=fallback)]
-        SearchText.objects.add(self.pk, [label("verdict", verdict), *flags])
+        cached_sql.update(Run, self.pk, outcome=verdict)
+        flags = [label_term("flag", flag) for flag in flags_of(histories, fallback=fallback)]
+        SearchText.objects.add(self.pk, [label_term("verdict", verdict), *flags])
 
 
-MADE = ("agent__seat", "round", "decision", "agent__model", "call__model")
+DECIDED = ("agent__seat", "round", "decision", "agent__model", "call__model")
 
 
-class Agent(Seated):
+class Agent(AgentColumns):
     judgement = models.ForeignKey(Judgement, on_delete=models.PROTECT, related_name="agents")
 
     class Meta:
@@ -254,8 +256,8 @@ class Agent(Seated):
         return list(self.decisions.all())
 
     @property
-    def history(self) -> dict[int, Decision]:
-        return {decision.round: Decision(decision.decision) for decision in self.decided}
+    def history(self) -> dict[int, AgentDecision]:
+        return {decision.round: AgentDecision(decision.decision) for decision in self.decided}
 
     @property
     def verdict(self) -> Verdict | None:
@@ -266,16 +268,16 @@ class Agent(Seated):
         """What the engine calls this agent's answer in a round."""
         return f"{self.seat}{number}"
 
-    def decide(self, number: int, answer: prompts.Answer, call: ModelCall) -> None:
+    def decide(self, number: int, answer: prompts.JudgementAnswer, call: ModelCall) -> None:
         made = RoundDecision(agent=self, round=number, decision=answer.decision, reason=answer.reason, call=call)
-        statements.insert(made)
-        SearchText.objects.add(self.judgement_id, words_of(answer.reason))
+        cached_sql.insert(made)
+        SearchText.objects.add(self.judgement_id, index_words(answer.reason))
 
 
 class RoundDecision(models.Model):
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="decisions")
     round = models.PositiveSmallIntegerField()
-    decision = models.CharField(max_length=7, choices=[(d, d) for d in Decision])
+    decision = models.CharField(max_length=7, choices=[(d, d) for d in AgentDecision])
     reason = models.TextField()
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="decision")
     created = models.DateTimeField(auto_now_add=True)
@@ -297,16 +299,16 @@ class RoundDecision(models.Model):
         return self.call.ended or self.created
 
 
-def remarkable(histories: Mapping[str, rules.History], *, fallback: bool) -> Iterator[models.TextChoices]:
+def flags_of(histories: Mapping[str, rules.History], *, fallback: bool) -> Iterator[models.TextChoices]:
     """What the nine decisions, by seats, make remarkable, and whether a fallback gave any of them."""
-    if rules.swayed(histories):
-        yield Remark.SWAYED
-    if any(map(rules.carried, histories.values())):
-        yield Remark.CARRIED
-    if any(map(rules.changed_in, histories.values())):
-        yield Remark.CHANGED
+    if rules.is_swayed(histories):
+        yield JudgementFlag.SWAYED
+    if any(map(rules.is_carried, histories.values())):
+        yield JudgementFlag.CARRIED
+    if any(map(rules.rounds_with_change, histories.values())):
+        yield JudgementFlag.CHANGED
     if fallback:
-        yield Flag.FALLBACK
+        yield RunFlag.FALLBACK
 
 
 def title_of(content: str) -> str:

@@ -20,35 +20,36 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
-from engine.evidence import sealing, signing
-from engine.evidence.chain import Draft, canonical, stamp
-from engine.evidence.log import Leaf
+from engine.audit import sealing
+from engine.ledger import signing
+from engine.ledger.hashing import EntryDraft, canonical, format_timestamp
+from engine.ledger.merkle_log import Leaf
 from engine.llm.providers import is_rehearsal
 from engine.models import record_name
-from runs.saved import NAME_LENGTH
+from runs.presets import NAME_LENGTH
 
 from ..rules import Verdict
-from .councils import CouncilVersion
 from .judgements import Judgement, RoundDecision
+from .presets import CouncilVersion
 
-RECEIPT_FORM = "magi-receipt/2"
+RECEIPT_FORMAT = "magi-receipt/2"
 AUDIENCE_LENGTH = 200
-USUAL_LIFETIME = 3600
-LONGEST_LIFETIME = 30 * 86_400
+DEFAULT_LIFETIME = 3600
+MAX_LIFETIME = 30 * 86_400
 _OLDER = (
     *("form", "id", "log", "judgement", "verdict", "council", "audience", "content_sha256", "rehearsal"),
     *("record_hash", "issued", "expires"),
 )
-SIGNED = {"magi-receipt/1": _OLDER, RECEIPT_FORM: (*_OLDER, "agents_sha256")}
+SIGNED_FIELDS = {"magi-receipt/1": _OLDER, RECEIPT_FORMAT: (*_OLDER, "agents_sha256")}
 """What is signed, by form. Of the older one none is made any more; those that are out count until they expire."""
 AGENT = ("seat", "name", "model", "fallback", "criteria")
 
-Statement = dict[str, Any]
+ReceiptStatement = dict[str, Any]
 """A receipt as it is handed out: the fields of SIGNED, and their signature."""
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedReceipt:
     """By whom whoever acts expects that it was judged: a council, by its id or name; None accepts whoever judged, also
     agents of the asker's own. `version`: none but this one; `rehearsal`: it may be a rehearsal."""
 
@@ -67,7 +68,9 @@ class ReceiptRefused(Exception):
 
 class ReceiptQuerySet(models.QuerySet["Receipt"]):
     @transaction.atomic
-    def issue(self, judgement: Judgement, by: Any, audience: str = "", lifetime: int = USUAL_LIFETIME) -> Statement:
+    def issue(
+        self, judgement: Judgement, by: Any, audience: str = "", lifetime: int = DEFAULT_LIFETIME
+    ) -> ReceiptStatement:
         """A receipt for an approved judgement, good for `lifetime` seconds; `audience`: who alone may act on it.
 
         ReceiptRefused where there is no approval, or no longer one.
@@ -79,7 +82,7 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         receipt = Receipt(judgement=judgement, audience=audience, by=record_name(by), issued=now)
         receipt.expires = now + timedelta(seconds=lifetime)
         receipt.agents_sha256, receipt.rehearsal = agents_sha256(judgement), _rehearsed(judgement)
-        head = sealing.append(judgement.pk, [receipt.issue_draft()])
+        head = sealing.append_entries(judgement.pk, [receipt.issue_draft()])
         Leaf.objects.add(head)
         receipt.issue_entry = head.seq
         receipt.save(force_insert=True)
@@ -87,7 +90,13 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
 
     @transaction.atomic
     def consume(
-        self, statement: Mapping[str, Any], by: Any, expected: Expected, audience: str = "", *, first: bool = False
+        self,
+        statement: Mapping[str, Any],
+        by: Any,
+        expected: ExpectedReceipt,
+        audience: str = "",
+        *,
+        first: bool = False,
     ) -> "Receipt":
         """Use a receipt up: this once, and never again. ReceiptRefused where it does not count. `first`: it does not
         where another one of the same judgement was used."""
@@ -100,7 +109,7 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         _refuse_without_approval(receipt.judgement)
         _refuse_unexpected(receipt.judgement, expected)
         receipt.consumed, receipt.consumed_by, receipt.expected = timezone.now(), record_name(by), asdict(expected)
-        head = sealing.append(receipt.judgement_id, [receipt.use_draft()])
+        head = sealing.append_entries(receipt.judgement_id, [receipt.use_draft()])
         Leaf.objects.add(head)
         receipt.use_entry = head.seq
         receipt.save(update_fields=["consumed", "consumed_by", "expected", "use_entry"])
@@ -148,14 +157,21 @@ class Receipt(models.Model):
     def __str__(self) -> str:
         return f"receipt {self.pk}"
 
-    def issue_draft(self) -> Draft:
-        facts = {"id": str(self.pk), "audience": self.audience or None, "by": self.by, "expires": stamp(self.expires)}
-        return Draft("receipt", stamp(self.issued) or "", facts | (self.judged_by if self.agents_sha256 else {}))
+    def issue_draft(self) -> EntryDraft:
+        facts = {
+            "id": str(self.pk),
+            "audience": self.audience or None,
+            "by": self.by,
+            "expires": format_timestamp(self.expires),
+        }
+        return EntryDraft(
+            "receipt", format_timestamp(self.issued) or "", facts | (self.judged_by if self.agents_sha256 else {})
+        )
 
-    def use_draft(self) -> Draft:
+    def use_draft(self) -> EntryDraft:
         facts = {"id": str(self.pk), "by": self.consumed_by}
         expected = {"expected": self.expected} if self.expected is not None else {}
-        return Draft("consumed", stamp(self.consumed) or "", facts | expected)
+        return EntryDraft("consumed", format_timestamp(self.consumed) or "", facts | expected)
 
     @property
     def judged_by(self) -> dict[str, Any]:
@@ -180,9 +196,9 @@ def _rehearsed(judgement: Judgement) -> bool:
     return any(map(is_rehearsal, answered.values_list("call__model", flat=True)))
 
 
-def _signed(receipt: Receipt, record_hash: str) -> Statement:
+def _signed(receipt: Receipt, record_hash: str) -> ReceiptStatement:
     statement = {
-        "form": RECEIPT_FORM,
+        "form": RECEIPT_FORMAT,
         "id": str(receipt.pk),
         "log": signing.name(),
         "judgement": str(receipt.judgement_id),
@@ -190,8 +206,8 @@ def _signed(receipt: Receipt, record_hash: str) -> Statement:
         "audience": receipt.audience or None,
         "content_sha256": sha256(receipt.judgement.content.encode()).hexdigest(),
         "record_hash": record_hash,
-        "issued": stamp(receipt.issued),
-        "expires": stamp(receipt.expires),
+        "issued": format_timestamp(receipt.issued),
+        "expires": format_timestamp(receipt.expires),
         **receipt.judged_by,
     }
     signature = signing.sign(canonical(statement).encode())
@@ -212,9 +228,9 @@ def _refuse_without_approval(judgement: Judgement) -> None:
 
 
 def _refuse_unsigned(statement: Mapping[str, Any]) -> None:
-    fields = SIGNED.get(str(statement.get("form")), ())
+    fields = SIGNED_FIELDS.get(str(statement.get("form")), ())
     if not fields or set(statement) != {*fields, "signature"}:
-        raise ReceiptRefused("invalid", f"This is not a receipt of the form {RECEIPT_FORM}.")
+        raise ReceiptRefused("invalid", f"This is not a receipt of the form {RECEIPT_FORMAT}.")
     try:
         signature = base64.b64decode(str(statement["signature"]), validate=True)
         signed = canonical({name: statement[name] for name in fields}).encode()
@@ -233,7 +249,7 @@ def _refuse_used_up(receipt: Receipt, audience: str) -> None:
         raise ReceiptRefused("expired", f"The receipt expired on {_minute(receipt.expires)}.")
 
 
-def _refuse_unexpected(judgement: Judgement, expected: Expected) -> None:
+def _refuse_unexpected(judgement: Judgement, expected: ExpectedReceipt) -> None:
     version = judgement.council_version
     if expected.council is not None and version is None:
         raise ReceiptRefused("council", "Agents of the asker's own judged this, and no council.")
@@ -243,7 +259,7 @@ def _refuse_unexpected(judgement: Judgement, expected: Expected) -> None:
         raise ReceiptRefused("rehearsal", "It was approved by a rehearsal: no model was asked.")
 
 
-def _unexpected(version: CouncilVersion, expected: Expected) -> str:
+def _unexpected(version: CouncilVersion, expected: ExpectedReceipt) -> str:
     """What is not as expected about the council that judged, in a sentence; empty where all is.
 
     A name counts only if nobody can mean two councils by it: a freed one may be another council's by now.

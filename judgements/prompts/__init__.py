@@ -19,12 +19,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from engine.hidden import escaped
-from engine.llm import prompting
+from engine.llm import prompt_blocks
 from engine.llm.own_words import instructions_of
-from engine.llm.prompting import complained, fenced, growing, one_object
+from engine.llm.prompt_blocks import complained, fence, growing, one_object
+from engine.text.invisible_chars import escape_char
 
-from ..rules import Decision
+from ..rules import AgentDecision
 from . import version_1, version_2
 
 VERSION = "3"  # a new one for whatever changes in what is said here, also in a complaint: tools/verify.py knows each
@@ -33,24 +33,24 @@ FEWEST_WORDS = 2
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierDecision:
     """One decision of a round before, as the agents of the next round see it."""
 
     round: int
     seat: str
-    decision: Decision
+    decision: AgentDecision
     reason: str
 
 
 @dataclass(frozen=True)
-class Case:
+class PromptCase:
     """Everything one agent is given for one round."""
 
     seat: str
     criteria: str
     content: str
     round: int
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierDecision, ...] = ()
 
 
 SYSTEM = """\
@@ -109,11 +109,11 @@ OF_VERSION = {"2": (version_2.SYSTEM, version_2.SITUATION), VERSION: (SYSTEM, SI
 MARKS = {"1": "[0-9a-f]{32}", "2": "[0-9a-f]{8}", VERSION: "[0-9a-f]{8}"}  # the boundaries of each version
 
 
-def messages(case: Case, boundary: str | None = None, version: str = VERSION) -> list[dict[str, str]]:
+def messages(case: PromptCase, boundary: str | None = None, version: str = VERSION) -> list[dict[str, str]]:
     """The two messages of a request, system and user. What changes from round to round comes last: so a server that
     has read the request of one round reads little of the next anew. `boundary`: that of the run."""
-    boundary = boundary or prompting.boundary()
-    material = fenced(_material(case, version), boundary)
+    boundary = boundary or prompt_blocks.random_boundary()
+    material = fence(_material(case, version), boundary)
     told = {"seat": case.seat, "criteria": case.criteria, "boundary": boundary}
     if version == "1":
         situation = version_1.SITUATION[case.round]
@@ -130,7 +130,7 @@ def instructions(request: Sequence[dict[str, str]]) -> str:
     return instructions_of(request, but=MAY_BE_SAID)
 
 
-def _material(case: Case, version: str) -> dict[str, Any]:
+def _material(case: PromptCase, version: str) -> dict[str, Any]:
     earlier = [
         {
             "round": earlier.round,
@@ -144,7 +144,7 @@ def _material(case: Case, version: str) -> dict[str, Any]:
     return {"content": case.content} | told
 
 
-def read_case(request: list[dict[str, str]]) -> Case:
+def read_case(request: list[dict[str, str]]) -> PromptCase:
     """The way back from `messages`, as it was sent, in any version: what an agent was given. A complaint may stand
     behind it. ValueError if a message is not of that form.
     """
@@ -161,13 +161,13 @@ def read_case(request: list[dict[str, str]]) -> Case:
     if not (seat and position):
         raise ValueError("a request that names no seat or no round")
     material = json.loads(block[1])
-    return Case(
+    return PromptCase(
         seat=seat[1],
         criteria=criteria[1],
         content=material["content"],
         round=int(position[1]),
         earlier=tuple(
-            Earlier(e["round"], e["agent"][6], Decision(e["decision"]), e["reason"])
+            EarlierDecision(e["round"], e["agent"][6], AgentDecision(e["decision"]), e["reason"])
             for e in material.get("earlier_decisions", ())
         ),
     )
@@ -181,7 +181,7 @@ class Unusable:
     answer: str = ""
 
 
-def is_asked(prompt: str, case: Case, version: str = VERSION) -> bool:
+def is_prompt_for(prompt: str, case: PromptCase, version: str = VERSION) -> bool:
     """Whether a prompt as it is kept is just what `messages` makes of this case. One that is not may still be right:
     a complaint may stand behind it, or another version of Unicode have written it.
     """
@@ -191,7 +191,7 @@ def is_asked(prompt: str, case: Case, version: str = VERSION) -> bool:
     return prompt == json.dumps(messages(case, boundary[1], version), ensure_ascii=False)
 
 
-def is_written(prompt: str, case: Case, last: Unusable, version: str = VERSION) -> bool:
+def is_retry_prompt_for(prompt: str, case: PromptCase, last: Unusable, version: str = VERSION) -> bool:
     """Whether a prompt as it is kept is what `messages` makes of this case and nothing more, but for a complaint about
     the last answer, if that could not be used. ValueError, or what odd JSON leads to, where it cannot be read.
 
@@ -207,18 +207,18 @@ def is_written(prompt: str, case: Case, last: Unusable, version: str = VERSION) 
     due = [[system, user]]
     if last.problem:
         answers = [""] if version == "1" else ["", last.answer]  # where there was no room, it is not repeated
-        due += [complained([system, user], answer, complaint(last.problem)) for answer in answers]
+        due += [complained([system, user], answer, retry_message(last.problem)) for answer in answers]
     return prompt in (json.dumps(one, ensure_ascii=False) for one in due)
 
 
 def _in_ascii(text: str) -> str:
-    return re.sub("[^\n -~]", lambda char: escaped(char[0]), text)
+    return re.sub("[^\n -~]", lambda char: escape_char(char[0]), text)
 
 
 # ---- the answer -------------------------------------------------------------------------------------------
 
 
-class Answer(BaseModel):
+class JudgementAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     reason: str
@@ -237,14 +237,14 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def read_answer(text: str) -> Answer:
+def read_answer(text: str) -> JudgementAnswer:
     """The answer in a model's text: one JSON object, no key twice, every word exact.
 
     ValueError with a sentence where it is not that. Control characters in the reason become visible, and a reason
     of more than 4,000 characters is cut; the text as it came stays in the model call.
     """
     try:
-        answer = Answer.model_validate(one_object(text))
+        answer = JudgementAnswer.model_validate(one_object(text))
     except ValidationError as error:
         raise ValueError(_what_is_wrong(error)) from error
     reason = _presentable(answer.reason)
@@ -253,7 +253,7 @@ def read_answer(text: str) -> Answer:
             f"The answer gives no reason of at least two words, but “{reason[:40]}”. A reason says in whole sentences "
             f"which parts of the criteria and of the content decide it."
         )
-    return Answer(reason=reason, decision=answer.decision)
+    return JudgementAnswer(reason=reason, decision=answer.decision)
 
 
 def _words(text: str) -> int:
@@ -265,12 +265,12 @@ Place = tuple[int, str]
 """A round and a seat."""
 
 
-def reason_so_far(text: str) -> str:
+def preview_reason(text: str) -> str:
     """The reason in an answer that is still arriving; empty while there is none."""
     return _presentable(growing(text, ("reason",)))
 
 
-def complaint(problem: str) -> str:
+def retry_message(problem: str) -> str:
     """Said to the model when its answer could not be used and it is asked again."""
     return (
         f"Your last answer could not be used: {problem} Judge again and answer with exactly one JSON object with a "
@@ -280,7 +280,7 @@ def complaint(problem: str) -> str:
 
 def was_asked_again(messages: list[dict[str, str]]) -> bool:
     """Whether a conversation as it was sent ends in that complaint: it stands in the user's last message."""
-    return messages[-1]["content"].endswith(complaint("").partition("  ")[2])
+    return messages[-1]["content"].endswith(retry_message("").partition("  ")[2])
 
 
 def _what_is_wrong(error: ValidationError) -> str:
@@ -294,7 +294,7 @@ def _presentable(text: str) -> str:
     shown = text.strip()
     if not shown.isprintable():
         shown = "".join(
-            char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs") else escaped(char)
+            char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs") else escape_char(char)
             for char in shown
         )
     return shown if len(shown) <= LONGEST_REASON else f"{shown[:LONGEST_REASON]} …"

@@ -1,11 +1,11 @@
 from django import template
 
-from engine.llm import prices
+from engine.llm import pricing
 
 register = template.Library()
-register.filter("dollars", prices.dollars)
+register.filter("dollars", pricing.format_dollars)
 
 
 @register.filter
-def thousands(number: int) -> str:
+def group_thousands(number: int) -> str:
     return f"{number:,}"

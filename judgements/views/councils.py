@@ -9,20 +9,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from engine.llm import catalogue
+from engine.llm import model_list
 from runs import retention
-from runs.begun import along
-from runs.face import faces
-from runs.forms import as_number, as_typed
-from runs.saved import NAME_LENGTH, RevisedMeanwhile
-from runs.views import changing
+from runs.form_carry_over import extra_fields
+from runs.forms import parse_number, posted_values
+from runs.presets import NAME_LENGTH, PresetChanged, views
+from runs.procedure.spec import specs
 
-from ..changes import changes
-from ..forms import CouncilSubmission, agents_in
+from ..forms import CouncilSubmission, posted_agents
 from ..models import AgentValues, Council, CouncilVersion, Judgement
-from .new import OWN, Refused, written_so_far
+from ..presets import describe_changes
+from .start import OWN_FIELDS, RefusedJudgement, draft_context
 
-WRITTEN = ("title", "content", "council", "version", "again")
+WRITTEN_FIELDS = ("title", "content", "council", "version", "again")
 
 
 # ---- to look at; all of them stand in the library ---------------------------------------------------------
@@ -31,20 +30,20 @@ WRITTEN = ("title", "content", "council", "version", "again")
 @require_GET
 def council(request: HttpRequest, pk: int) -> HttpResponse:
     council = get_object_or_404(Council.objects.select_related("owner"), pk=pk)
-    context = changing.page_of(request, council, _versions(council), _changes)
+    context = views.preset_page(request, council, _versions(council), _changes)
     return _shown(request, "council", context, council_version__council=council)
 
 
 @require_GET
 def version(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     council = get_object_or_404(Council, pk=pk)
-    context = changing.version_of(council, _versions(council), number, _changes)
+    context = views.version_page(council, _versions(council), number, _changes)
     return _shown(request, "version", context, council_version=context["version"])
 
 
 def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any) -> HttpResponse:
     judgements = Judgement.objects.visible_to(request.user).filter(**used)
-    context |= changing.uses_of(faces()["judgement"], judgements, "council_version")
+    context |= views.preset_uses(specs()["judgement"], judgements, "council_version")
     return render(request, f"judgements/councils/{page}.html", {**context, "default_model": settings.DEFAULT_MODEL})
 
 
@@ -54,7 +53,7 @@ def _versions(council: Council) -> list[CouncilVersion]:
 
 
 def _changes(before: CouncilVersion, after: CouncilVersion) -> list[str]:
-    return changes(before.as_saved(), after.as_saved())
+    return describe_changes(before.as_saved(), after.as_saved())
 
 
 # ---- to make and to change --------------------------------------------------------------------------------
@@ -63,9 +62,9 @@ def _changes(before: CouncilVersion, after: CouncilVersion) -> list[str]:
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """An empty council, the copy of one, or the three agents of an input page, whose content is carried along."""
-    posted = as_typed(request.POST)
+    posted = posted_values(request.POST)
     if "back" in posted:
-        return written_so_far(request, posted)
+        return draft_context(request, posted)
     if not request.user.has_perm("judgements.add_council"):
         return _refuse_maker(request, posted)
     if request.method == "GET":
@@ -73,11 +72,11 @@ def new(request: HttpRequest) -> HttpResponse:
     if "name" not in posted:
         return _form_page(request, CouncilSubmission(agents=_to_save(posted)), written=_written(posted))
     submission = CouncilSubmission(posted)
-    council = changing.founded(Council, submission, request.user) if submission.is_valid() else None
+    council = views.create_preset(Council, submission, request.user) if submission.is_valid() else None
     if council is None:
         return _form_page(request, submission, written=_written(posted))
     if _written(posted):
-        return written_so_far(request, posted, saved=council)
+        return draft_context(request, posted, saved=council)
     messages.success(request, "The council is saved.")
     return redirect("council", council.pk)
 
@@ -86,13 +85,13 @@ def _refuse_maker(request: HttpRequest, posted: Mapping[str, str]) -> HttpRespon
     """Whoever may make no council; what an input page had written comes back to it."""
     sentence = "You may not make councils. Ask who administers this site for the right to."
     if _written(posted):
-        return written_so_far(request, posted, refused=Refused(403, sentence))
+        return draft_context(request, posted, refused=RefusedJudgement(403, sentence))
     raise PermissionDenied(sentence)
 
 
 def _copied(pk: str) -> dict[str, Any]:
     """Name and agents of a copy; nothing where there is no such council."""
-    original = Council.objects.whole().filter(pk=as_number(pk)).first()
+    original = Council.objects.with_content().filter(pk=parse_number(pk)).first()
     if original is None or original.current is None:
         return {}
     name, agents = original.current.as_saved()
@@ -102,8 +101,8 @@ def _copied(pk: str) -> dict[str, Any]:
 
 def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
     """The agents of an input page. It shows the default model where its council leaves the model open: so it stays."""
-    agents = agents_in(posted)
-    council = Council.objects.whole().filter(pk=as_number(posted.get("council", ""))).first()
+    agents = posted_agents(posted)
+    council = Council.objects.with_content().filter(pk=parse_number(posted.get("council", ""))).first()
     chosen = council.current.as_saved()[1] if council and council.current else []
     for agent, saved in zip(agents, chosen, strict=False):
         if not saved["model"] and agent["model"] == settings.DEFAULT_MODEL:
@@ -114,27 +113,27 @@ def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
 def _written(posted: Mapping[str, str]) -> dict[str, str]:
     """What an input page had beside its agents, with what came from the page of another kind; empty for a council of
     its own."""
-    own = {name: posted[name] for name in WRITTEN if name in posted}
-    return own and {**own, **along(posted, OWN.fullmatch)}
+    own = {name: posted[name] for name in WRITTEN_FIELDS if name in posted}
+    return own and {**own, **extra_fields(posted, OWN_FIELDS.fullmatch)}
 
 
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
-    council = get_object_or_404(Council.objects.whole(), pk=pk)
-    changing.refuse_changer(council, request.user)
+    council = get_object_or_404(Council.objects.with_content(), pk=pk)
+    views.refuse_editor(council, request.user)
     if request.method == "GET":
         name, agents = council.current.as_saved() if council.current else ("", [])
         return _form_page(
             request, CouncilSubmission(council=council, name=name, agents=agents), council, council.number
         )
-    posted = as_typed(request.POST)
-    opened = as_number(posted.get("version", ""))
+    posted = posted_values(request.POST)
+    opened = parse_number(posted.get("version", ""))
     submission = CouncilSubmission(posted, council=council)
     if not submission.is_valid():
         return _form_page(request, submission, council, opened)
     try:
-        saved = changing.revised(council, submission, request.user, opened)
-    except RevisedMeanwhile:
+        saved = views.revise_preset(council, submission, request.user, opened)
+    except PresetChanged:
         return _overtaken(request, submission, pk, opened)
     except IntegrityError:
         submission.refuse_name()
@@ -145,7 +144,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _overtaken(request: HttpRequest, submission: CouncilSubmission, pk: int, opened: int) -> HttpResponse:
     """What was typed comes back, now as a change of the newest version: to save it again is then a decision."""
-    council = get_object_or_404(Council.objects.whole(), pk=pk)
+    council = get_object_or_404(Council.objects.with_content(), pk=pk)
     versions = _versions(council)
     seen = next((version for version in versions if version.number == opened), None)
     overtaken = {"version": versions[0], "changes": _changes(seen, versions[0]) if seen else []}
@@ -168,7 +167,7 @@ def _form_page(
         "opened": opened,
         "written": written or {},
         "overtaken": overtaken,
-        "models": catalogue.offered(catalogue.declared()),
+        "models": model_list.offered_models(model_list.declared_models()),
         "obligation": retention.OBLIGATION,
         "default_model": settings.DEFAULT_MODEL,
         "page": "library",
@@ -177,6 +176,6 @@ def _form_page(
 
 
 @require_POST
-def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    changing.switch(request, get_object_or_404(Council, pk=pk), "judgements")
+def switch_council(request: HttpRequest, pk: int) -> HttpResponse:
+    views.switch_preset(request, get_object_or_404(Council, pk=pk), "judgements")
     return redirect("council", pk)

@@ -4,10 +4,10 @@ from django.contrib.auth.management import create_permissions
 from django.db import migrations
 
 from engine.founding import at_founding
-from magi_site.groups import FIRST_RIGHTS, REVIEWERS, make_groups
+from magi_site.groups import DEFAULT_PERMISSIONS, REVIEWERS, create_groups
 
 APPS = ("engine", "judgements")
-FIRST = FIRST_RIGHTS | {REVIEWERS: ("engine.view_run", "engine.export_run", "judgements.add_review")}  # its name then
+FIRST = DEFAULT_PERMISSIONS | {REVIEWERS: ("engine.view_run", "engine.export_run", "judgements.add_review")}  # its name then
 
 
 def make(apps, schema_editor, labels=APPS, first=FIRST):
@@ -17,11 +17,11 @@ def make(apps, schema_editor, labels=APPS, first=FIRST):
         create_permissions(config, apps=apps, verbosity=0)
         config.models_module = None
     groups, permissions = (apps.get_model("auth", name).objects for name in ("Group", "Permission"))
-    make_groups(groups, permissions, first)
+    create_groups(groups, permissions, first)
 
 
 def make_at_founding(apps, schema_editor):
-    make(apps, schema_editor, [config.label for config in apps.get_app_configs()], FIRST_RIGHTS)
+    make(apps, schema_editor, [config.label for config in apps.get_app_configs()], DEFAULT_PERMISSIONS)
 
 
 class Migration(migrations.Migration):

@@ -4,16 +4,16 @@ from django.db import migrations, models
 from django.db.models.functions import Now
 
 from engine.founding import at_founding
-from magi_site.ended_tokens import install, lift
+from magi_site.token_triggers import install_trigger, remove_trigger
 
 
 def end(apps, schema_editor):
     apps.get_model("magi_site", "Token").objects.filter(owner__is_active=False, revoked=None).update(revoked=Now())
-    install(schema_editor.connection)
+    install_trigger(schema_editor.connection)
 
 
 def undo(apps, schema_editor):
-    lift(schema_editor.connection)
+    remove_trigger(schema_editor.connection)
 
 
 class Migration(migrations.Migration):

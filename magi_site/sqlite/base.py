@@ -14,15 +14,15 @@ from weakref import WeakSet
 
 from django.db.backends.sqlite3 import base
 
-MOST_KEPT = 8
+MAX_POOLED = 8
 
 
-class _Kept(NamedTuple):
+class _PooledConnection(NamedTuple):
     connection: Any
     file: tuple[int, int]  # which one was open: another may have been put in its place
 
 
-_kept: dict[str, list[_Kept]] = {}
+_kept: dict[str, list[_PooledConnection]] = {}
 _lock = threading.Lock()
 
 
@@ -56,7 +56,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return False
         if self.in_atomic_block or self.connection.in_transaction:
             return False
-        return _keep(str(self.settings_dict["NAME"]), _Kept(self.connection, self._file))
+        return _keep(str(self.settings_dict["NAME"]), _PooledConnection(self.connection, self._file))
 
 
 def _identity(database: str | Path) -> tuple[int, int] | None:
@@ -78,17 +78,17 @@ def _take(database: str, file: tuple[int, int] | None) -> Any:
     return None
 
 
-def _keep(database: str, one: _Kept) -> bool:
+def _keep(database: str, one: _PooledConnection) -> bool:
     with _lock:
         kept = _kept.setdefault(database, [])
-        if len(kept) >= MOST_KEPT:
+        if len(kept) >= MAX_POOLED:
             return False
         one.connection.isolation_level = None
         kept.append(one)
         return True
 
 
-def close_kept() -> None:
+def close_pooled() -> None:
     with _lock:
         for kept in _kept.values():
             for one in kept:
@@ -96,4 +96,4 @@ def close_kept() -> None:
         _kept.clear()
 
 
-os.register_at_fork(before=close_kept)  # no connection may be used on both sides
+os.register_at_fork(before=close_pooled)  # no connection may be used on both sides

@@ -1,6 +1,15 @@
-from .files import FileShown, differences, files_changed
-from .plate import OUTCOMES
-from .terminals import grown, terminal_state
-from .whole import Display, display_of
+from .files import ChangedFileView, changed_files, file_diffs
+from .page import MissionDisplay, display_of
+from .status import OUTCOMES
+from .terminals import new_output, terminal_state
 
-__all__ = ["OUTCOMES", "Display", "FileShown", "differences", "display_of", "files_changed", "grown", "terminal_state"]
+__all__ = [
+    "OUTCOMES",
+    "ChangedFileView",
+    "MissionDisplay",
+    "changed_files",
+    "display_of",
+    "file_diffs",
+    "new_output",
+    "terminal_state",
+]

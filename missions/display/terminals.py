@@ -8,32 +8,32 @@ from functools import lru_cache
 
 from django.template.defaultfilters import filesizeformat
 
-from runs.face import Snapshot
+from runs.procedure.spec import RunSnapshot
 
-from .. import workshop
-from ..leaving import NEVER
+from .. import workspace
+from ..egress_policy import NEVER
 from ..models import Mission, Terminal
 from ..terminals import drawn
-from ..terminals.screen import Line, Piece
-from ..terminals.spool import Spool, State
-from ..terminals.waiting import Waiting, WaitKind
+from ..terminals.output_spool import OutputSpool, SpoolState
+from ..terminals.screen import ScreenLine, ScreenPiece
+from ..terminals.wait_detection import InputWait, WaitKind
 from ..tools.commands import CommandState, command_state
 
 SHOWN, SHOWN_LINES = 3, 200
 CURSOR = "cursor"
-TAIL = 48_000  # bytes of a screen that are drawn again and again while it lives
-Lines = tuple[tuple[Piece, ...], ...]
+TAIL_LINES = 48_000  # bytes of a screen that are drawn again and again while it lives
+Lines = tuple[tuple[ScreenPiece, ...], ...]
 WORDS: dict[str, tuple[str, str]] = {
-    Waiting.RUNNING: ("judging", "Running"),
-    Waiting.ASKS: ("pending", "Asks"),
-    Waiting.PASSWORD: ("pending", "Asks for a password"),
-    Waiting.FULL_SCREEN: ("judging", "Draws a screen"),
+    InputWait.RUNNING: ("judging", "Running"),
+    InputWait.ASKS: ("pending", "Asks"),
+    InputWait.PASSWORD: ("pending", "Asks for a password"),
+    InputWait.FULL_SCREEN: ("judging", "Draws a screen"),
 }
 WAITS = {WaitKind.TIME: "Sleeps", WaitKind.CHILD: "Waits for {children}"}
 
 
 @dataclass(frozen=True)
-class TerminalShown:
+class TerminalView:
     """`asks`: whether it waits for something to be typed that anybody may type; `may_type`: whether anybody may type
     there at all; `is_drawn`: its lines are a screen."""
 
@@ -49,37 +49,37 @@ class TerminalShown:
     is_drawn: bool = False
 
 
-def terminals(seen: Snapshot[Mission], most: int = SHOWN) -> Iterator[TerminalShown]:
+def terminals(seen: RunSnapshot[Mission], most: int = SHOWN) -> Iterator[TerminalView]:
     """The newest first, living ones before all."""
-    rows = sorted(seen.row.terminals.all(), key=lambda one: (one.living, one.number), reverse=True)
+    rows = sorted(seen.row.terminals.all(), key=lambda one: (one.is_running, one.number), reverse=True)
     for one in rows[:most]:
         yield terminal(seen, one)
 
 
-def terminal(seen: Snapshot[Mission], one: Terminal) -> TerminalShown:
+def terminal(seen: RunSnapshot[Mission], one: Terminal) -> TerminalView:
     step = next((step for step in seen.row.steps.all() if step.pk == one.step_id), None)
     foot = [f"{step.agent.name}, step {step.number}"] if step else []
     foot += [f"{one.seconds:,} s"] if one.seconds is not None else []
     foot += [filesizeformat(one.size)] if one.size is not None else []
-    if not one.living:
-        state, word = terminal_state(one, seen.run.over)
-        return TerminalShown(one.number, one.command, state, word, _of_past(one), tuple(foot))
-    head, _, text = seen.texts.get(key_of(one.number), _head(CommandState(Waiting.RUNNING))).partition("\n")
+    if not one.is_running:
+        state, word = terminal_state(one, seen.run.is_ended)
+        return TerminalView(one.number, one.command, state, word, _of_past(one), tuple(foot))
+    head, _, text = seen.texts.get(key_of(one.number), _head(CommandState(InputWait.RUNNING))).partition("\n")
     standing, waits_for, children, is_drawn = json.loads(head)
-    over, is_drawn = seen.run.over, bool(is_drawn)
-    state, word = WORDS.get(standing, WORDS[Waiting.RUNNING]) if not over else ("stopped", "Ended with it")
-    if standing == Waiting.RUNNING and not over:
+    over, is_drawn = seen.run.is_ended, bool(is_drawn)
+    state, word = WORDS.get(standing, WORDS[InputWait.RUNNING]) if not over else ("stopped", "Ended with it")
+    if standing == InputWait.RUNNING and not over:
         word = WAITS.get(waits_for, word).format(children=", ".join(children))
     lines = _read(text) if is_drawn else lines_of(text.encode(errors="replace"))
-    is_secret = standing == Waiting.PASSWORD or seen.row.policy.get("typing") == NEVER
-    return TerminalShown(
+    is_secret = standing == InputWait.PASSWORD or seen.row.policy.get("typing") == NEVER
+    return TerminalView(
         one.number,
         one.command,
         state,
         word,
         lines,
         tuple(foot),
-        asks=standing == Waiting.ASKS and not over and not is_drawn,
+        asks=standing == InputWait.ASKS and not over and not is_drawn,
         living=not over,
         may_type=not over and not is_secret,
         is_drawn=is_drawn,
@@ -87,7 +87,7 @@ def terminal(seen: Snapshot[Mission], one: Terminal) -> TerminalShown:
 
 
 def terminal_state(one: Terminal, over: bool) -> tuple[str, str]:
-    if one.living:
+    if one.is_running:
         return ("stopped", "Ended with it") if over else ("judging", "Running")
     if one.exit_code is None:
         return "failed", one.reason.replace("_", " ").capitalize() or "Never began"
@@ -102,19 +102,19 @@ def key_of(number: int) -> str:
     return f"terminal {number}"
 
 
-def grown(mission: Mission) -> dict[str, str]:
+def new_output(mission: Mission) -> dict[str, str]:
     """Of each that lives, what it waits for and the end of what it has said so far. It reads files."""
-    rows = [one for one in mission.terminals.all() if one.living]
-    return {key_of(one.number): _said(workshop.spool(one.mission_id, one.spool)) for one in rows}
+    rows = [one for one in mission.terminals.all() if one.is_running]
+    return {key_of(one.number): _said(workspace.spool(one.mission_id, one.spool)) for one in rows}
 
 
-def _said(spool: Spool) -> str:
-    if spool.state != State.LIVES:
-        return _head(CommandState(Waiting.RUNNING))
+def _said(spool: OutputSpool) -> str:
+    if spool.state != SpoolState.LIVES:
+        return _head(CommandState(InputWait.RUNNING))
     shown = drawn.picture(spool, at_once=False)
     if shown.is_drawn:
         return _head(command_state(spool), is_drawn=True) + _written(shown)
-    part = spool.said(-TAIL)
+    part = spool.said(-TAIL_LINES)
     text = part.data.decode(errors="replace")
     if part.start:
         text = text.partition("\n")[2]
@@ -135,11 +135,11 @@ def _written(shown: drawn.Picture) -> str:
     return json.dumps(rows)
 
 
-def _with_cursor(pieces: Sequence[Piece], place: int) -> list[Piece]:
+def _with_cursor(pieces: Sequence[ScreenPiece], place: int) -> list[ScreenPiece]:
     signs = [(sign, look) for text, look in pieces for sign in text]
     signs += [(" ", "")] * (place + 1 - len(signs))
     signs[place] = signs[place][0], CURSOR
-    return Line(signs).all_pieces
+    return ScreenLine(signs).all_pieces
 
 
 def _read(text: str) -> Lines:
@@ -154,10 +154,10 @@ def lines_of(data: bytes) -> Lines:
     return tuple(found[-SHOWN_LINES:])
 
 
-def whole_of(one: Terminal) -> Lines:
+def full_output(one: Terminal) -> Lines:
     """All that is kept of it: of one that lives, as far as it has come."""
-    if one.living:
-        spool = workshop.spool(one.mission_id, one.spool)
+    if one.is_running:
+        spool = workspace.spool(one.mission_id, one.spool)
         return tuple(tuple(line.pieces) for line in drawn.lines_of_command(spool))
     return tuple(((line, ""),) for line in one.output.split("\n")) if one.output else ()
 
@@ -166,6 +166,6 @@ def _of_past(one: Terminal) -> Lines:
     """With its colours as long as its spool is there; what was erased is nowhere."""
     if not one.output:
         return ()
-    spool = workshop.spool(one.mission_id, one.spool)
-    data = spool.said(-TAIL).data if spool.folder.is_dir() else b""
-    return lines_of(data) if data else lines_of(one.output[-TAIL:].encode(errors="replace"))
+    spool = workspace.spool(one.mission_id, one.spool)
+    data = spool.said(-TAIL_LINES).data if spool.folder.is_dir() else b""
+    return lines_of(data) if data else lines_of(one.output[-TAIL_LINES:].encode(errors="replace"))

@@ -3,7 +3,7 @@
 from django.db import migrations
 from django.utils import timezone
 
-from engine.evidence.chain import Draft, stamp
+from engine.ledger.hashing import EntryDraft, format_timestamp
 from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
@@ -64,9 +64,9 @@ def make(apps, schema_editor):
             memory=memory, number=1, decided=now, accepted=True, made=now, **texts, **readers
         )
         facts = {"memory": memory.pk, "version": 1, "base": 0, "library": "", "name": name, "file": file, **readers}
-        at = stamp(version.made) or ""
-        drafts.append(Draft("memory", at, {**facts, "by": ""}, texts))
-        drafts.append(Draft("memory.decided", at, {**facts, "accepted": True, "by": "", "mission": None}, texts))
+        at = format_timestamp(version.made) or ""
+        drafts.append(EntryDraft("memory", at, {**facts, "by": ""}, texts))
+        drafts.append(EntryDraft("memory.decided", at, {**facts, "accepted": True, "by": "", "mission": None}, texts))
     seal(apps, CHAIN, drafts)
 
 

@@ -5,7 +5,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from missions.guards import GUARDS
 
@@ -14,15 +14,15 @@ NEW = ("crewversion", "crewchange")
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS["missions_mission"]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS["missions_mission"]])
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[f"missions_{name}"] for name in ("mission", *NEW)])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[f"missions_{name}"] for name in ("mission", *NEW)])
 
 
 def lift_all(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[f"missions_{name}"] for name in ("mission", *NEW)])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[f"missions_{name}"] for name in ("mission", *NEW)])
 
 
 class Migration(migrations.Migration):

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from engine.evidence.chain import Draft, stamp
+from engine.ledger.hashing import EntryDraft, format_timestamp
 from engine.founding import at_founding
 from engine.migrations._sealing import seal
 
@@ -50,7 +50,7 @@ def draft_of(change):
     facts = {"id": change.crew_id, "change": change.kind, "by": "", "owner": None, "owner_name": ""}
     facts |= {name: getattr(change, name) for name in ("name", "archived", "locked", "retention_days")}
     held = {"good_for": change.version.good_for, "agents": change.version.agents}
-    return Draft("crew", stamp(change.made) or "", {**facts, "version": change.version.number, "holds": held})
+    return EntryDraft("crew", format_timestamp(change.made) or "", {**facts, "version": change.version.number, "holds": held})
 
 
 class Migration(migrations.Migration):

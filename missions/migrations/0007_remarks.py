@@ -4,7 +4,7 @@ from django.db import migrations
 from django.db.models import Value
 from django.db.models.functions import Concat
 
-from engine.search import label
+from engine.text.search_terms import label_term
 
 
 def find(apps, schema_editor):
@@ -24,7 +24,7 @@ def find(apps, schema_editor):
     }
     texts = apps.get_model("runs", "SearchText").objects
     for flag, missions in known.items():
-        words = Concat("words", Value(f" {label('flag', flag)}"))
+        words = Concat("words", Value(f" {label_term('flag', flag)}"))
         texts.filter(run__in=list(missions.distinct().values_list("pk", flat=True))).update(words=words)
 
 

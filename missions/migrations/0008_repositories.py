@@ -4,7 +4,7 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from missions.guards import GUARDS
 
@@ -12,11 +12,11 @@ TABLE = "missions_repository"
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[TABLE]])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[TABLE]])
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[TABLE]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[TABLE]])
 
 
 class Migration(migrations.Migration):

@@ -4,17 +4,17 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from missions.guards import GUARDS
 
 
 def guard(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS["missions_carriedstep"]])
+    immutability.install_triggers(schema_editor.connection, [GUARDS["missions_carriedstep"]])
 
 
 def unguard(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS["missions_carriedstep"]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS["missions_carriedstep"]])
 
 
 class Migration(migrations.Migration):

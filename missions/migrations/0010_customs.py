@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from missions.guards import GUARDS
 
@@ -10,11 +10,11 @@ TABLES = ("missions_mission", "missions_crewversion")
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[table] for table in TABLES])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[table] for table in TABLES])
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[table] for table in TABLES])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[table] for table in TABLES])
 
 
 class Migration(migrations.Migration):

@@ -1,10 +1,10 @@
-from .crews import Crew, CrewChange, CrewChanged, CrewVersion
 from .files import FileVersion
 from .forks import CarriedStep
 from .memories import Activation, Memory, MemoryUse, MemoryVersion
-from .memory import ShortMemory, Summary
 from .missions import Agent, Check, Halt, Message, Mission, Pause, Step, title_of
+from .presets import Crew, CrewChange, CrewVersion, MissionTeamChanged
 from .repositories import Repository
+from .short_term_memory import ShortMemory, Summary
 from .terminals import Connection, Terminal, TerminalInput
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Connection",
     "Crew",
     "CrewChange",
-    "CrewChanged",
     "CrewVersion",
     "FileVersion",
     "Halt",
@@ -24,6 +23,7 @@ __all__ = [
     "MemoryVersion",
     "Message",
     "Mission",
+    "MissionTeamChanged",
     "Pause",
     "Repository",
     "ShortMemory",

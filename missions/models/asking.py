@@ -7,7 +7,7 @@ from engine.models import Gate
 from engine.models.gates import GateState
 
 from .. import rules
-from ..rules import GROWS, HALT_STEP, LIMIT_STEP, Limits
+from ..rules import GROWS, HALT_STEP, LIMIT_STEP, MissionLimits
 from .missions import GATES, Halt, Mission, gates_about_it
 
 
@@ -35,7 +35,7 @@ def allowed(mission: Mission, limit: str) -> int:
     return sum(one.approved and one.used is not None for one in _asked(mission) if one.step.startswith(begins))
 
 
-def bounds_of(mission: Mission) -> Limits:
+def bounds_of(mission: Mission) -> MissionLimits:
     return rules.with_more(mission.bounds, {limit: allowed(mission, limit) for limit in GROWS})
 
 

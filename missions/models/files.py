@@ -9,20 +9,20 @@ from django.db import models
 from django.db.models import Max
 from django.utils import timezone
 
-from ..files import FIRST, Change, digest_of
+from ..workspace_files import FIRST, FileChange, digest_of
 
 if TYPE_CHECKING:
     from .missions import Mission, Step
 
 
 class FileVersionQuerySet(models.QuerySet["FileVersion"]):
-    def begin(self, mission: "Mission", files: Iterable[tuple[str, str]]) -> None:
+    def record_initial(self, mission: "Mission", files: Iterable[tuple[str, str]]) -> None:
         """What the workspace holds at first."""
         found = [(path, text.encode()) for path, text in files]
-        changes = [Change(path, "A", digest_of(data), len(data), data.decode()) for path, data in found]
+        changes = [FileChange(path, "A", digest_of(data), len(data), data.decode()) for path, data in found]
         self.add(mission, None, changes)
 
-    def add(self, mission: "Mission", step: "Step | None", changes: Sequence[Change]) -> None:
+    def add(self, mission: "Mission", step: "Step | None", changes: Sequence[FileChange]) -> None:
         if not changes:
             return
         last = self.filter(mission=mission).aggregate(Max("number"))["number__max"] or 0
@@ -77,7 +77,7 @@ class FileVersion(models.Model):
         return f"{self.change} {self.path}"
 
 
-def newest(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
+def newest_file_versions(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
     """What is there after all of these, by paths."""
     found: dict[str, FileVersion] = {}
     for one in sorted(versions, key=lambda one: one.number):
@@ -90,10 +90,10 @@ def newest(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
 
 def first_versions(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
     """What was there at first, as far as it is kept, by paths."""
-    return newest(one for one in versions if one.step_id is None or one.change == FIRST)
+    return newest_file_versions(one for one in versions if one.step_id is None or one.change == FIRST)
 
 
-def difference(path: str, before: str, after: str) -> list[str]:
+def diff_of_versions(path: str, before: str, after: str) -> list[str]:
     """Lines of a patch, without line ends."""
     old, new = (f"a/{path}" if before else "/dev/null"), (f"b/{path}" if after else "/dev/null")
     found = []
@@ -104,14 +104,14 @@ def difference(path: str, before: str, after: str) -> list[str]:
     return found
 
 
-def patch_of(versions: Iterable[FileVersion]) -> str:
+def patch_text(versions: Iterable[FileVersion]) -> str:
     """From the beginning to what is there now, of what is kept as text."""
     versions = list(versions)
     first = first_versions(versions)
-    last = newest(versions)
+    last = newest_file_versions(versions)
     lines: list[str] = []
     for path in sorted(first.keys() | last.keys()):
         before, after = first.get(path), last.get(path)
         if (before and before.digest) != (after and after.digest):
-            lines += difference(path, before.text if before else "", after.text if after else "")
+            lines += diff_of_versions(path, before.text if before else "", after.text if after else "")
     return "\n".join([*lines, ""]) if lines else ""

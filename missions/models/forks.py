@@ -15,15 +15,15 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
-from engine.evidence.entries import Entry
+from engine.ledger.entries import Entry
 from engine.models import Fork
 
-from ..files import FIRST
 from ..rules import COORDINATOR
-from .files import FileVersion, newest
+from ..workspace_files import FIRST
+from .files import FileVersion, newest_file_versions
 from .memories import Activation
-from .memory import ShortMemory, Summary
 from .missions import Agent, Halt, Message, Mission, Step
+from .short_term_memory import ShortMemory, Summary
 from .terminals import Terminal
 
 RESULT = "mission.result"  # the kind of entry that tells what came of a step
@@ -127,18 +127,20 @@ class MissionMoment:
 
     @cached_property
     def messages(self) -> list[Message]:
-        return [one for one in self.mission.talk if self.has(one.made, one.sender)]
+        return [one for one in self.mission.messages_in_order if self.has(one.made, one.sender)]
 
     @cached_property
     def later_messages(self) -> list[Message]:
         kept = {one.pk for one in self.messages}
-        return [one for one in self.mission.talk if one.pk not in kept]
+        return [one for one in self.mission.messages_in_order if one.pk not in kept]
 
     @cached_property
     def files(self) -> dict[str, FileVersion]:
         """What the workspace held, by paths."""
         kept = {one.pk for one in self.done}
-        return newest(one for one in self.mission.files.all() if one.step_id is None or one.step_id in kept)
+        return newest_file_versions(
+            one for one in self.mission.files.all() if one.step_id is None or one.step_id in kept
+        )
 
     @cached_property
     def gone(self) -> list[FileVersion]:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from .. import rules
 from ..memory_files import LISTS, MemoryFile
-from ..rules import Sight, folded
+from ..rules import MemoryAccess, fold_name
 
 MEMORIES = UUID("6d616769-0000-4000-8000-6d656d6f7279")  # the one chain of all memories; no run has this key
 
@@ -95,9 +95,9 @@ class MemoryVersion(models.Model):
         lists = {name: tuple(getattr(self, name)) for name in LISTS}
         return MemoryFile(self.memory.name, self.description, self.text, **lists, front=self.front)
 
-    def seen_by(self, agent: str) -> Sight:
+    def visibility_for(self, agent: str) -> MemoryAccess:
         """What an agent of this name has of it, if nothing was activated."""
-        return rules.sees(agent, **{name: getattr(self, name) for name in LISTS})
+        return rules.memory_access(agent, **{name: getattr(self, name) for name in LISTS})
 
 
 class Activation(models.Model):
@@ -134,7 +134,7 @@ class MemoryUse(models.Model):
         return f"{self.version} {'on' if self.on else 'off'}"
 
 
-def in_use(uses: Iterable[MemoryUse]) -> dict[int, int]:
+def memories_in_use(uses: Iterable[MemoryUse]) -> dict[int, int]:
     """Of one agent: the version that its last prompt had whole, by memories."""
     found: dict[int, int] = {}
     for one in uses:
@@ -146,13 +146,13 @@ def in_use(uses: Iterable[MemoryUse]) -> dict[int, int]:
     return found
 
 
-def named(name: str, library: str) -> "Memory | None":
+def memory_named(name: str, library: str) -> "Memory | None":
     """Of this library, or else of everybody's."""
-    found = Memory.objects.filter(folded=folded(name), library__in={"", library})
+    found = Memory.objects.filter(folded=fold_name(name), library__in={"", library})
     return found.order_by(F("library").desc()).first()
 
 
-def of_file(file: str, library: str) -> Memory | None:
+def values_from_file(file: str, library: str) -> Memory | None:
     found = Memory.objects.filter(file=file, library__in={"", library})
     return found.order_by(F("library").desc()).first()
 

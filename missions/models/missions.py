@@ -10,25 +10,25 @@ from django.db import models, transaction
 from django.db.models import Prefetch, Q
 from django.utils import timezone
 
+from engine.audit import sealing
 from engine.councils import with_council_id
-from engine.evidence import sealing
-from engine.llm import prices
-from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import TITLE_LENGTH, Gate, ModelCall, Run, ToolCall, after_deadlock, asked_for
+from engine.llm import pricing
+from engine.llm.providers import is_rehearsal, provider_lane
+from engine.models import TITLE_LENGTH, Gate, ModelCall, Run, ToolCall, after_deadlock, requester_name
 from engine.models.budgets import Budget
-from engine.models.children import NOBODY_ELSE
+from engine.models.child_runs import NO_OTHER_OWNER
 from engine.models.gates import GateQuerySet
-from engine.search import label, words_of
-from runs.models import SearchText, first_labels
-from runs.rows import with_run
+from engine.text.search_terms import index_words, label_term
+from runs.models import SearchText, initial_labels
+from runs.row_queries import with_run
 
 from .. import prompts
 from ..repositories.cloning import Cloned
-from ..rules import COORDINATOR, OWN_STEPS, Limits, folded
-from . import memory
-from .crews import CrewVersion
+from ..rules import COORDINATOR, OWN_STEPS, MissionLimits, fold_name
+from . import short_term_memory
+from .flags import MissionFlag
 from .memories import MemoryUse
-from .remarks import Remark
+from .presets import CrewVersion
 
 if TYPE_CHECKING:
     from .forks import CarriedStep
@@ -43,7 +43,7 @@ def gates_about_it() -> GateQuerySet:
 
 
 class MissionQuerySet(models.QuerySet["Mission"]):
-    def at_work(self) -> "MissionQuerySet":
+    def active(self) -> "MissionQuerySet":
         """With all that its rules and its prompts look at."""
         steps = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         lists = ("agents", "halts", "messages", "pauses", "terminals", "short_memories", "summaries", "carried")
@@ -53,7 +53,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             Prefetch("steps", steps.order_by("pk")), *lists, *kept, gates
         )
 
-    def whole(self) -> "MissionQuerySet":
+    def with_agents(self) -> "MissionQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         rows = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
@@ -84,7 +84,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         customs: str = "",
         note: str = "",
         request: str = "",
-        made_by: Mapping[str, Any] = NOBODY_ELSE,
+        made_by: Mapping[str, Any] = NO_OTHER_OWNER,
         carry: "Callable[[Mission], None] | None" = None,
     ) -> "Mission":
         """Queue a mission: run, crew, files of its workspace, and the seal on them stand together or not at all.
@@ -94,14 +94,14 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         the one that it `follows`. BudgetUsedUp.
         """
         held = [one["model"] for one in agents]
-        unknown = any(prices.cost(model, 1, 1) is None for model in held)
+        unknown = any(pricing.cost(model, 1, 1) is None for model in held)
         reserved = Budget.objects.reserve(owner, spend if spend is not None else None if unknown else 0)
         run = Run.objects.create(
             procedure="mission",
             title=title or title_of(goal),
-            lane=lane_of(held),
+            lane=provider_lane(held),
             spend=spend,
-            **asked_for(owner, made_by),
+            **requester_name(owner, made_by),
             request=request,
             **reserved,
         )
@@ -112,20 +112,20 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             crew_version=crew,
             final_check_wanted=bool(check),
             check_command=check,
-            limits=vars(Limits.of(dict(limits or {}))),
+            limits=vars(MissionLimits.of(dict(limits or {}))),
             policy={name: _meant(asked) for name, asked in (policy or {}).items()},
             follows=follows,
             library=library,
             customs=customs,
-            prompt_version=prompts.VERSION,
+            prompt_version=prompts.PROMPT_VERSION,
         )
         for number, one in enumerate(agents, 1):
-            Agent.objects.create(mission=mission, number=number, folded=folded(one["name"]), **one)
+            Agent.objects.create(mission=mission, number=number, folded=fold_name(one["name"]), **one)
         if follows and not carry:
-            memory.bring_along(follows, mission)
+            short_term_memory.carry_over_memory(follows, mission)
         from .files import FileVersion
 
-        FileVersion.objects.begin(mission, files)
+        FileVersion.objects.record_initial(mission, files)
         if repository:
             from .repositories import Repository
 
@@ -134,12 +134,12 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             carry(mission)
         if note:
             Message.objects.create(mission=mission, number=1, sender=0, recipient=COORDINATOR, text=note)
-        words = [*first_labels(run), label("rehearsal", any(map(is_rehearsal, held)))]
-        words += [label("crew", crew.crew_id)] if crew else []
-        words += [label("flag", Remark.FOLLOWS)] if follows else []
+        words = [*initial_labels(run), label_term("rehearsal", any(map(is_rehearsal, held)))]
+        words += [label_term("crew", crew.crew_id)] if crew else []
+        words += [label_term("flag", MissionFlag.FOLLOWS)] if follows else []
         names = " ".join(one["name"] for one in agents)
-        SearchText.objects.create(run=run, words=" ".join([*words, *words_of(f"{run.title}\n{goal}\n{names}")]))
-        sealing.submit(run.pk)
+        SearchText.objects.create(run=run, words=" ".join([*words, *index_words(f"{run.title}\n{goal}\n{names}")]))
+        sealing.record_submission(run.pk)
         return mission
 
 
@@ -184,8 +184,8 @@ class Mission(models.Model):
         return self.run.shown_title
 
     @property
-    def bounds(self) -> Limits:
-        return Limits.of(self.limits)
+    def bounds(self) -> MissionLimits:
+        return MissionLimits.of(self.limits)
 
     @cached_property
     def crew_list(self) -> "list[Agent]":
@@ -203,7 +203,7 @@ class Mission(models.Model):
         return [*sorted(carried, key=lambda one: one.number), *self.steps_of(number)]
 
     @property
-    def talk(self) -> "list[Message]":
+    def messages_in_order(self) -> "list[Message]":
         return sorted(self.messages.all(), key=lambda one: one.number)
 
     @property

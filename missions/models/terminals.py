@@ -34,7 +34,7 @@ class Terminal(models.Model):
         return f"Terminal {self.number}"
 
     @property
-    def living(self) -> bool:
+    def is_running(self) -> bool:
         return self.ended is None
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.llm.prompting import boundary, fenced, marked_text, one_object
+from engine.llm.prompt_blocks import fence, marked_text, one_object, random_boundary
 from engine.llm.shapes import TEXT, list_of, object_of
 
 Messages = list[dict[str, str]]
@@ -31,31 +31,33 @@ SHORTER_SCHEMA = object_of({"text": TEXT})
 
 
 @dataclass(frozen=True)
-class Summarised:
+class SummarisedHistory:
     text: str
     facts: tuple[str, ...]
 
 
-def summarise(name: str, goal: str, before: str, history: str, mark: str | None = None, left_out: str = "") -> Messages:
+def summary_messages(
+    name: str, goal: str, before: str, history: str, mark: str | None = None, left_out: str = ""
+) -> Messages:
     """`left_out`: for which the model has no room."""
-    mark = mark or boundary()
+    mark = mark or random_boundary()
     system = SUMMARY.format(name=name, facts=MOST_FACTS, goal=marked_text("GOAL", goal, mark))
     material = {"summary_before": before, "history": json.loads(history)}
     material |= {"no_room": left_out} if left_out else {}
-    return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, mark)}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": fence(material, mark)}]
 
 
-def shorten(
+def shorten_messages(
     name: str, text: str, known: Sequence[str], most: int, mark: str | None = None, left_out: str = ""
 ) -> Messages:
     """`left_out`: for which the model has no room."""
-    mark = mark or boundary()
+    mark = mark or random_boundary()
     system = SHORTER.format(name=name, most=most)
     material = {"memory": text, "known": list(known)} | ({"no_room": left_out} if left_out else {})
-    return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, mark)}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": fence(material, mark)}]
 
 
-def read_summary(text: str) -> Summarised:
+def read_summary(text: str) -> SummarisedHistory:
     said = one_object(text)
     summary, facts = said.get("summary"), said.get("facts", [])
     if not isinstance(summary, str) or not summary.strip():
@@ -64,7 +66,7 @@ def read_summary(text: str) -> Summarised:
         raise ValueError(f"“summary” has {len(summary):,} characters, and {LONGEST_SUMMARY:,} are taken.")
     if not isinstance(facts, list) or not all(isinstance(one, str) and len(one) <= LONGEST_FACT for one in facts):
         raise ValueError(f"“facts” is a list of sentences of at most {LONGEST_FACT} characters.")
-    return Summarised(summary.strip(), tuple(one.strip() for one in facts[:MOST_FACTS] if one.strip()))
+    return SummarisedHistory(summary.strip(), tuple(one.strip() for one in facts[:MOST_FACTS] if one.strip()))
 
 
 def read_shorter(text: str) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from engine.hidden import in_one_line
 from engine.llm.own_words import but_for, instructions_of
-from engine.llm.prompting import boundary, fenced, marked, marked_text, misfit, one_object, unpacked
+from engine.llm.prompt_blocks import fence, marked, marked_text, misfit, one_object, random_boundary, unpacked
 from engine.llm.shapes import NULL, TEXT, Schema, arguments_by_tool, either, object_of, one_of
-from toolbox.moves import SUM_EXAMPLE, arguments_of
+from engine.text.invisible_chars import single_line
+from toolbox.agent_step import SUM_EXAMPLE, arguments_of
 
 Messages = list[dict[str, str]]
 
@@ -77,7 +77,7 @@ LAST = "This is the last step: a limit is reached. Only finish can be used now."
 
 
 @dataclass(frozen=True)
-class Offered:
+class AgentPromptTool:
     """A tool, as an agent is told of it. `ours`: nobody else wrote what its arguments mean."""
 
     name: str
@@ -87,7 +87,7 @@ class Offered:
 
 
 @dataclass(frozen=True)
-class Heard:
+class PromptMessage:
     """A message: `kind` is person, coordinator, parent, agent or system, as whoever hears it sees the sender."""
 
     kind: str
@@ -96,11 +96,11 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class Done:
+class PromptStep:
     """A step that was done, what was heard before it, and what came of it."""
 
     number: int
-    heard: Sequence[Heard]
+    heard: Sequence[PromptMessage]
     reasoning: str
     tool: str
     args: str
@@ -108,7 +108,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Work:
+class AgentWork:
     """All that the next step of an agent is made from. `parent`: who made it; `coordinator` the name of whoever does
     coordinate; `said`: what people have said that no message here shows any more; `now`: what changes with each step,
     in plain values; `memory_by`: who else wrote its short-term memory."""
@@ -118,10 +118,10 @@ class Work:
     parent: str
     below: Sequence[str]
     coordinates: bool
-    tools: Sequence[Offered]
+    tools: Sequence[AgentPromptTool]
     summary: str
-    history: Sequence[Done]
-    heard: Sequence[Heard]
+    history: Sequence[PromptStep]
+    heard: Sequence[PromptMessage]
     short_memory: str
     now: Mapping[str, Any]
     last: bool = False
@@ -133,13 +133,13 @@ class Work:
     check: str = ""
     coordinator: str = ""
     customs: Sequence[tuple[str, str]] = ()
-    said: Sequence[Heard] = ()
+    said: Sequence[PromptMessage] = ()
     memory_by: str = ""
 
 
-def step(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
+def step_messages(work: AgentWork, mark: str | None = None, left_out: str = "") -> Messages:
     """`left_out`: for which the model has no room."""
-    mark = mark or boundary()
+    mark = mark or random_boundary()
     messages = [{"role": "system", "content": _role(work, mark)}]
     if work.summary:
         messages.append(
@@ -152,7 +152,7 @@ def step(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
     return messages
 
 
-def _role(work: Work, mark: str) -> str:
+def _role(work: AgentWork, mark: str) -> str:
     """What is the same for all of a crew comes first, what changes seldom last."""
     check = f"\n\n{CHECKED}\n\n{marked_text('CHECK', work.check, mark)}" if work.check else ""
     text = ROLE.format(
@@ -169,12 +169,12 @@ def _role(work: Work, mark: str) -> str:
         known = [marked_text("RULES", f"{name}\n\n{text}", mark) for name, text in work.memories]
         text += "\n\n".join(["\n\n# Long-term memory", MEMORIES, *known])
     if work.listed:
-        listed = "\n".join(f"- {in_one_line(name)}: {in_one_line(about)}" for name, about in work.listed)
+        listed = "\n".join(f"- {single_line(name)}: {single_line(about)}" for name, about in work.listed)
         text += f"\n\n# Memories that active_ltm can bring\n\n{marked_text('MEMORIES', listed, mark)}"
     return text
 
 
-def _family(work: Work) -> str:
+def _family(work: AgentWork) -> str:
     if work.coordinates:
         found = COORDINATES
     else:
@@ -186,7 +186,7 @@ def _family(work: Work) -> str:
     return f"{found} Below you: {', '.join(work.below)}." if work.below else found
 
 
-def _arguments(tool: Offered) -> str:
+def _arguments(tool: AgentPromptTool) -> str:
     """Names, kinds, what is usual and what they mean, in one line."""
     needed = tool.schema.get("required", ())
     found = []
@@ -198,12 +198,12 @@ def _arguments(tool: Offered) -> str:
     return f"({', '.join(found)})"
 
 
-def _done(one: Done, mark: str) -> Messages:
+def _done(one: PromptStep, mark: str) -> Messages:
     said = {"reasoning": one.reasoning, "tool_name": one.tool or None, "tool_args": unpacked(one.args) or None}
     found = [_heard(heard, mark) for heard in one.heard]
     found.append({"role": "assistant", "content": json.dumps(said, ensure_ascii=False)})
     if one.tool:
-        content = f"RESULT of step {one.number}, {one.tool}\n{fenced(one.result, mark)}"
+        content = f"RESULT of step {one.number}, {one.tool}\n{fence(one.result, mark)}"
         found.append({"role": "user", "content": content})
     return found
 
@@ -217,11 +217,11 @@ WHO = {
 }
 
 
-def _heard(one: Heard, mark: str) -> dict[str, str]:
+def _heard(one: PromptMessage, mark: str) -> dict[str, str]:
     return {"role": "user", "content": f"MESSAGE from {WHO[one.kind].format(name=one.name)}\n{_words(one, mark)}"}
 
 
-def _words(one: Heard, mark: str) -> str:
+def _words(one: PromptMessage, mark: str) -> str:
     """What a model wrote stands in one line of JSON, so that it can end none of these lines."""
     if one.kind == "person":
         return marked_text(ORDER, one.text, mark)
@@ -229,25 +229,25 @@ def _words(one: Heard, mark: str) -> str:
     return marked(labels.get(one.kind, "MATERIAL"), one.text, mark)
 
 
-def _now(work: Work, mark: str, left_out: str) -> str:
+def _now(work: AgentWork, mark: str, left_out: str) -> str:
     now = {"agent": work.name, **work.now}
     if work.missing:
         now["left_out"] = f"{work.missing} earlier steps could not be summarised and are left out"
     now |= {"no_room": left_out} if left_out else {}
     parts = [_said_before(work, mark)] if work.said else []
     parts += [_notes(work, mark)] if work.short_memory else []
-    parts += [f"Now\n{fenced(now, mark)}", "What is your next step?"]
+    parts += [f"Now\n{fence(now, mark)}", "What is your next step?"]
     return "\n\n".join([*parts, LAST] if work.last else parts)
 
 
-def _said_before(work: Work, mark: str) -> str:
+def _said_before(work: AgentWork, mark: str) -> str:
     lines = "\n\n".join(f"{one.name}: {one.text}" for one in work.said)
     return f"What people said before, the newest last\n{marked_text(ORDER, lines, mark)}"
 
 
-def _notes(work: Work, mark: str) -> str:
+def _notes(work: AgentWork, mark: str) -> str:
     if work.memory_by:
-        return f"Your short-term memory, as “{work.memory_by}” has written it\n{fenced(work.short_memory, mark)}"
+        return f"Your short-term memory, as “{work.memory_by}” has written it\n{fence(work.short_memory, mark)}"
     return f"Your short-term memory\n{marked(NOTES, work.short_memory, mark)}"
 
 
@@ -255,7 +255,7 @@ def _notes(work: Work, mark: str) -> str:
 
 
 @dataclass(frozen=True)
-class Stepped:
+class StepAnswer:
     """`arguments` as the tool's own class reads them."""
 
     reasoning: str
@@ -267,7 +267,7 @@ class Stepped:
         return json.dumps(self.arguments, ensure_ascii=False, sort_keys=True) if self.tool else ""
 
 
-def exact_schema(tools: Sequence[Offered], last: bool = False) -> Schema:
+def exact_schema(tools: Sequence[AgentPromptTool], last: bool = False) -> Schema:
     """One of these tools with its own arguments, or none; the last step is one of them."""
     arguments = arguments_by_tool({one.name: one.schema for one in tools if not last or one.name == "finish"})
     uses = [{"tool_name": one_of([name]), "tool_args": one} for name, one in arguments.items()]
@@ -275,7 +275,7 @@ def exact_schema(tools: Sequence[Offered], last: bool = False) -> Schema:
     return either([object_of({"reasoning": TEXT, **one}) for one in (*uses, *says)])
 
 
-class _Answer(BaseModel):
+class _StepAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     reasoning: str
@@ -283,10 +283,10 @@ class _Answer(BaseModel):
     tool_args: str | dict[str, Any] | None = None
 
 
-def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = False) -> Stepped:
+def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = False) -> StepAnswer:
     """ValueError with a sentence that tells the model what to do otherwise."""
     try:
-        said = _Answer.model_validate(one_object(text))
+        said = _StepAnswer.model_validate(one_object(text))
     except ValidationError as error:
         raise ValueError(f"The answer does not have the agreed form: {misfit(error)}.") from error
     reasoning = said.reasoning.strip()
@@ -297,10 +297,10 @@ def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = Fals
     name = said.tool_name or ""
     if last and name != "finish":
         raise ValueError("This is the last step: write finish as “tool_name”, with its arguments.")
-    return Stepped(reasoning, name, arguments_of(name, said.tool_args, tools) if name else {})
+    return StepAnswer(reasoning, name, arguments_of(name, said.tool_args, tools) if name else {})
 
 
-def instructions(work: Work, messages: Messages) -> str:
+def instructions(work: AgentWork, messages: Messages) -> str:
     """What a request tells the agent itself. To say what others have written of it is right, and that it is the end."""
     return instructions_of(messages, but=(work.description, LAST, SUM_EXAMPLE))
 
@@ -308,16 +308,16 @@ def instructions(work: Work, messages: Messages) -> str:
 SAID_TO_PEOPLE = {"finish": ("result", "unproven"), "ask_person": ("question",), "send_message": ("message",)}
 
 
-def own_texts(step: Stepped) -> list[str]:
+def own_texts(step: StepAnswer) -> list[str]:
     """What has to be the agent's own words."""
     said = (step.arguments.get(name) for name in SAID_TO_PEOPLE.get(step.tool, ()))
     return but_for([step.reasoning, *(text for text in said if isinstance(text, str))], MAY_BE_SAID)
 
 
-def complaint(problem: str) -> str:
+def retry_message(problem: str) -> str:
     return f"Your last answer could not be used: {problem} Answer once more, with exactly one JSON object."
 
 
-def plain(done: Sequence[Done]) -> str:
+def plain(done: Sequence[PromptStep]) -> str:
     """A history as it is kept beside its summary."""
     return json.dumps([asdict(one) for one in done], ensure_ascii=False)

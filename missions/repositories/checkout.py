@@ -11,10 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from uuid import UUID
 
-from .. import workshop
-from ..files import UNWATCHED
-from ..sandbox.box import shell
-from ..terminals.launcher import Refused
+from .. import workspace
+from ..sandbox.bwrap import shell_command
+from ..terminals.launcher import LaunchRefused
+from ..workspace_files import IGNORED_NAMES
 from .cloning import HEADS, TAGS, staged
 from .contents import (
     LINK,
@@ -126,16 +126,16 @@ def fill(mission: UUID | str, repository: Path, crew: str, folder: Path) -> None
     """An empty workspace. Refused."""
     found = beginning(repository)
     if found is None:
-        raise Refused("Its repository is not here.")
-    workshop.forget_command(mission, WRITES)
+        raise LaunchRefused("Its repository is not here.")
+    workspace.forget_command(mission, WRITES)
     for one in folder.iterdir():  # of a time before, which came to no end
         shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
     _lay_down(repository, found, crew, folder / ".git")
-    workshop.hand_over(folder)
-    done = workshop.run_to_end(mission, WRITES, shell(WRITE), WRITES_WITHIN)
+    workspace.hand_over(folder)
+    done = workspace.run_to_end(mission, WRITES, shell_command(WRITE), WRITES_WITHIN)
     if done.code:
-        raise Refused(f"git could not write the workspace: {done.said}")
-    (repository / UNMADE).write_bytes(workshop.workspace(mission).read(f"{OWN}/unmade"))
+        raise LaunchRefused(f"git could not write the workspace: {done.said}")
+    (repository / UNMADE).write_bytes(workspace.workspace(mission).read(f"{OWN}/unmade"))
     _first.cache_clear()
 
 
@@ -149,7 +149,7 @@ def _lay_down(repository: Path, found: Beginning, crew: str, place: Path) -> Non
     (place / "config").write_text(CONFIG.format(name=plain_name(crew)))
     (place / "packed-refs").write_text("".join(sorted(_references(repository, found), key=_name)))
     (place / "info" / "attributes").write_text(ATTRIBUTES)
-    (place / "info" / "exclude").write_text("".join(f"{one}/\n" for one in sorted(UNWATCHED - {".git"})))
+    (place / "info" / "exclude").write_text("".join(f"{one}/\n" for one in sorted(IGNORED_NAMES - {".git"})))
     held = entries(repository, found.start)
     without = left_out(repository, held)
     known = {path: one for path, one in held.items() if without.get(path) != OF_GIT}  # git itself takes no such name

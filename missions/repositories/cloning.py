@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .. import workshop
-from ..files import FileProblem, Workspace
-from ..sandbox.box import PYTHON
-from ..terminals.launcher import Launcher, Refused
+from .. import workspace
+from ..sandbox.bwrap import PYTHON
+from ..terminals.launcher import Launcher, LaunchRefused
+from ..workspace_files import FileProblem, Workspace
 from . import opening
 from .contents import LEFT_OUT_SHOWN, entries, left_out, shown
 from .git import NAME, GitFailed, git, make, text, without_password
@@ -70,7 +70,7 @@ class Cloned:
 
 
 def staged(name: str) -> Path:
-    return workshop.home() / STAGED / f"{name}.git"
+    return workspace.missions_folder() / STAGED / f"{name}.git"
 
 
 def _new() -> tuple[str, Path]:
@@ -83,7 +83,7 @@ def _new() -> tuple[str, Path]:
 
 def sweep() -> bool:
     """A chore: those that no mission has begun with go after a day."""
-    folder = workshop.home() / STAGED
+    folder = workspace.missions_folder() / STAGED
     for one in folder.iterdir() if folder.is_dir() else ():
         if time.time() - one.stat().st_mtime > DAY:
             shutil.rmtree(one, ignore_errors=True)
@@ -190,20 +190,20 @@ def from_upload(data: bytes, called: str) -> Cloned:
         return _described(name, place, called, commit, branch if known == commit else "")
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
-        if isinstance(error, GitFailed | FileProblem | Refused | ValueError | KeyError):
+        if isinstance(error, GitFailed | FileProblem | LaunchRefused | ValueError | KeyError):
             raise RepositoryRefused(f"It gives no whole history: {error}") from error
         raise
     finally:
-        shutil.rmtree(workshop.place(opened), ignore_errors=True)
+        shutil.rmtree(workspace.mission_folder(opened), ignore_errors=True)
 
 
 def _opened(name: str, data: bytes) -> Workspace:
     """The place in which a sandbox has opened it. RepositoryRefused, Refused."""
-    made = Launcher(workshop.home()).prepare(name)
+    made = Launcher(workspace.missions_folder()).prepare(name)
     there = Workspace(made / "workspace")
     there.write("upload", data)
     program = (PYTHON, "-I", "-S", "-c", Path(opening.__file__).read_text())
-    end = workshop.run_to_end(name, "open", program, OPENS_WITHIN)
+    end = workspace.run_to_end(name, "open", program, OPENS_WITHIN)
     if end.code != 0:
         raise RepositoryRefused(end.said or "It cannot be opened.")
     return there

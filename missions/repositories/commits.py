@@ -18,10 +18,10 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
 
-from .. import workshop
-from ..files import FileProblem, Workspace
-from ..sandbox.box import SHELL
-from ..terminals.launcher import Refused
+from .. import workspace
+from ..sandbox.bwrap import SHELL
+from ..terminals.launcher import LaunchRefused
+from ..workspace_files import FileProblem, Workspace
 from .checkout import OWN, Beginning, beginning
 from .contents import (
     EMPTY,
@@ -164,7 +164,7 @@ def _in_a_line(name: str, others: Sequence[str], subject: str) -> str:
 
 
 @dataclass(frozen=True)
-class Branching:
+class BranchCommits:
     """All commits of a branch that are not among those of `base`, with which the mission began: `commits` of its crew,
     and `merged` of other branches of the repository, each oldest first; and the files that are otherwise than at
     `base`, the last commit of the repository that both have."""
@@ -184,16 +184,16 @@ def save(mission: UUID, repository: Path, key: str, message: str) -> str:
     began = _began(repository)
     name = re.sub(r"[^0-9a-z]", "-", key)
     try:
-        done = workshop.run_to_end(
+        done = workspace.run_to_end(
             mission, f"save-{name}", (*SHELL, SAVE, "save", message, name, began.start), SAVES_WITHIN
         )
-    except Refused as refused:
+    except LaunchRefused as refused:
         raise CommitsRefused(f"not_begun: {refused}") from refused
     if done.code == UNMERGED:
         raise CommitsRefused("unmerged: there are conflicts in the workspace. Resolve them and commit first.")
     if done.code:
         raise CommitsRefused(f"git: {done.said or done.code}")
-    place = workshop.workspace(mission)
+    place = workspace.workspace(mission)
     try:
         tip = place.read(f"{OWN}/out/{name}.tip", 100).decode(errors="replace").strip()
         with place.opened(f"{OWN}/out/{name}.pack", PACK) as pack:
@@ -207,7 +207,7 @@ def save(mission: UUID, repository: Path, key: str, message: str) -> str:
 
 def keep_head(mission: UUID, repository: Path, key: str) -> None:
     """Take the commits on which the crew stands after this step, for a fork that goes on from it."""
-    began, head = _began(repository), head_of(workshop.workspace(mission))
+    began, head = _began(repository), head_of(workspace.workspace(mission))
     try:
         if head and head != began.start:
             if text(repository, "cat-file", "-t", head, fails=True) != "commit":
@@ -224,12 +224,12 @@ def keep_head(mission: UUID, repository: Path, key: str) -> None:
 
 def _take_head(mission: UUID, repository: Path, head: str, name: str, began: Beginning) -> None:
     try:
-        done = workshop.run_to_end(mission, name, (*SHELL, PACK_HEAD, "pack", head, began.start, name), SAVES_WITHIN)
+        done = workspace.run_to_end(mission, name, (*SHELL, PACK_HEAD, "pack", head, began.start, name), SAVES_WITHIN)
         if done.code:
             raise CommitsRefused(f"git: {done.said or done.code}")
-        with workshop.workspace(mission).opened(f"{OWN}/out/{name}.pack", PACK) as pack:
+        with workspace.workspace(mission).opened(f"{OWN}/out/{name}.pack", PACK) as pack:
             git(repository, "index-pack", "--strict", "--stdin", "--fix-thin", file=pack)
-    except (Refused, FileProblem) as problem:
+    except (LaunchRefused, FileProblem) as problem:
         raise CommitsRefused(f"git: {problem}") from problem
 
 
@@ -333,7 +333,7 @@ def _own(repository: Path, tip: str) -> list[str]:
 # ---- what is in it ----------------------------------------------------------------------------------------------
 
 
-def read(repository: Path, tip: str) -> Branching:
+def read(repository: Path, tip: str) -> BranchCommits:
     """CommitsRefused."""
     began = _began(repository)
     try:
@@ -344,7 +344,7 @@ def read(repository: Path, tip: str) -> Branching:
         own = _own(repository, tip)
         merged = list(_merged(repository, tip, began.commit, own))
         commits = [_commit(repository, name) for name in own]
-        return Branching(base, tip, commits, _files(repository, base, tip), merged)
+        return BranchCommits(base, tip, commits, _files(repository, base, tip), merged)
     except GitFailed as failed:
         raise CommitsRefused(f"git: {failed}") from failed
 
@@ -439,7 +439,7 @@ def _is_text(data: bytes) -> bool:
         return False
 
 
-def described(repository: Path, found: Branching) -> str:
+def described(repository: Path, found: BranchCommits) -> str:
     """A line for each file that is otherwise, then each commit with all of its lines."""
     changed = [one.line for one in found.files]
     along = f" and {_counted(len(found.merged), 'commit')} of other branches of the repository" if found.merged else ""
@@ -451,7 +451,7 @@ def described(repository: Path, found: Branching) -> str:
     return "\n".join([counts, *_unseen(repository, found), *changed, "", *merged, *told, *_together(repository, found)])
 
 
-def _together(repository: Path, found: Branching) -> Iterator[str]:
+def _together(repository: Path, found: BranchCommits) -> Iterator[str]:
     """Where the commits do not lie one on the other, they do not tell all that is otherwise: some of it came of other
     branches of the repository."""
     below = [found.base, *(one.name for one in found.commits)]
@@ -463,7 +463,7 @@ def _together(repository: Path, found: Branching) -> Iterator[str]:
         yield _lines_between(repository, found.base, found.tip)
 
 
-def _unseen(repository: Path, found: Branching) -> Iterator[str]:
+def _unseen(repository: Path, found: BranchCommits) -> Iterator[str]:
     own = {one.path for one in found.files}  # the crew has put something else there
     without = sorted(left_out(repository, entries(repository, _began(repository).start)).keys() - own)
     if without:

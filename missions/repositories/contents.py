@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files import LONGEST, text_of
+from ..workspace_files import LONGEST, text_of
 from .git import git
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the tree without files

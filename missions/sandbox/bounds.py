@@ -6,7 +6,7 @@ Why so: docs/decisions.md, The sandbox.
 
 from dataclasses import dataclass, field
 
-from .box import MIB, PYTHON
+from .bwrap import MIB, PYTHON
 
 SECONDS = 20  # so long the program goes on by itself, if nothing ends it
 

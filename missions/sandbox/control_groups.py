@@ -1,5 +1,5 @@
-"""Control groups of the kernel: they bound what all processes of a command hold in memory together, where this user may
-make one. Where not, the keeper of a command adds it up and ends what exceeds it (`missions/terminals/keeper.py`).
+"""Control groups of the kernel: they bound the memory of all processes of a command together, where this user may make
+one. Elsewhere the supervisor of a command adds it up and ends what exceeds it (`missions/terminals/pty_supervisor.py`).
 
 Why so: docs/decisions.md, The sandbox.
 """

@@ -19,28 +19,28 @@ from typing import Any
 
 CREATE, ADD, RESTRICT = 444, 445, 446
 VERSION, BENEATH = 1, 1  # LANDLOCK_CREATE_RULESET_VERSION, LANDLOCK_RULE_PATH_BENEATH
-LEAST = 6  # the first that keeps abstract sockets and signals
+MIN_ABI = 6  # the first that keeps abstract sockets and signals
 EXECUTE, WRITE, READ, LIST, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 EVERY_FILE, EVERY_PORT, EVERY_SCOPE = (1 << 16) - 1, 0b11, 0b11
 NO_NEW_PRIVILEGES, FILTER_CALLS, BY_FILTER = 38, 22, 2  # of prctl
-LOOKED_AT = ("/usr", "/proc", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl")
+PROBED_PATHS = ("/usr", "/proc", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def offered() -> str:
+def landlock_version() -> str:
     """Empty where the kernel has it, else why not."""
     version = LIBC.syscall(CREATE, None, 0, VERSION)
     if version < 0:
         return "This kernel has no Landlock, or it is switched off."
-    return "" if version >= LEAST else f"This kernel has version {version} of Landlock, and {LEAST} is needed."
+    return "" if version >= MIN_ABI else f"This kernel has version {version} of Landlock, and {MIN_ABI} is needed."
 
 
-def shut_in(folder: str) -> None:
+def restrict_to_folder(folder: str) -> None:
     """This process and all that it starts, for ever. OSError."""
     asked = ctypes.create_string_buffer(struct.pack("=QQQ", EVERY_FILE, EVERY_PORT, EVERY_SCOPE))
     rules = _done(LIBC.syscall(CREATE, asked, ctypes.c_size_t(24), 0))
-    for place in LOOKED_AT:
+    for place in PROBED_PATHS:
         _let(rules, place, EXECUTE | READ | LIST)
     for place in DEVICES:
         _let(rules, place, READ | WRITE)
@@ -61,7 +61,7 @@ def _let(rules: int, place: str, what: int) -> None:
     os.close(there)
 
 
-def filter_calls(program: bytes) -> None:
+def install_filter(program: bytes) -> None:
     held = ctypes.create_string_buffer(program, len(program))
     about = ctypes.create_string_buffer(struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(held)))
     _done(LIBC.prctl(FILTER_CALLS, BY_FILTER, about, 0, 0))
@@ -78,8 +78,8 @@ def main(asked: dict[str, Any]) -> None:
     os.chdir(asked["folder"])
     for name, most in asked["limits"].items():
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
-    shut_in(asked["folder"])
-    filter_calls(base64.b64decode(asked["filter"]))
+    restrict_to_folder(asked["folder"])
+    install_filter(base64.b64decode(asked["filter"]))
     os.execve(asked["program"][0], asked["program"], {"PATH": "/usr/bin:/bin", "HOME": asked["folder"]})  # noqa: S606
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import attempts
+from . import escape_attempts
 
 PYTHON = "/usr/bin/python3"  # as it is found inside
 LONGEST = 60.0
@@ -27,7 +27,7 @@ Run = Callable[[tuple[str, ...]], str]
 
 
 @dataclass(frozen=True)
-class Probed:
+class SandboxProbe:
     """What was tried, and what of it got through; `trouble` where it could not be tried at all."""
 
     tried: int
@@ -36,24 +36,24 @@ class Probed:
 
     @property
     def holds(self) -> bool:
-        return not self.trouble and not self.through and self.tried == len(attempts.ATTEMPTS)
+        return not self.trouble and not self.through and self.tried == len(escape_attempts.ATTEMPTS)
 
     def __str__(self) -> str:
         if self.trouble:
             return f"The sandbox could not be tried: {self.trouble}"
         if self.through:
             return f"{len(self.through)} of {self.tried} attempts got out of the sandbox: {', '.join(self.through)}."
-        return f"The sandbox kept in {self.tried} of {len(attempts.ATTEMPTS)} attempts."
+        return f"The sandbox kept in {self.tried} of {len(escape_attempts.ATTEMPTS)} attempts."
 
 
-def probe(run: Run, told: dict[str, Any]) -> Probed:
-    """`told` is what a program inside needs to try: `stand_in`."""
-    source = Path(attempts.__file__).read_text()
+def run_probe(run: Run, told: dict[str, Any]) -> SandboxProbe:
+    """`told` is what a program inside needs to try: `fake_secrets`."""
+    source = Path(escape_attempts.__file__).read_text()
     lines = run((PYTHON, "-I", "-S", "-c", source, json.dumps(told))).splitlines()
     found = [json.loads(line[line.index("{") :]) for line in lines if line.endswith("}")]  # one attempt types words
-    if len(found) < len(attempts.ATTEMPTS):
-        return Probed(len(found), (), f"it said {' '.join(lines[-3:]) or 'nothing'}")
-    return Probed(len(found), tuple(one["attempt"] for one in found if not one["kept"]))
+    if len(found) < len(escape_attempts.ATTEMPTS):
+        return SandboxProbe(len(found), (), f"it said {' '.join(lines[-3:]) or 'nothing'}")
+    return SandboxProbe(len(found), tuple(one["attempt"] for one in found if not one["kept"]))
 
 
 STAND_IN = """
@@ -67,7 +67,7 @@ time.sleep(float(sys.argv[3]))
 
 
 @contextlib.contextmanager
-def stand_in(database: Path, checkout: Path) -> Iterator[dict[str, Any]]:
+def fake_secrets(database: Path, checkout: Path) -> Iterator[dict[str, Any]]:
     """Something to be reached: another process with a secret, which listens on loopback and on two kinds of sockets."""
     secret, marker = secrets.token_hex(16), secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="magi-probe-") as folder:
@@ -94,7 +94,7 @@ def stand_in(database: Path, checkout: Path) -> Iterator[dict[str, Any]]:
                 process.kill()
 
 
-def free_of(told: dict[str, Any]) -> bool:
+def is_free_of(told: dict[str, Any]) -> bool:
     """Whether the stand-in can be reached from outside: else it would be no wonder that nobody reaches it."""
     with socket.create_connection(("127.0.0.1", told["port"]), timeout=5), open(told["outside"]) as file:
         return file.read() == told["secret"]

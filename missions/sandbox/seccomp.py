@@ -16,7 +16,7 @@ X86_64 = 0xC000003E
 X32 = 0x40000000  # the same calls by other numbers
 
 # no program in a workspace needs these; each reaches kernel code that has been a way out before
-REFUSED = {
+DENIED_CALLS = {
     **{"acct": 163, "add_key": 248, "bpf": 321, "chroot": 161, "clock_settime": 227, "delete_module": 176},
     **{"fanotify_init": 300, "finit_module": 313, "fsconfig": 431, "fsmount": 432, "fsopen": 430, "fspick": 433},
     **{"init_module": 175, "io_uring_enter": 426, "io_uring_register": 427, "io_uring_setup": 425, "ioperm": 173},
@@ -32,13 +32,17 @@ REFUSED = {
 CLONE, CLONE3, SOCKET, SOCKETPAIR, IOCTL = 56, 435, 41, 53, 16
 NEW_NAMESPACES = 0x7E020000  # CLONE_NEW* together
 UNIX = (1,)
-FAMILIES = (*UNIX, 2, 10)  # and IPv4, IPv6: what a server on loopback needs. A network namespace does not hold vsock
+ADDRESS_FAMILIES = (
+    *UNIX,
+    2,
+    10,
+)  # and IPv4, IPv6: what a server on loopback needs. A network namespace does not hold vsock
 NETLINK, ROUTES = 16, 0  # getaddrinfo looks at addresses by it
 # memory that belongs to no process: nothing that looks at processes finds it. What asks for it goes on without
 MEMFD_CREATE, MEMFD_SECRET, SHMGET, SEMGET, MSGGET = 319, 447, 29, 64, 68
 SHARED_BYTES, SEMAPHORES = 64 * 1024, 32  # of one segment, of one set: the kernel takes 4,096 and 32,000 of these
 SETSOCKOPT, OF_SOCKETS, LONGER_BUFFERS = 54, 1, (7, 32)  # SOL_SOCKET; SO_SNDBUF, SO_SNDBUFFORCE
-TYPED_FOR_US = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put words into a terminal's mouth
+TERMINAL_INJECTION_CALLS = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put words into a terminal's mouth
 
 Instruction = tuple[int, int, int, int]
 
@@ -47,14 +51,14 @@ def available() -> bool:
     return platform.machine() == "x86_64"
 
 
-def filter_bytes(families: tuple[int, ...] = FAMILIES) -> bytes:
+def filter_bytes(families: tuple[int, ...] = ADDRESS_FAMILIES) -> bytes:
     """As `bwrap --seccomp` reads it: struct sock_filter, one after another. `families`: of sockets that may be made."""
     return b"".join(struct.pack("=HBBI", *one) for one in _program(families))
 
 
 def _program(families: tuple[int, ...]) -> list[Instruction]:
     number = (LOAD, 0, 0, NUMBER)
-    refused = [one for call in REFUSED.values() for one in _on(call, [_refuse()])]
+    refused = [one for call in DENIED_CALLS.values() for one in _on(call, [_refuse()])]
     return [
         (LOAD, 0, 0, ARCHITECTURE),
         (EQUAL, 1, 0, X86_64),
@@ -68,7 +72,7 @@ def _program(families: tuple[int, ...]) -> list[Instruction]:
         *(one for call in (MEMFD_CREATE, MEMFD_SECRET, MSGGET) for one in _on(call, [_refuse(errno.ENOSYS)])),
         *_on(SHMGET, _at_most(1, SHARED_BYTES)),
         *_on(SEMGET, _at_most(1, SEMAPHORES)),
-        *_on(IOCTL, [_argument(1), *_each(TYPED_FOR_US, _refuse()), _allow()]),
+        *_on(IOCTL, [_argument(1), *_each(TERMINAL_INJECTION_CALLS, _refuse()), _allow()]),
         # as if it were done: a buffer stays as long as is usual, which a program cannot rely on either
         *_on(
             SETSOCKOPT,

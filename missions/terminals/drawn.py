@@ -15,9 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from .emulator import HAS_APPLICATION_KEYS, PASTED, Emulator
-from .keeper import COLUMNS, HEAD, RING, ROWS
-from .screen import Line, Piece, Screen
-from .spool import Spool
+from .output_spool import OutputSpool
+from .pty_supervisor import COLUMNS, HEAD, RING, ROWS
+from .screen import Screen, ScreenLine, ScreenPiece
 
 MOST_DRAWN = 128 * 1024  # bytes at once: of a longer part only what holds on is taken, and its end
 SHARE = 3  # drawing is followed by a pause of so many times its own length
@@ -35,7 +35,7 @@ class Picture:
     """A screen as it is now: `rows` with their colours; `row` and `place` of the cursor, the latter in signs, `column`
     in cells. `is_drawn`: something draws there, and does not only print."""
 
-    rows: tuple[tuple[Piece, ...], ...]
+    rows: tuple[tuple[ScreenPiece, ...], ...]
     columns: int
     row: int
     column: int
@@ -55,7 +55,7 @@ class Picture:
 class LivingScreen:
     """Of one command, fed with what is new whenever somebody looks."""
 
-    def __init__(self, spool: Spool) -> None:
+    def __init__(self, spool: OutputSpool) -> None:
         self._spool, self._lock = spool, threading.Lock()
         self._emulator, self._drawn = Emulator(), 0
         self._not_before = 0.0
@@ -123,7 +123,7 @@ _screens: OrderedDict[Path, LivingScreen] = OrderedDict()
 _held = threading.Lock()
 
 
-def picture(spool: Spool, *, at_once: bool = True) -> Picture:
+def picture(spool: OutputSpool, *, at_once: bool = True) -> Picture:
     """The screen of a command that lives."""
     with _held:
         screen = _screens.pop(spool.folder, None) or LivingScreen(spool)
@@ -136,7 +136,7 @@ def picture(spool: Spool, *, at_once: bool = True) -> Picture:
 # ---- all lines ------------------------------------------------------------------------------------------------------
 
 
-def kept_output(spool: Spool) -> bytes:
+def kept_output(spool: OutputSpool) -> bytes:
     """All that is kept of it, with a line where something is missing."""
     part = spool.said()
     if part.start + len(part.data) < part.total:  # a gap: its end is kept besides
@@ -144,17 +144,17 @@ def kept_output(spool: Spool) -> bytes:
     return part.data
 
 
-def lines_of_command(spool: Spool) -> list[Line]:
+def lines_of_command(spool: OutputSpool) -> list[ScreenLine]:
     """All that it has printed, as it looks by now."""
     return lines_of(kept_output(spool), *_size_at(spool.sizes, spool.said(0, 0).total))
 
 
-def text_of_command(spool: Spool) -> str:
+def text_of_command(spool: OutputSpool) -> str:
     return "\n".join(line.text for line in lines_of_command(spool))
 
 
 @lru_cache(maxsize=8)
-def lines_of(data: bytes, rows: int = ROWS, columns: int = COLUMNS) -> list[Line]:
+def lines_of(data: bytes, rows: int = ROWS, columns: int = COLUMNS) -> list[ScreenLine]:
     """Of what only prints, lines as long as they are; from where a cursor goes up on, those of a screen of this size
     and of what has scrolled out of it."""
     found = Screen()
@@ -178,7 +178,7 @@ def lines_of(data: bytes, rows: int = ROWS, columns: int = COLUMNS) -> list[Line
     return before + emulator.all_lines
 
 
-def on_other_screen(spool: Spool) -> bool:
+def on_other_screen(spool: OutputSpool) -> bool:
     """Whether it draws on a screen of its own, as editors and pagers do, by the last that it said of that."""
     for data in (spool.said(-RING).data, spool.said(0, HEAD).data):
         on, off = (max(data.rfind(one + end) for one in OTHER_SCREEN) for end in (b"h", b"l"))

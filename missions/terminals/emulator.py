@@ -19,8 +19,8 @@ from pyte import charsets, modes
 from pyte.screens import Char, Margins, StaticDefaultDict
 from wcwidth import wcwidth
 
-from .keeper import COLUMNS, ROWS
-from .screen import OTHER_SCREEN, PLAIN, REVERSE, EscapeReader, Line, Pen, Piece, number_of
+from .pty_supervisor import COLUMNS, ROWS
+from .screen import OTHER_SCREEN, PLAIN, REVERSE, EscapeReader, Pen, ScreenLine, ScreenPiece, number_of
 
 LONGEST_SIGN = 8  # characters in one cell: what is combined without an end takes no more
 PARTS = re.compile(r"[\x00-\x1f\x7f]|[^\x00-\x1f\x7f]+")
@@ -49,7 +49,7 @@ class Emulator(pyte.Screen):
     buffer: defaultdict[int, ScreenRow]  # type: ignore[assignment]
 
     def __init__(self, rows: int = ROWS, columns: int = COLUMNS, kept: int = 0) -> None:
-        self.above: deque[tuple[tuple[Piece, ...], bool]] = deque(maxlen=kept)  # and whether it goes on
+        self.above: deque[tuple[tuple[ScreenPiece, ...], bool]] = deque(maxlen=kept)  # and whether it goes on
         self.alternate = False
         self.moved = False  # the cursor went up or down, and what was drawn so has not yet scrolled out
         self._scrolled, self._last = 0, ""
@@ -455,7 +455,7 @@ class Emulator(pyte.Screen):
         return self.cursor.y, min(self.cursor.x, self.columns - 1)
 
     @property
-    def rows(self) -> list[tuple[Piece, ...]]:
+    def rows(self) -> list[tuple[ScreenPiece, ...]]:
         return [_pieces(self.buffer.get(y), self.columns) for y in range(self.lines)]
 
     def signs_before(self, row: int, cell: int) -> int:
@@ -464,19 +464,19 @@ class Emulator(pyte.Screen):
         return sum(cells[x].data != "" for x in range(cell))
 
     @property
-    def all_lines(self) -> list[Line]:
+    def all_lines(self) -> list[ScreenLine]:
         """Also those that have scrolled out, each that was wrapped as one."""
         screen = self._behind[0] if self._behind else self.buffer
         last = max((y for y in screen if _pieces(screen[y], self.columns)), default=-1)
         if not self.alternate:
             last = max(last, self.cursor.y)
-        found, line = [], Line()
+        found, line = [], ScreenLine()
         drawn = ((_pieces(row, self.columns), bool(row and row.goes_on)) for row in map(screen.get, range(last + 1)))
         for pieces, goes_on in [*self.above, *drawn]:
             line.signs += [(sign, look) for text, look in pieces for sign in text]
             if not goes_on:
                 found.append(line)
-                line = Line()
+                line = ScreenLine()
         return found + ([line] if line.signs else [])
 
 
@@ -484,9 +484,9 @@ def _empty() -> defaultdict[int, ScreenRow]:
     return defaultdict(lambda: ScreenRow(_cell(" ", PLAIN)))
 
 
-def _pieces(row: ScreenRow | None, columns: int) -> tuple[Piece, ...]:
+def _pieces(row: ScreenRow | None, columns: int) -> tuple[ScreenPiece, ...]:
     """Neighbours of one colour together; without what is blank at its end, where it is the end of a line."""
-    found: list[Piece] = []
+    found: list[ScreenPiece] = []
     if row is None or not (row or row.goes_on):  # of one that was erased no cell is looked at
         return ((" " * columns, REVERSE),) if row is not None and row.default.fg == REVERSE else ()
     for cell in (row[x] for x in range(columns)):

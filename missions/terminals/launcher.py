@@ -22,19 +22,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, cast
 
-from missions.sandbox import control_groups, held
-from missions.sandbox.box import Box, Limits, available
+from missions.sandbox import control_groups, probe_result
+from missions.sandbox.bwrap import BubblewrapSandbox, SandboxLimits, available
 from missions.sandbox.control_groups import ControlGroup
 
-from . import keeper, proxy
+from . import egress_proxy, pty_supervisor
 
 NOBODY = 64_210  # without a name and without anything of its own, on every machine
 PYTHON = "/usr/bin/python3"  # what others may start, too
 LONGEST_REQUEST = 128 * 1024
-ANSWERS_IN = 5.0
+ANSWER_TIMEOUT = 5.0
 
 
-class Refused(Exception):
+class LaunchRefused(Exception):
     """It does not begin, and why, in a sentence for people."""
 
 
@@ -56,7 +56,9 @@ class Launcher:
 
     def _hand_over(self, folders: list[Path]) -> None:
         if closed := next((one for one in self.home.resolve().parents if not one.stat().st_mode & 0o001), None):
-            raise Refused(f"Commands run as another user, who may not pass {closed}: set MAGI_MISSIONS_DIR elsewhere.")
+            raise LaunchRefused(
+                f"Commands run as another user, who may not pass {closed}: set MAGI_MISSIONS_DIR elsewhere."
+            )
         self.home.chmod(self.home.stat().st_mode | 0o001)
         for folder in folders:
             os.chown(folder, NOBODY, NOBODY)
@@ -67,14 +69,14 @@ class Launcher:
         call: str,
         program: tuple[str, ...],
         cwd: str,
-        limits: Limits,
+        limits: SandboxLimits,
         memory: str = "",
         network: dict[str, list[str]] | None = None,
     ) -> None:
         """Whoever asks twice begins it once: the keeper that comes second finds it taken. `memory`: the name of a
         folder of this mission that can be read. `network`: as `terminals/proxy.py` is told. Raises Refused."""
-        if lacking := available() or held.refusal(self.home, mission):
-            raise Refused(lacking)
+        if lacking := available() or probe_result.refusal_text(self.home, mission):
+            raise LaunchRefused(lacking)
         place = self.prepare(mission)
         spool = place / "spool" / _name(call)
         spool.mkdir(mode=0o750, exist_ok=True)
@@ -82,19 +84,19 @@ class Launcher:
             os.chown(spool, NOBODY, NOBODY)
         leads_out = self._let_out(spool, network) if network else None
         there = place / _name(memory) if memory else None
-        box = Box(place / "workspace", program, cwd, there, limits, leads_out)
-        keep(spool, box.request(), control_groups.create_group(box.group_memory))
+        box = BubblewrapSandbox(place / "workspace", program, cwd, there, limits, leads_out)
+        start_supervisor(spool, box.request(), control_groups.create_group(box.group_memory))
 
     def _let_out(self, spool: Path, network: dict[str, list[str]]) -> Path:
         """The folder with the socket, once a proxy listens there."""
-        until = time.monotonic() + ANSWERS_IN
+        until = time.monotonic() + ANSWER_TIMEOUT
         if not (spool / "started").exists():  # a command that began has the one that it began with
-            start(proxy, spool, network, files=[proxy.RULE])
-        while not (spool / proxy.ADDRESS).exists():
+            launch_supervisor(egress_proxy, spool, network, files=[egress_proxy.RULE])
+        while not (spool / egress_proxy.ADDRESS).exists():
             if time.monotonic() > until:
-                raise Refused("What leads out of the sandbox does not answer.")
+                raise LaunchRefused("What leads out of the sandbox does not answer.")
             time.sleep(0.02)
-        return (spool / proxy.ADDRESS).parent
+        return (spool / egress_proxy.ADDRESS).parent
 
     def _place(self, mission: str) -> Path:
         return self.home / _name(mission)
@@ -103,7 +105,7 @@ class Launcher:
 def _name(said: str) -> str:
     """A name of a folder, and no way out of the one that it is in. Raises Refused."""
     if not said or not all(sign.isascii() and (sign.isalnum() or sign in "-_") for sign in said):
-        raise Refused(f"{said!r} is no name of a mission or a call.")
+        raise LaunchRefused(f"{said!r} is no name of a mission or a call.")
     return said
 
 
@@ -111,12 +113,12 @@ def is_root() -> bool:
     return os.geteuid() == 0
 
 
-def keep(spool: Path, request: dict[str, Any], group: ControlGroup | None = None) -> None:
+def start_supervisor(spool: Path, request: dict[str, Any], group: ControlGroup | None = None) -> None:
     """Start a keeper; in this group, where there is one."""
-    start(keeper, spool, request, group)
+    launch_supervisor(pty_supervisor, spool, request, group)
 
 
-def start(
+def launch_supervisor(
     what: ModuleType,
     spool: Path,
     request: dict[str, Any],
@@ -145,7 +147,7 @@ def start(
 # ---- the process ----------------------------------------------------------------------------------------------------
 
 
-class Server:
+class LauncherServer:
     """Answers one line with one line, to the users whose numbers are named alone."""
 
     def __init__(self, launcher: Launcher, users: frozenset[int]) -> None:
@@ -168,7 +170,7 @@ class Server:
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with asyncio.timeout(ANSWERS_IN):
+            async with asyncio.timeout(ANSWER_TIMEOUT):
                 if _user_of(writer.get_extra_info("socket")) in self._users:
                     answer = await asyncio.to_thread(self._answer, await reader.readline())
                     writer.write(json.dumps(answer).encode() + b"\n")
@@ -181,11 +183,11 @@ class Server:
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
             said = json.loads(line)
-            limits = Limits(**said["limits"])
+            limits = SandboxLimits(**said["limits"])
             program, memory = tuple(said["program"]), said.get("memory", "")
             more = {"memory": memory, "network": said.get("network")}
             self._launcher.begin(said["mission"], said["call"], program, said["cwd"], limits, **more)
-        except (Refused, KeyError, TypeError, ValueError) as error:
+        except (LaunchRefused, KeyError, TypeError, ValueError) as error:
             return {"refused": str(error)}
         except OSError as error:
             return {"refused": f"The machine refuses: {error.strerror}."}
@@ -197,13 +199,13 @@ def _user_of(peer: socket.socket) -> int:
     return int(struct.unpack("3i", credentials)[1])
 
 
-def ask(
+def request_launch(
     address: Path,
     mission: str,
     call: str,
     program: tuple[str, ...],
     cwd: str,
-    limits: Limits,
+    limits: SandboxLimits,
     memory: str = "",
     network: dict[str, list[str]] | None = None,
 ) -> None:
@@ -211,11 +213,11 @@ def ask(
     said: dict[str, Any] = {"mission": mission, "call": call, "program": program, "cwd": cwd, "limits": asdict(limits)}
     said["memory"], said["network"] = memory, network
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(ANSWERS_IN)
+        client.settimeout(ANSWER_TIMEOUT)
         client.connect(str(address))
         client.sendall(json.dumps(said).encode() + b"\n")
         line = client.makefile("rb").readline()
     if not line:
         raise ConnectionError("The launcher answered nothing: this user may not speak to it.")
     if refused := json.loads(line).get("refused"):
-        raise Refused(refused)
+        raise LaunchRefused(refused)

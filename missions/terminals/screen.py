@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 TAB = 8
-WIDEST = 2_000  # characters of a line; what is longer goes on in the next one
+MAX_COLUMNS = 2_000  # characters of a line; what is longer goes on in the next one
 COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 PLAIN, REVERSE = "", "reverse"  # the latter also stands for any background
 # CSI, then OSC and the other strings with their ends, then what is left of escapes. No part of it looks beyond the next
@@ -23,11 +23,11 @@ ESCAPE = re.compile(
     r"\x1b(?:\[(?P<numbers>[0-9;:<=>?]*)(?P<between>[ -/]*)(?P<verb>[@-~])"
     r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|(?P<plain>[ -/]*[0-~]))"
 )
-BEGUN = re.compile(r"\x1b(?:\[[0-9;:<=>? -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z", re.DOTALL)
-LONGEST_BEGUN = 4_096  # an escape that does not end is text
+INCOMPLETE_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:<=>? -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z", re.DOTALL)
+MAX_INCOMPLETE_ESCAPE = 4_096  # an escape that does not end is text
 OTHER_SCREEN = ("?1049", "?1047", "?47")
 
-Piece = tuple[str, str]
+ScreenPiece = tuple[str, str]
 """Some text and its colour, empty where it has none."""
 
 
@@ -41,8 +41,8 @@ class EscapeReader:
         """Each text with the escape that comes after it, None after the last. An escape that has not ended yet waits
         for the next piece."""
         text = self._begun + self._decoder.decode(data)
-        begun = BEGUN.search(text)
-        cut = begun.start() if begun and len(text) - begun.start() < LONGEST_BEGUN else len(text)
+        begun = INCOMPLETE_ESCAPE.search(text)
+        cut = begun.start() if begun and len(text) - begun.start() < MAX_INCOMPLETE_ESCAPE else len(text)
         text, self._begun = text[:cut], text[cut:]
         place = 0
         for escape in ESCAPE.finditer(text):
@@ -87,24 +87,24 @@ class Pen:
 
 
 @dataclass
-class Line:
+class ScreenLine:
     """Each character with its colour."""
 
-    signs: list[Piece] = field(default_factory=list)
+    signs: list[ScreenPiece] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         return "".join(sign for sign, _ in self.signs).rstrip()
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[ScreenPiece]:
         """Neighbours of one colour together."""
-        return Line(self.signs[: len(self.text)]).all_pieces
+        return ScreenLine(self.signs[: len(self.text)]).all_pieces
 
     @property
-    def all_pieces(self) -> list[Piece]:
+    def all_pieces(self) -> list[ScreenPiece]:
         """Also what is blank at its end."""
-        found: list[Piece] = []
+        found: list[ScreenPiece] = []
         for sign, colour in self.signs:
             if found and found[-1][1] == colour:
                 found[-1] = found[-1][0] + sign, colour
@@ -117,7 +117,7 @@ class Screen:
     """Fed with what a program says, in pieces cut anywhere."""
 
     def __init__(self) -> None:
-        self.lines = [Line()]
+        self.lines = [ScreenLine()]
         self.other_screen = False  # an editor or a pager draws on one of its own, which is not kept
         self._column, self._pen, self._look, self._reader = 0, Pen(), PLAIN, EscapeReader()
 
@@ -153,11 +153,11 @@ class Screen:
 
     def _new_line(self) -> None:
         # the terminal's driver writes a return before it; where it does not, the next line begins at its beginning too
-        self.lines.append(Line())
+        self.lines.append(ScreenLine())
         self._column = 0
 
     def _set(self, sign: str) -> None:
-        if self._column >= WIDEST:
+        if self._column >= MAX_COLUMNS:
             self._new_line()
         signs = self.lines[-1].signs
         if self._column < len(signs):
@@ -177,9 +177,9 @@ class Screen:
             case "K":
                 self._erase(numbers)
             case "G":
-                self._column = min(max(number_of(numbers, 1) - 1, 0), WIDEST)
+                self._column = min(max(number_of(numbers, 1) - 1, 0), MAX_COLUMNS)
             case "C":
-                self._column = min(self._column + number_of(numbers, 1), WIDEST)
+                self._column = min(self._column + number_of(numbers, 1), MAX_COLUMNS)
             case "D":
                 self._column = max(0, self._column - number_of(numbers, 1))
             case "h" | "l" if numbers in OTHER_SCREEN:
@@ -196,7 +196,7 @@ class Screen:
 
 
 @lru_cache(maxsize=4_096)
-def _piece(sign: str, look: str) -> Piece:
+def _piece(sign: str, look: str) -> ScreenPiece:
     """The same one for the same sign: of a long output each would else take ten times its room."""
     return sign, look
 

@@ -3,34 +3,46 @@
 from collections.abc import Mapping
 from typing import Any
 
-from . import asking, checking, commands, crew, files, memory, memory_folder, patching, pictures, publish, search
-from .places import in_memory
+from . import (
+    apply_patch,
+    ask_person,
+    collaboration,
+    commands,
+    files,
+    fresh_check,
+    memory,
+    memory_folder,
+    publish,
+    search,
+    view_image,
+)
+from .path_resolver import is_memory_path
 
 TOOLS = (
-    *checking.TOOLS,
+    *fresh_check.TOOLS,
     *commands.TOOLS,
     *search.TOOLS,
     *files.TOOLS,
-    *patching.TOOLS,
-    *pictures.TOOLS,
-    *asking.TOOLS,
-    *crew.TOOLS,
+    *apply_patch.TOOLS,
+    *view_image.TOOLS,
+    *ask_person.TOOLS,
+    *collaboration.TOOLS,
     *memory.TOOLS,
     *memory_folder.TOOLS,
     *publish.TOOLS,
 )
 WRITES_MEMORY = {"write_to_file": memory_folder.WRITE, "edit_file": memory_folder.EDIT}
-NOBODYS = frozenset(
+UNASSIGNED = frozenset(
     {"fresh_check", commands.WITH_NETWORK, publish.PUBLISH_COMMIT, memory_folder.WRITE, memory_folder.EDIT}
 )
-NAMES = tuple(one.name for one in TOOLS if one.name not in NOBODYS)
+NAMES = tuple(one.name for one in TOOLS if one.name not in UNASSIGNED)
 """What an agent may have."""
 
 
-def in_place_of(tool: str, arguments: Mapping[str, Any]) -> str:
+def replacement_for(tool: str, arguments: Mapping[str, Any]) -> str:
     """The tool that is used where an agent asks for this one with these arguments: what leaves the sandbox, and what is
     written where memories lie, are other acts than they seem."""
-    if tool in WRITES_MEMORY and in_memory(arguments["path"]):
+    if tool in WRITES_MEMORY and is_memory_path(arguments["path"]):
         return WRITES_MEMORY[tool]
     if tool == "run_command" and arguments["network"]:
         return commands.WITH_NETWORK

@@ -12,30 +12,30 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
-from engine import reader
+from engine.db import reader
 from engine.models import Effect, ToolCall
-from engine.tools import Refused, Tool, Use, exactly
+from engine.tools import Tool, ToolRefused, ToolUse, exact_arguments
 
-from .. import workshop
+from .. import workspace
 from ..models import Terminal, TerminalInput
-from ..rules import Limits as Bounds
-from ..sandbox.box import MIB, Limits, shell
+from ..rules import MissionLimits as Bounds
+from ..sandbox.bwrap import MIB, SandboxLimits, shell_command
 from ..terminals import keys
 from ..terminals.drawn import Picture, on_other_screen, picture, text_of_command
-from ..terminals.keeper import LEAST_COLUMNS, LEAST_ROWS, MOST_COLUMNS, MOST_ROWS
-from ..terminals.launcher import Refused as NotBegun
-from ..terminals.spool import Silent, Spool, State
-from ..terminals.waiting import NOT_WAITING, CommandWait, Waiting, wait_of, waiting_for
-from .places import memory_of_agent
-from .said import SHOWN, Arguments, cut, said
+from ..terminals.launcher import LaunchRefused as NotBegun
+from ..terminals.output_spool import OutputSpool, SpoolState, SupervisorSilent
+from ..terminals.pty_supervisor import LEAST_COLUMNS, LEAST_ROWS, MOST_COLUMNS, MOST_ROWS
+from ..terminals.wait_detection import NOT_WAITING, CommandWait, InputWait, wait_of, waiting_for
+from .output import SHOWN, MissionToolArgumentsBase, cut_text, tool_text
+from .path_resolver import memory_of_agent
 
 LONGEST_WAIT = 600  # seconds
 LOOK, SLOWEST_LOOK = 0.03, 0.25
-ASKS_FOR = 1.0  # seconds it has to ask before nobody waits for its end any more
-BEGINS_WITHIN = 10.0
-CUT = "cut"
+INPUT_WAIT_TEXT = 1.0  # seconds it has to ask before nobody waits for its end any more
+START_TIMEOUT = 10.0
+CUT_TEXT = "cut"
 LEAVES_PROMPT = "ctrl-c"  # the one key that also a prompt for a password takes of anybody
 SMALLER = "give it fewer rows by send_command_input"
 
@@ -49,7 +49,7 @@ def _known_key(name: str) -> str:
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?:[1-9][0-9]{0,4}$")]
 
 
-class RunCommand(Arguments):
+class RunCommandArguments(MissionToolArgumentsBase):
     command: str = Field(min_length=1, max_length=16_000)
     cwd: str = Field(default=".", max_length=1_000)
     timeout: float = Field(default=30, ge=0, le=LONGEST_WAIT, description="after so many seconds it goes on beside you")
@@ -62,14 +62,14 @@ class RunCommand(Arguments):
     purpose: str = Field(default="", max_length=500, description="of a command with a network: what for")
 
 
-class CommandStatus(Arguments):
+class CommandStatusArguments(MissionToolArgumentsBase):
     command_id: int = Field(ge=1)
     wait: float = Field(default=0, ge=0, le=120)
     output_lines: int = Field(default=60, ge=1, le=400)
     from_line: int | None = Field(default=None, ge=1)
 
 
-class SendInput(Arguments):
+class SendInputArguments(MissionToolArgumentsBase):
     command_id: int = Field(ge=1)
     input: str = Field(default="", max_length=8_000)
     key: Annotated[str, Field(max_length=10), AfterValidator(_known_key)] | None = Field(
@@ -82,8 +82,8 @@ class SendInput(Arguments):
     wait: float = Field(default=2, ge=0, le=60)
 
 
-class NoArguments(Arguments):
-    pass
+class NoCommandArguments(MissionToolArgumentsBase):
+    model_config = ConfigDict(title="NoArguments")
 
 
 # ---- looking --------------------------------------------------------------------------------------------------
@@ -103,48 +103,48 @@ class CommandState:
         return {"state": self.word} | ({"waits_for": str(self.wait.kind), **named} if self.wait.kind else {})
 
 
-def command_state(spool: Spool) -> CommandState:
+def command_state(spool: OutputSpool) -> CommandState:
     state = spool.state
-    if state == State.NEW:  # its keeper has not come to begin it yet
-        return CommandState(Waiting.RUNNING)
-    if state != State.LIVES:
-        return CommandState(CUT if state == State.CUT else "ended")
+    if state == SpoolState.NEW:  # its keeper has not come to begin it yet
+        return CommandState(InputWait.RUNNING)
+    if state != SpoolState.LIVES:
+        return CommandState(CUT_TEXT if state == SpoolState.CUT else "ended")
     try:
         status = spool.status()
-    except Silent:
-        return CommandState(Waiting.RUNNING)
+    except SupervisorSilent:
+        return CommandState(InputWait.RUNNING)
     waiting = waiting_for(status, other_screen=on_other_screen(spool))
     return CommandState(waiting, wait_of(status, waiting))
 
 
-def standing(spool: Spool) -> str:
+def command_status_text(spool: OutputSpool) -> str:
     return str(command_state(spool).word)
 
 
-async def until_it_ends(spool: Spool, seconds: float, asks: bool = True) -> None:
+async def wait_for_end(spool: OutputSpool, seconds: float, asks: bool = True) -> None:
     """Or these seconds are over, or it asks somebody for a while."""
     begun = time.monotonic()
     look, asked_since = LOOK, 0.0
     while (now := time.monotonic()) - begun < seconds or not (spool.folder / "started").exists():
-        if spool.end is not None or now - begun > seconds + BEGINS_WITHIN:
+        if spool.end is not None or now - begun > seconds + START_TIMEOUT:
             return
         if asks and look >= SLOWEST_LOOK:
-            state = await asyncio.to_thread(standing, spool)
-            if state in (CUT, "ended"):
+            state = await asyncio.to_thread(command_status_text, spool)
+            if state in (CUT_TEXT, "ended"):
                 return
-            asked_since = (asked_since or now) if state != Waiting.RUNNING else 0.0
-            if asked_since and now - asked_since >= ASKS_FOR:
+            asked_since = (asked_since or now) if state != InputWait.RUNNING else 0.0
+            if asked_since and now - asked_since >= INPUT_WAIT_TEXT:
                 return
         await asyncio.sleep(look)
         look = min(look * 1.4, SLOWEST_LOOK)
 
 
-def seen(number: int, spool: Spool, tool: str, lines: int | None = None, start: int | None = None) -> str:
+def output_since(number: int, spool: OutputSpool, tool: str, lines: int | None = None, start: int | None = None) -> str:
     """What is drawn on a screen that lives, with its cursor; what only prints, and what is over, in lines."""
     facts: dict[str, Any] = {"command_id": number, **command_state(spool).facts}
-    shown = picture(spool) if spool.state == State.LIVES and start is None else None
+    shown = picture(spool) if spool.state == SpoolState.LIVES and start is None else None
     if shown and shown.is_drawn:
-        return said(tool, cut(shown.text, SMALLER), **facts, **screen_facts(shown))
+        return tool_text(tool, cut_text(shown.text, SMALLER), **facts, **screen_facts(shown))
     text = text_of_command(spool).rstrip("\n")
     if end := spool.end:
         facts |= {"exit_code": end["code"], "seconds": end["seconds"]}
@@ -154,7 +154,7 @@ def seen(number: int, spool: Spool, tool: str, lines: int | None = None, start: 
         first = start - 1 if start else max(0, len(rows) - lines)
         text = "\n".join(rows[first : first + lines])
         facts |= {"from_line": first + 1, "lines": len(rows)}
-    return said(tool, cut(text, f"read them with command_status(command_id={number}, from_line=…)"), **facts)
+    return tool_text(tool, cut_text(text, f"read them with command_status(command_id={number}, from_line=…)"), **facts)
 
 
 def screen_facts(shown: Picture) -> dict[str, Any]:
@@ -166,117 +166,121 @@ def screen_facts(shown: Picture) -> dict[str, Any]:
 # ---- run_command ----------------------------------------------------------------------------------------------
 
 
-async def run_command(asked: RunCommand, use: Use) -> str:
+async def run_command(asked: RunCommandArguments, use: ToolUse) -> str:
     terminal = await _terminal_at(use)
-    spool = workshop.spool(use.run.pk, terminal.spool)
+    spool = workspace.spool(use.run.pk, terminal.spool)
     most = terminal.mission.bounds.terminals
-    if await reader.read_at_work(Terminal.objects.filter(mission=use.run.pk, ended=None).count) > most:
-        raise Refused(f"limit: {most} commands live, and no more may. End one.")
+    if await reader.read_for_worker(Terminal.objects.filter(mission=use.run.pk, ended=None).count) > most:
+        raise ToolRefused(f"limit: {most} commands live, and no more may. End one.")
     limits = await asyncio.to_thread(
-        left_of, terminal.mission.bounds, await reader.read_at_work(partial(list, _of(use)))
+        remaining_limits, terminal.mission.bounds, await reader.read_for_worker(partial(list, _of(use)))
     )
-    await begin(use, terminal.spool, shell(asked.command), asked.cwd, tuple(asked.network), **limits)
+    await begin(use, terminal.spool, shell_command(asked.command), asked.cwd, tuple(asked.network), **limits)
     await _typed_first(spool, asked)
-    await until_it_ends(spool, asked.timeout)
-    return await asyncio.to_thread(seen, terminal.number, spool, "run_command")
+    await wait_for_end(spool, asked.timeout)
+    return await asyncio.to_thread(output_since, terminal.number, spool, "run_command")
 
 
-def left_of(bounds: Bounds, terminals: Sequence[Terminal]) -> dict[str, int]:
+def remaining_limits(bounds: Bounds, terminals: Sequence[Terminal]) -> dict[str, int]:
     """What one more command may take of the limits of the whole mission. Refused where nothing is left."""
-    living = (workshop.spool(one.mission_id, one.spool).said(0, 0).total for one in terminals if one.living)
+    living = (workspace.spool(one.mission_id, one.spool).said(0, 0).total for one in terminals if one.is_running)
     output = bounds.output * MIB - sum(one.size or 0 for one in terminals) - sum(living)
     if output <= 0:
-        raise Refused(f"limit: all commands together have said {bounds.output:,} MiB, and no more may be.")
-    return {"output": min(output, Limits.output), "disk": bounds.disk * MIB}
+        raise ToolRefused(f"limit: all commands together have said {bounds.output:,} MiB, and no more may be.")
+    return {"output": min(output, SandboxLimits.output), "disk": bounds.disk * MIB}
 
 
-def _of(use: Use) -> Any:
+def _of(use: ToolUse) -> Any:
     return Terminal.objects.filter(mission=use.run.pk).defer("output")
 
 
-async def settle_command(call: ToolCall, use: Use) -> str | None:
+async def settle_command(call: ToolCall, use: ToolUse) -> str | None:
     """After a crash: what was never begun is begun, what lives is attached to, what ended is read. None: it was cut."""
-    asked = RunCommand.model_validate_json(call.arguments)
+    asked = RunCommandArguments.model_validate_json(call.arguments)
     terminal = await _terminal_at(use)
-    spool = workshop.spool(use.run.pk, terminal.spool)
-    if spool.state == State.NEW:
+    spool = workspace.spool(use.run.pk, terminal.spool)
+    if spool.state == SpoolState.NEW:
         return await run_command(asked, use)
-    if spool.state in (State.CUT, State.REFUSED):
+    if spool.state in (SpoolState.CUT, SpoolState.REFUSED):
         return None
     await _typed_first(spool, asked)
     passed = time.time() - call.started.timestamp() if call.started else 0.0
-    await until_it_ends(spool, max(0.0, asked.timeout - passed))
-    return None if spool.state == State.CUT else await asyncio.to_thread(seen, terminal.number, spool, "run_command")
+    await wait_for_end(spool, max(0.0, asked.timeout - passed))
+    return (
+        None
+        if spool.state == SpoolState.CUT
+        else await asyncio.to_thread(output_since, terminal.number, spool, "run_command")
+    )
 
 
-async def _typed_first(spool: Spool, asked: RunCommand) -> None:
+async def _typed_first(spool: OutputSpool, asked: RunCommandArguments) -> None:
     """The first input, which no other comes before; once it listens."""
-    until = time.monotonic() + BEGINS_WITHIN
+    until = time.monotonic() + START_TIMEOUT
     while asked.input and time.monotonic() < until and spool.end is None:
-        with suppress(Silent):
+        with suppress(SupervisorSilent):
             await asyncio.to_thread(spool.type, 1, asked.input.encode())
             return
         await asyncio.sleep(LOOK)
 
 
 async def begin(
-    use: Use, name: str, program: tuple[str, ...], cwd: str, hosts: tuple[str, ...] = (), **limits: int
+    use: ToolUse, name: str, program: tuple[str, ...], cwd: str, hosts: tuple[str, ...] = (), **limits: int
 ) -> None:
     if ".." in cwd.split("/") or (cwd.startswith("/") and not cwd.startswith("/workspace")):
-        raise Refused(f"outside: {cwd} is no folder of the workspace.")
+        raise ToolRefused(f"outside: {cwd} is no folder of the workspace.")
     where = cwd.removeprefix("/workspace").lstrip("/") or "."
-    if await asyncio.to_thread(workshop.workspace(use.run.pk).lacks_folder, where):
-        raise Refused(f"not_found: there is no folder {where} in the workspace. Make it first, or look with ls.")
+    if await asyncio.to_thread(workspace.workspace(use.run.pk).lacks_folder, where):
+        raise ToolRefused(f"not_found: there is no folder {where} in the workspace. Make it first, or look with ls.")
     try:
         memory = await memory_of_agent(use)
         more: dict[str, Any] = {"memory": memory, "hosts": hosts, **limits}
-        await asyncio.to_thread(partial(workshop.begin, use.run.pk, name, program, where, **more))
+        await asyncio.to_thread(partial(workspace.start_command, use.run.pk, name, program, where, **more))
     except NotBegun as refused:
-        raise Refused(f"not_begun: {refused}") from refused
+        raise ToolRefused(f"not_begun: {refused}") from refused
 
 
-async def _terminal_at(use: Use) -> Terminal:
+async def _terminal_at(use: ToolUse) -> Terminal:
     """The one that was kept with the step which asked for it."""
     agent, _, number = use.step.partition(".")
     place = {"mission": use.run.pk, "step__agent__number": agent or 0, "step__number": number or 0}
-    found = await reader.read_at_work(Terminal.objects.filter(**place).select_related("mission").first)
+    found = await reader.read_for_worker(Terminal.objects.filter(**place).select_related("mission").first)
     if found is None:
-        raise Refused("Only an agent of a mission has terminals.")
+        raise ToolRefused("Only an agent of a mission has terminals.")
     return found
 
 
 # ---- status, input, list, search ------------------------------------------------------------------------------
 
 
-async def _terminal(use: Use, number: int) -> Terminal:
-    found = await reader.read_at_work(Terminal.objects.filter(mission=use.run.pk, number=number).first)
+async def _terminal(use: ToolUse, number: int) -> Terminal:
+    found = await reader.read_for_worker(Terminal.objects.filter(mission=use.run.pk, number=number).first)
     if found is None:
-        raise Refused(f"not_found: there is no command {number}.")
+        raise ToolRefused(f"not_found: there is no command {number}.")
     return found
 
 
-async def command_status(asked: CommandStatus, use: Use) -> str:
+async def command_status(asked: CommandStatusArguments, use: ToolUse) -> str:
     terminal = await _terminal(use, asked.command_id)
-    spool = workshop.spool(use.run.pk, terminal.spool)
+    spool = workspace.spool(use.run.pk, terminal.spool)
     if asked.wait:
-        await until_it_ends(spool, asked.wait)
+        await wait_for_end(spool, asked.wait)
     number, lines = terminal.number, asked.output_lines
-    return await asyncio.to_thread(seen, number, spool, "command_status", lines, asked.from_line)
+    return await asyncio.to_thread(output_since, number, spool, "command_status", lines, asked.from_line)
 
 
-async def send_input(asked: SendInput, use: Use) -> str:
+async def send_input(asked: SendInputArguments, use: ToolUse) -> str:
     terminal = await _terminal(use, asked.command_id)
-    spool = workshop.spool(use.run.pk, terminal.spool)
+    spool = workspace.spool(use.run.pk, terminal.spool)
     if spool.end is not None:
-        raise Refused(f"ended: command {terminal.number} has ended.")
+        raise ToolRefused(f"ended: command {terminal.number} has ended.")
     if asked.terminate:
         await asyncio.to_thread(spool.stop, "ended")
     else:
         number = await _input_at(use)
-        before = await reader.read_at_work(partial(to_be_typed_before, terminal, number))
+        before = await reader.read_for_worker(partial(to_be_typed_before, terminal, number))
         await asyncio.to_thread(_type, spool, number, asked, before)
-    await until_it_ends(spool, asked.wait)
-    return await asyncio.to_thread(seen, terminal.number, spool, "send_command_input", 60)
+    await wait_for_end(spool, asked.wait)
+    return await asyncio.to_thread(output_since, terminal.number, spool, "send_command_input", 60)
 
 
 def to_be_typed_before(terminal: Terminal, number: int) -> list[tuple[int, str]]:
@@ -286,11 +290,11 @@ def to_be_typed_before(terminal: Terminal, number: int) -> list[tuple[int, str]]
     return [(one.number, "" if one.step else one.text) for one in before if one.step is None or one.step.settled]
 
 
-def _type(spool: Spool, number: int, asked: SendInput, before: list[tuple[int, str]]) -> None:
+def _type(spool: OutputSpool, number: int, asked: SendInputArguments, before: list[tuple[int, str]]) -> None:
     try:
         by_lines, shown = spool.status()["lines"], picture(spool)
         if hides_input(spool) and (asked.input or asked.key != LEAVES_PROMPT):
-            raise Refused("wants_password: it asks for a secret. Nobody types one here.")
+            raise ToolRefused("wants_password: it asks for a secret. Nobody types one here.")
         if asked.rows or asked.columns:
             _resize(spool, asked.rows or len(shown.rows), asked.columns or shown.columns)
         for earlier, text in before:
@@ -298,51 +302,51 @@ def _type(spool: Spool, number: int, asked: SendInput, before: list[tuple[int, s
         typed = keys.of_text(asked.input, by_lines=by_lines, pasted=asked.paste and shown.takes_paste)
         typed += keys.of_key(asked.key, application=shown.has_application_keys) if asked.key else ""
         if not spool.type(number, typed.encode()):
-            raise Refused("not_typed: something that was to be typed before is missing.")
-    except Silent as silent:
-        raise Refused("ended: it does not listen any more.") from silent
+            raise ToolRefused("not_typed: something that was to be typed before is missing.")
+    except SupervisorSilent as silent:
+        raise ToolRefused("ended: it does not listen any more.") from silent
 
 
-def hides_input(spool: Spool) -> bool:
+def hides_input(spool: OutputSpool) -> bool:
     """Whether it asks for a secret, or is about to: a line is collected, and what is typed is not shown. Raises
     Silent."""
     status = spool.status()
     return bool(status["lines"] and not status["echo"])
 
 
-def _resize(spool: Spool, rows: int, columns: int) -> None:
+def _resize(spool: OutputSpool, rows: int, columns: int) -> None:
     if not spool.resize(rows, columns):
-        raise Refused("not_resized: its window was changed too often.")
+        raise ToolRefused("not_resized: its window was changed too often.")
 
 
-async def settle_input(call: ToolCall, use: Use) -> str | None:
+async def settle_input(call: ToolCall, use: ToolUse) -> str | None:
     """Each input has a number, and is typed once: also where its command took it and has ended since."""
-    asked = SendInput.model_validate_json(call.arguments)
+    asked = SendInputArguments.model_validate_json(call.arguments)
     terminal = await _terminal(use, asked.command_id)
-    spool = workshop.spool(use.run.pk, terminal.spool)
+    spool = workspace.spool(use.run.pk, terminal.spool)
     if (end := spool.end) and (asked.terminate or end["inputs"] >= await _input_at(use)):
-        return await asyncio.to_thread(seen, terminal.number, spool, "send_command_input", 60)
+        return await asyncio.to_thread(output_since, terminal.number, spool, "send_command_input", 60)
     return await send_input(asked, use)
 
 
-async def _input_at(use: Use) -> int:
+async def _input_at(use: ToolUse) -> int:
     agent, _, number = use.step.partition(".")
     place = {"terminal__mission": use.run.pk, "step__agent__number": agent or 0, "step__number": number or 0}
-    found = await reader.read_at_work(TerminalInput.objects.filter(**place).first)
+    found = await reader.read_for_worker(TerminalInput.objects.filter(**place).first)
     if found is None:
-        raise Refused("Only an agent of a mission types.")
+        raise ToolRefused("Only an agent of a mission types.")
     return found.number
 
 
-def list_commands(asked: NoArguments, use: Use) -> str:
+def list_commands(asked: NoCommandArguments, use: ToolUse) -> str:
     rows = list(Terminal.objects.filter(mission=use.run.pk).order_by("number"))
-    shown = [one for one in rows if one.living] + [one for one in rows if not one.living][-5:]
+    shown = [one for one in rows if one.is_running] + [one for one in rows if not one.is_running][-5:]
     lines = [f"{one.number:>4} {_word(one):<10} {one.command[:200]}" for one in shown]
-    return said("list_commands", "\n".join(lines), living=sum(one.living for one in rows))
+    return tool_text("list_commands", "\n".join(lines), living=sum(one.is_running for one in rows))
 
 
 def _word(one: Terminal) -> str:
-    return "living" if one.living else f"exit {one.exit_code}" if one.exit_code is not None else one.reason
+    return "living" if one.is_running else f"exit {one.exit_code}" if one.exit_code is not None else one.reason
 
 
 WITH_NETWORK = "run_with_network"
@@ -350,12 +354,12 @@ TOOLS = (
     Tool(
         WITH_NETWORK,
         "Runs a shell command in the workspace that reaches these hosts by https, and nothing else.",
-        RunCommand,
+        RunCommandArguments,
         Effect.REACHES_OUT,
         perform=run_command,
         settle=settle_command,
         question="May this command reach these hosts?",
-        exact=partial(exactly, last="command"),
+        exact=partial(exact_arguments, last="command"),
         timeout=LONGEST_WAIT + 60.0,
         shown=SHOWN,
         kept=SHOWN,
@@ -364,7 +368,7 @@ TOOLS = (
         "run_command",
         "Runs a shell command in the workspace, in a terminal of its own. It is begun once; what takes longer than the "
         "timeout goes on beside you, and its end wakes you.",
-        RunCommand,
+        RunCommandArguments,
         Effect.WRITES,
         perform=run_command,
         settle=settle_command,
@@ -377,7 +381,7 @@ TOOLS = (
     Tool(
         "command_status",
         "Says how a command stands, and shows its screen with the cursor where it draws one, else lines of it.",
-        CommandStatus,
+        CommandStatusArguments,
         Effect.READS,
         perform=command_status,
         timeout=150.0,
@@ -387,7 +391,7 @@ TOOLS = (
     Tool(
         "send_command_input",
         "Types into the terminal of a command, presses a key, changes the size of its window, or ends it.",
-        SendInput,
+        SendInputArguments,
         Effect.WRITES,
         perform=send_input,
         settle=settle_input,
@@ -400,7 +404,7 @@ TOOLS = (
     Tool(
         "list_commands",
         "Lists the commands that live, and the last that ended.",
-        NoArguments,
+        NoCommandArguments,
         Effect.READS,
         change=list_commands,
         shown=SHOWN,

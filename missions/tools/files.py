@@ -12,56 +12,56 @@ from uuid import UUID
 
 from pydantic import Field
 
-from engine import reader
+from engine.db import reader
 from engine.models import Effect, ToolCall
-from engine.tools import Refused, Tool, Use
+from engine.tools import Tool, ToolRefused, ToolUse
 
-from .. import publishing, workshop
-from ..files import LONGEST, FileProblem, Workspace, digest_of, inside, text_of
+from .. import publishing, workspace
 from ..models import FileVersion
-from .places import placed
-from .said import SHOWN, Arguments, cut, said
+from ..workspace_files import LONGEST, FileProblem, Workspace, digest_of, relative_path, text_of
+from .output import SHOWN, MissionToolArgumentsBase, cut_text, tool_text
+from .path_resolver import resolve_path
 
 LINES = 400
-NEW = "new"
+NEW_FILE_TEXT = "new"
 DIGEST = re.compile(r"[0-9a-fA-F]{8,64}")  # or its beginning
 LONGEST_LINE = 2_000
 
 
-class ReadFile(Arguments):
+class ReadFileArguments(MissionToolArgumentsBase):
     path: str
     start_line: int = Field(default=1, ge=1)
     end_line: int | None = Field(default=None, ge=1)
 
 
-class WriteFile(Arguments):
+class WriteFileArguments(MissionToolArgumentsBase):
     path: str
     content: str = Field(max_length=LONGEST)
-    expect: str | None = Field(default=None, description=f"its digest as it was read, or {NEW}")
+    expect: str | None = Field(default=None, description=f"its digest as it was read, or {NEW_FILE_TEXT}")
 
 
-class EditFile(Arguments):
+class EditFileArguments(MissionToolArgumentsBase):
     path: str
     target_text: str = Field(min_length=1)
     replacement_text: str
     occurrence: int | None = Field(default=None, ge=1)
 
 
-class ListFiles(Arguments):
+class ListFilesArguments(MissionToolArgumentsBase):
     path: str = "."
     depth: int = Field(default=1, ge=1, le=3)
 
 
-class FindFiles(Arguments):
+class FindFilesArguments(MissionToolArgumentsBase):
     glob: str = Field(min_length=1, max_length=400, description="as in src/*.py or *.md")
 
 
-def _within(do: Callable[[Any, Workspace], str]) -> Callable[[Any, Use], Awaitable[str]]:
-    async def perform(asked: Any, use: Use) -> str:
+def _within(do: Callable[[Any, Workspace], str]) -> Callable[[Any, ToolUse], Awaitable[str]]:
+    async def perform(asked: Any, use: ToolUse) -> str:
         try:
-            return await asyncio.to_thread(do, *await placed(asked, use))
+            return await asyncio.to_thread(do, *await resolve_path(asked, use))
         except FileProblem as problem:
-            raise Refused(str(problem)) from problem
+            raise ToolRefused(str(problem)) from problem
 
     return perform
 
@@ -76,36 +76,36 @@ def _text(place: Workspace, path: str) -> str:
     return text
 
 
-def read_file(asked: ReadFile, place: Workspace) -> str:
+def read_file(asked: ReadFileArguments, place: Workspace) -> str:
     text = _text(place, asked.path)
     lines = text.splitlines()
     end = min(asked.end_line or asked.start_line + LINES - 1, asked.start_line + LINES - 1, len(lines))
     shown = [f"{n:>5} {_short(line)}" for n, line in enumerate(lines[asked.start_line - 1 : end], asked.start_line)]
-    body = cut("\n".join(shown), "read fewer lines at once")
-    return said("read_file", body, path=asked.path, lines=len(lines), digest=digest_of(text.encode())[:16])
+    body = cut_text("\n".join(shown), "read fewer lines at once")
+    return tool_text("read_file", body, path=asked.path, lines=len(lines), digest=digest_of(text.encode())[:16])
 
 
 def _short(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} … {len(line) - LONGEST_LINE:,} more"
 
 
-def write_file(asked: WriteFile, place: Workspace) -> str:
+def write_file(asked: WriteFileArguments, place: Workspace) -> str:
     before = _digest(place, asked.path)
     after = digest_of(asked.content.encode())
     if before != after:
         _refuse_unexpected(asked.path, asked.expect, before)
     place.write(asked.path, asked.content.encode())
-    return said("write_to_file", path=asked.path, digest_before=before and before[:16], digest=after[:16])
+    return tool_text("write_to_file", path=asked.path, digest_before=before and before[:16], digest=after[:16])
 
 
 def _refuse_unexpected(path: str, expect: str | None, before: str | None) -> None:
     """`before`: the digest of the file as it is; None where there is none."""
-    if expect == NEW and before is not None:
+    if expect == NEW_FILE_TEXT and before is not None:
         raise FileProblem("changed_meanwhile", f"{path} is there already.")
-    if expect in (None, NEW):
+    if expect in (None, NEW_FILE_TEXT):
         return
     if before is None:
-        raise FileProblem("not_found", f"{path} is not there: write it without “expect”, or with “{NEW}”.")
+        raise FileProblem("not_found", f"{path} is not there: write it without “expect”, or with “{NEW_FILE_TEXT}”.")
     if not DIGEST.fullmatch(expect or ""):
         wanted = f"the digest of {path} is wanted there, which is “{before[:16]}”, or leave it out"
         raise FileProblem("no_digest", f"“expect” is “{(expect or '')[:60]}”: {wanted}.")
@@ -122,29 +122,32 @@ def _digest(place: Workspace, path: str) -> str | None:
         raise
 
 
-def edit_file(asked: EditFile, place: Workspace) -> str:
-    after, at = replaced(_text(place, asked.path), asked)
+def edit_file(asked: EditFileArguments, place: Workspace) -> str:
+    after, at = replace_once(_text(place, asked.path), asked)
     place.write(asked.path, after.encode())
     return _edited(asked, after, at)
 
 
-def _edited(asked: EditFile, after: str, at: int) -> str:
+def _edited(asked: EditFileArguments, after: str, at: int) -> str:
     first = max(1, after.count("\n", 0, at) - 1)
     last = first + asked.replacement_text.count("\n") + 4
     around = [f"{n:>5} {_short(line)}" for n, line in enumerate(after.splitlines(), 1) if first <= n <= last]
-    return said(
-        "edit_file", cut("\n".join(around), "read the file"), path=asked.path, digest=digest_of(after.encode())[:16]
+    return tool_text(
+        "edit_file",
+        cut_text("\n".join(around), "read the file"),
+        path=asked.path,
+        digest=digest_of(after.encode())[:16],
     )
 
 
-async def settle_edit(call: ToolCall, use: Use) -> str | None:
+async def settle_edit(call: ToolCall, use: ToolUse) -> str | None:
     """By the file as it was last kept: it still is that, so nothing was done; or it is that with the edit in it."""
-    asked = EditFile.model_validate_json(call.arguments)
-    place = workshop.workspace(use.run.pk)
-    kept = await reader.read_at_work(partial(_kept, use.run.pk, inside(asked.path)))
+    asked = EditFileArguments.model_validate_json(call.arguments)
+    place = workspace.workspace(use.run.pk)
+    kept = await reader.read_for_worker(partial(_kept, use.run.pk, relative_path(asked.path)))
     try:
         now = await asyncio.to_thread(_text, place, asked.path)
-        after, at = replaced(kept or now, asked)
+        after, at = replace_once(kept or now, asked)
         if now == kept:
             return await asyncio.to_thread(edit_file, asked, place)
     except FileProblem:
@@ -156,7 +159,7 @@ def _kept(mission: UUID, path: str) -> str:
     return FileVersion.objects.text_of(mission, path, publishing.first_text(mission, path) or "")
 
 
-def replaced(text: str, asked: EditFile) -> tuple[str, int]:
+def replace_once(text: str, asked: EditFileArguments) -> tuple[str, int]:
     """The text after the edit, and where in it that is. FileProblem."""
     places = _places(text, asked.target_text)
     if not places:
@@ -184,13 +187,13 @@ def _nearest(text: str, target: str) -> str:
     return f" The nearest line is: {near[0][:300]}" if near else ""
 
 
-def ls(asked: ListFiles, place: Workspace) -> str:
+def list_files(asked: ListFilesArguments, place: Workspace) -> str:
     found, more = place.listed(asked.path, asked.depth)
     lines = [f"{one.kind:<6} {one.size:>10} {one.path}" for one in found]
-    return said("ls", cut("\n".join(lines), "look into one folder"), entries=len(found), left_out=more)
+    return tool_text("ls", cut_text("\n".join(lines), "look into one folder"), entries=len(found), left_out=more)
 
 
-def find_files(asked: FindFiles, place: Workspace) -> str:
+def find_files(asked: FindFilesArguments, place: Workspace) -> str:
     found, _ = place.listed(".", 64, 20_000)
     names = [
         one.path
@@ -198,14 +201,14 @@ def find_files(asked: FindFiles, place: Workspace) -> str:
         if one.kind == "file"
         and (fnmatch.fnmatch(one.path, asked.glob) or fnmatch.fnmatch(Path(one.path).name, asked.glob))
     ]
-    return said("find_files", cut("\n".join(names[:500]), "ask for fewer"), found=len(names))
+    return tool_text("find_files", cut_text("\n".join(names[:500]), "ask for fewer"), found=len(names))
 
 
 TOOLS = (
     Tool(
         "read_file",
         "Reads lines of a text file of the workspace.",
-        ReadFile,
+        ReadFileArguments,
         Effect.READS,
         perform=_within(read_file),
         shown=SHOWN,
@@ -214,16 +217,16 @@ TOOLS = (
     Tool(
         "ls",
         "Lists a folder of the workspace.",
-        ListFiles,
+        ListFilesArguments,
         Effect.READS,
-        perform=_within(ls),
+        perform=_within(list_files),
         shown=SHOWN,
         kept=SHOWN,
     ),
     Tool(
         "find_files",
         "Finds files of the workspace by a pattern of their names.",
-        FindFiles,
+        FindFilesArguments,
         Effect.READS,
         perform=_within(find_files),
         shown=SHOWN,
@@ -232,7 +235,7 @@ TOOLS = (
     Tool(
         "write_to_file",
         "Writes a whole text file of the workspace; folders that are missing are made.",
-        WriteFile,
+        WriteFileArguments,
         Effect.WRITES,
         perform=_within(write_file),
         contained=True,
@@ -243,7 +246,7 @@ TOOLS = (
     Tool(
         "edit_file",
         "Replaces a text in a file of the workspace; it has to stand there exactly once, or say which occurrence.",
-        EditFile,
+        EditFileArguments,
         Effect.WRITES,
         perform=_within(edit_file),
         settle=settle_edit,

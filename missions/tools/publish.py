@@ -9,22 +9,22 @@ from functools import partial
 from pydantic import Field
 
 from engine.models import Effect, ToolCall
-from engine.tools import Refused, Tool, Use, exactly
+from engine.tools import Tool, ToolRefused, ToolUse, exact_arguments
 
 from .. import publishing
 from ..publishing import BUNDLE_OF_MISSION as BUNDLE
 from ..publishing import NotPublished
-from .said import SHOWN, Arguments, said
+from .output import SHOWN, MissionToolArgumentsBase, tool_text
 
 PUBLISH, PUBLISH_COMMIT = "publish", "publish_commit"
 
 
-class Publish(Arguments):
+class PublishArguments(MissionToolArgumentsBase):
     branch: str = Field(min_length=1, max_length=100)
     message: str = Field(min_length=1, max_length=2_000, description="of the commit of what is not committed yet")
 
 
-class PublishCommit(Publish):
+class PublishCommitArguments(PublishArguments):
     """As it was prepared: `difference` names all files and shows their lines, `digest` is of their names; of the files
     that are counted in `left_out` not all is shown. `commits`: those of the crew, oldest first, where it began with a
     repository; `base`: the commit of that which they stand on; `merged`: those of its other branches that go along.
@@ -44,32 +44,32 @@ class PublishCommit(Publish):
     digest: str
 
 
-async def never(asked: Publish, use: Use) -> str:
+async def not_callable(asked: PublishArguments, use: ToolUse) -> str:
     """The commit is made first: then the other tool is used."""
-    raise Refused("Only an agent of a mission publishes.")
+    raise ToolRefused("Only an agent of a mission publishes.")
 
 
-async def publish(asked: PublishCommit, use: Use) -> str:
-    if wrong := publishing.branch_complaint(asked.branch):
-        raise Refused(f"branch: {wrong}")
-    if (now := publishing.to() or BUNDLE) != asked.to:
-        raise Refused(f"changed: branches go to {now} by now, and it was decided about {asked.to}. Publish again.")
+async def publish(asked: PublishCommitArguments, use: ToolUse) -> str:
+    if wrong := publishing.branch_problem(asked.branch):
+        raise ToolRefused(f"branch: {wrong}")
+    if (now := publishing.publish_target() or BUNDLE) != asked.to:
+        raise ToolRefused(f"changed: branches go to {now} by now, and it was decided about {asked.to}. Publish again.")
     try:
         about = (use.run.pk, asked.branch, asked.commit, asked.difference, asked.there)
         where = await asyncio.to_thread(publishing.publish, *about)
     except NotPublished as error:
-        raise Refused(f"not_published: {error}") from error
-    return said(PUBLISH, branch=asked.branch, commit=asked.commit, to=where)
+        raise ToolRefused(f"not_published: {error}") from error
+    return tool_text(PUBLISH, branch=asked.branch, commit=asked.commit, to=where)
 
 
-async def settle(call: ToolCall, use: Use) -> str | None:
+async def settle(call: ToolCall, use: ToolUse) -> str | None:
     """Where the branch is that commit by now, it was published; else a person says."""
-    asked = PublishCommit.model_validate_json(call.arguments)
+    asked = PublishCommitArguments.model_validate_json(call.arguments)
     try:
         there = await asyncio.to_thread(publishing.is_published, use.run.pk, asked.branch, asked.commit)
     except NotPublished:
         return None
-    return said(PUBLISH, branch=asked.branch, commit=asked.commit, to=asked.to) if there else None
+    return tool_text(PUBLISH, branch=asked.branch, commit=asked.commit, to=asked.to) if there else None
 
 
 TOOLS = (
@@ -77,21 +77,21 @@ TOOLS = (
         PUBLISH,
         "Publishes what was changed as a branch: in a clone your commits, and what is not committed as a last one. "
         "Somebody is asked first, about exactly that.",
-        Publish,
+        PublishArguments,
         Effect.REACHES_OUT,
-        perform=never,
+        perform=not_callable,
         shown=SHOWN,
         kept=SHOWN,
     ),
     Tool(
         PUBLISH_COMMIT,
         "Publishes a commit as a branch. No agent has it: publish makes the commit.",
-        PublishCommit,
+        PublishCommitArguments,
         Effect.REACHES_OUT,
         perform=publish,
         settle=settle,
         question="May this branch leave the sandbox?",
-        exact=partial(exactly, last="difference"),
+        exact=partial(exact_arguments, last="difference"),
         cut_from=lambda asked: asked.digest if asked.left_out or asked.merged else "",
         timeout=300.0,
         shown=SHOWN,

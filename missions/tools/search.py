@@ -6,20 +6,20 @@ import asyncio
 from pydantic import Field
 
 from engine.models import Effect
-from engine.tools import Refused, Tool, Use
+from engine.tools import Tool, ToolRefused, ToolUse
 
-from .. import workshop
+from .. import workspace
 from ..terminals.drawn import text_of_command
-from ..terminals.spool import Spool
-from .commands import begin, until_it_ends
-from .said import SHOWN, Arguments, cut, said
+from ..terminals.output_spool import OutputSpool
+from .commands import begin, wait_for_end
+from .output import SHOWN, MissionToolArgumentsBase, cut_text, tool_text
 
 SEARCH = ("/usr/bin/grep", "-rnI")
 LONGEST_SEARCH, MOST_LINES = 10, 200
 WRONG = 2  # how grep ends where the pattern, or a file, cannot be read
 
 
-class Grep(Arguments):
+class Grep(MissionToolArgumentsBase):
     pattern: str = Field(min_length=1, max_length=1_000)
     path: str = Field(default=".", max_length=1_000)
     extended: bool = Field(default=False, description="grep -E")
@@ -27,25 +27,25 @@ class Grep(Arguments):
     context: int = Field(default=0, ge=0, le=5)
 
 
-async def grep(asked: Grep, use: Use) -> str:
+async def grep(asked: Grep, use: ToolUse) -> str:
     name = f"grep-{use.step.replace('.', '-')}-{use.key[:8]}"
     kind = "-F" if asked.literal else "-E" if asked.extended else "-G"
     program = (*SEARCH, kind, "-C", str(asked.context), "--", asked.pattern, asked.path or ".")
     await begin(use, name, program, ".", seconds=LONGEST_SEARCH)
-    spool = workshop.spool(use.run.pk, name)
-    await until_it_ends(spool, LONGEST_SEARCH + 1, asks=False)
+    spool = workspace.spool(use.run.pk, name)
+    await wait_for_end(spool, LONGEST_SEARCH + 1, asks=False)
     found = [line for line in (await asyncio.to_thread(_lines, spool)) if line]
     if wrong := _complaint(spool, found, asked):
-        raise Refused(wrong)
-    body = cut("\n".join(found[:MOST_LINES]), "look for less at once")
-    return said("grep", body, lines=min(len(found), MOST_LINES), left_out=max(0, len(found) - MOST_LINES))
+        raise ToolRefused(wrong)
+    body = cut_text("\n".join(found[:MOST_LINES]), "look for less at once")
+    return tool_text("grep", body, lines=min(len(found), MOST_LINES), left_out=max(0, len(found) - MOST_LINES))
 
 
-def _lines(spool: Spool) -> list[str]:
+def _lines(spool: OutputSpool) -> list[str]:
     return text_of_command(spool).rstrip("\n").split("\n")
 
 
-def _complaint(spool: Spool, lines: list[str], asked: Grep) -> str:
+def _complaint(spool: OutputSpool, lines: list[str], asked: Grep) -> str:
     """Why nothing was looked for; empty where something was, and be it in vain."""
     words = [line.rpartition("grep: ")[2] for line in lines if "grep: " in line]
     if not spool.end or spool.end["code"] != WRONG or len(words) < len(lines):

@@ -12,22 +12,22 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.decoding import UnknownEncoding, decoded
 from engine.models import record_name
-from runs.forms import Text, as_typed
-from runs.texts.amendments import amendments
+from runs.forms import PlainTextField, posted_values
+from runs.text_diff import text_amendments
 
-from .. import memory_files, remembering
-from ..memory_files import DESCRIPTION_LENGTH, LISTS, NAME_LENGTH, TEXT_LENGTH, MemoryFile, Wrong
+from .. import memory_files, memory_review
+from ..memory_files import DESCRIPTION_LENGTH, LISTS, NAME_LENGTH, TEXT_LENGTH, InvalidMemoryFile, MemoryFile
 from ..models import Memory, MemoryVersion
-from ..rules import Sight
+from ..rules import MemoryAccess
 
 LONGEST_FILE = 200_000  # bytes
 ADD, CHANGE = "missions.add_memory", "missions.change_memory"
-SEEN = {
-    Sight.WHOLE: "has the whole text in every prompt.",
-    Sight.LISTED: "sees name and description, and may activate it.",
-    Sight.NOTHING: "is told nothing of it.",
+ACCESS_TEXT = {
+    MemoryAccess.WHOLE: "has the whole text in every prompt.",
+    MemoryAccess.LISTED: "sees name and description, and may activate it.",
+    MemoryAccess.NOTHING: "is told nothing of it.",
 }
-MEANS = {
+ACCESS_HELP = {
     "except_for": "never get it, whatever is chosen below",
     "active_for": "have the whole text in every prompt",
     "visible_to": "see name and description, and may activate it",
@@ -35,12 +35,12 @@ MEANS = {
 
 
 class MemoryForm(forms.Form):
-    name = Text(max_length=NAME_LENGTH, needed="Give the memory a name.", label="Name")
-    description = Text(max_length=DESCRIPTION_LENGTH, label="Description")
-    text = Text(max_length=TEXT_LENGTH, lines=True, label="Text")
-    active_for = Text(max_length=4_000, label="Active for")
-    visible_to = Text(max_length=4_000, label="Visible to")
-    except_for = Text(max_length=4_000, label="Except for")
+    name = PlainTextField(max_length=NAME_LENGTH, needed="Give the memory a name.", label="Name")
+    description = PlainTextField(max_length=DESCRIPTION_LENGTH, label="Description")
+    text = PlainTextField(max_length=TEXT_LENGTH, lines=True, label="Text")
+    active_for = PlainTextField(max_length=4_000, label="Active for")
+    visible_to = PlainTextField(max_length=4_000, label="Visible to")
+    except_for = PlainTextField(max_length=4_000, label="Except for")
 
     def as_file(self, front: str = "") -> MemoryFile:
         given = self.cleaned_data
@@ -49,15 +49,15 @@ class MemoryForm(forms.Form):
 
 
 @require_GET
-def listed(request: HttpRequest) -> HttpResponse:
+def memories_page(request: HttpRequest) -> HttpResponse:
     first = MemoryVersion.objects.current().order_by("memory__folded").first()
     return _shown(request, first)
 
 
 @require_GET
-def one(request: HttpRequest, pk: int) -> HttpResponse:
+def memory_page(request: HttpRequest, pk: int) -> HttpResponse:
     memory = get_object_or_404(Memory, pk=pk)
-    return _shown(request, remembering.current_of(memory), memory)
+    return _shown(request, memory_review.current_version(memory), memory)
 
 
 def _shown(request: HttpRequest, version: MemoryVersion | None, memory: Memory | None = None) -> HttpResponse:
@@ -70,9 +70,9 @@ def _shown(request: HttpRequest, version: MemoryVersion | None, memory: Memory |
         "found": [one for one in MemoryVersion.objects.current().order_by("memory__folded") if _has(one, asked)],
         "q": asked,
         "proposed": [_proposed(one) for one in MemoryVersion.objects.proposed().order_by("pk")],
-        "lists": [(name, getattr(version, name), MEANS[name]) for name in MEANS] if version else [],
+        "lists": [(name, getattr(version, name), ACCESS_HELP[name]) for name in ACCESS_HELP] if version else [],
         "tried": tried,
-        "seen": SEEN[version.seen_by(tried)] if version and tried else "",
+        "seen": ACCESS_TEXT[version.visibility_for(tried)] if version and tried else "",
         "may_add": request.user.has_perm(ADD),
         "may_change": request.user.has_perm(CHANGE),
         "page": "library",
@@ -87,9 +87,9 @@ def _has(version: MemoryVersion, asked: str) -> bool:
 
 def _proposed(version: MemoryVersion) -> dict[str, Any]:
     """With what of it is otherwise than what holds now."""
-    current = remembering.current_of(version.memory)
+    current = memory_review.current_version(version.memory)
     before = _texts(current) if current else {}
-    return {"version": version, "current": current, "changes": amendments(before, _texts(version))}
+    return {"version": version, "current": current, "changes": text_amendments(before, _texts(version))}
 
 
 def _texts(version: MemoryVersion) -> dict[str, str]:
@@ -98,13 +98,13 @@ def _texts(version: MemoryVersion) -> dict[str, str]:
 
 
 @require_POST
-def decide(request: HttpRequest, pk: int) -> HttpResponse:
+def decide_proposal(request: HttpRequest, pk: int) -> HttpResponse:
     if not request.user.has_perm(CHANGE):
         raise PermissionDenied
     version = get_object_or_404(MemoryVersion, pk=pk)
     try:
-        remembering.decide(version.pk, record_name(request.user), request.POST.get("do") == "accept")
-    except (remembering.Decided, remembering.ChangedMeanwhile) as error:
+        memory_review.decide_proposal(version.pk, record_name(request.user), request.POST.get("do") == "accept")
+    except (memory_review.MemoryAlreadyDecided, memory_review.MemoryChanged) as error:
         context = {"line": str(error), "memory": version.memory, "page": "library"}
         return render(request, "missions/memories/refused.html", context, status=409)
     return (
@@ -113,17 +113,17 @@ def decide(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def form(request: HttpRequest, pk: int | None = None) -> HttpResponse:
+def memory_form(request: HttpRequest, pk: int | None = None) -> HttpResponse:
     """A new one, or another version of one. A file of Markdown that is sent fills the form, and saves nothing."""
     memory = get_object_or_404(Memory, pk=pk) if pk else None
     if not request.user.has_perm(CHANGE if memory else ADD):
         raise PermissionDenied
-    current = remembering.current_of(memory) if memory else None
+    current = memory_review.current_version(memory) if memory else None
     if request.method == "GET":
         return _form(
             request, memory, MemoryForm(initial=_as_fields(current.as_file) if current else {}), _number(current)
         )
-    posted = as_typed(request.POST)
+    posted = posted_values(request.POST)
     if posted.get("do") == "read":
         return _read(request, memory, posted)
     return _saved(request, memory, posted)
@@ -132,9 +132,9 @@ def form(request: HttpRequest, pk: int | None = None) -> HttpResponse:
 def _read(request: HttpRequest, memory: Memory | None, posted: Mapping[str, str]) -> HttpResponse:
     try:
         sent = next(iter(request.FILES.getlist("file")), None)
-        initial = _as_fields(memory_files.read(decoded(sent.read(LONGEST_FILE)).text if sent else ""))
-    except (UnknownEncoding, Wrong) as error:
-        line = str(error) if isinstance(error, Wrong) else f"The file {error}"
+        initial = _as_fields(memory_files.parse_memory_file(decoded(sent.read(LONGEST_FILE)).text if sent else ""))
+    except (UnknownEncoding, InvalidMemoryFile) as error:
+        line = str(error) if isinstance(error, InvalidMemoryFile) else f"The file {error}"
         kept = MemoryForm(initial=dict(posted))
         return _form(request, memory, kept, posted.get("base", ""), line=line, status=422)
     return _form(request, memory, MemoryForm(initial=initial), posted.get("base", ""))
@@ -144,15 +144,15 @@ def _saved(request: HttpRequest, memory: Memory | None, posted: Mapping[str, str
     filled, base = MemoryForm(posted), posted.get("base", "")
     if not filled.is_valid():
         return _form(request, memory, filled, base, status=422)
-    current = remembering.current_of(memory) if memory else None
+    current = memory_review.current_version(memory) if memory else None
     said = filled.as_file(current.front if current else "")
     if memory and said.name != memory.name:
         said = MemoryFile(**{**vars(said), "name": memory.name})
     by, number = record_name(request.user), int(base) if base.isdecimal() and len(base) < 9 else 0
     try:
         library = memory.library if memory else ""
-        version = remembering.propose(said, by, library=library, base=number, accepted=True)
-    except (Wrong, remembering.ChangedMeanwhile) as error:
+        version = memory_review.propose(said, by, library=library, base=number, accepted=True)
+    except (InvalidMemoryFile, memory_review.MemoryChanged) as error:
         return _form(request, memory, filled, base, line=str(error), status=422)
     return redirect("memory", version.memory_id)
 
@@ -160,7 +160,7 @@ def _saved(request: HttpRequest, memory: Memory | None, posted: Mapping[str, str
 def _form(
     request: HttpRequest, memory: Memory | None, filled: MemoryForm, base: str, line: str = "", status: int = 200
 ) -> HttpResponse:
-    context = {"form": filled, "memory": memory, "base": base, "line": line, "page": "library", "means": MEANS}
+    context = {"form": filled, "memory": memory, "base": base, "line": line, "page": "library", "means": ACCESS_HELP}
     return render(request, "missions/memories/form.html", context, status=status)
 
 
@@ -174,10 +174,10 @@ def _as_fields(said: MemoryFile) -> dict[str, str]:
 
 
 @require_GET
-def file(request: HttpRequest, pk: int) -> HttpResponse:
+def memory_file(request: HttpRequest, pk: int) -> HttpResponse:
     memory = get_object_or_404(Memory, pk=pk)
-    version = remembering.current_of(memory)
-    text = memory_files.written(version.as_file) if version else ""
+    version = memory_review.current_version(memory)
+    text = memory_files.memory_file_text(version.as_file) if version else ""
     answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     # a name that is not ASCII would else leave as an encoded word, which browsers do not read as a name
     answer.headers["Content-Disposition"] = content_disposition_header(True, memory.file)

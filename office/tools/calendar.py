@@ -4,13 +4,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 
 from django.db.models import Q
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from engine.models import Effect
-from engine.tools import Refused, Tool, Use
+from engine.tools import Tool, ToolRefused, ToolUse
 from office.models import CalendarEntry, Person
 
-from .asked import Arguments, Long, Moment, Note, Query, Who, joined, listed, moment, numbered, people, person
+from .arguments import (
+    Long,
+    Moment,
+    Note,
+    OfficeToolArguments,
+    Query,
+    Who,
+    format_list,
+    joined_fields,
+    moment,
+    people,
+    person,
+    row_by_number,
+)
 
 LONGEST_SPAN = timedelta(days=92)
 OPENS, CLOSES = time(9, tzinfo=UTC), time(17, tzinfo=UTC)
@@ -19,12 +32,12 @@ SLOTS = 5
 SATURDAY = 5
 
 
-class Span(Arguments):
+class DateSpanArguments(OfficeToolArguments):
     start: Moment
     end: Moment
 
     @model_validator(mode="after")
-    def _forward(self) -> "Span":
+    def _forward(self) -> "DateSpanArguments":
         if self.start >= self.end:
             raise ValueError("it has to end after its start")
         if self.end - self.start > LONGEST_SPAN:
@@ -32,43 +45,51 @@ class Span(Arguments):
         return self
 
 
-class Find(Span):
+class FindEntriesArguments(DateSpanArguments):
+    model_config = ConfigDict(title="Find")
+
     query: Query = ""
     who: Who | None = None
 
 
-class Free(Span):
+class FreeSlotsArguments(DateSpanArguments):
+    model_config = ConfigDict(title="Free")
+
     people: list[Who] = Field(min_length=1, max_length=20)
     minutes: int = Field(ge=15, le=480)
 
 
-class Add(Span):
+class AddEntryArguments(DateSpanArguments):
+    model_config = ConfigDict(title="Add")
+
     title: Long
     people: list[Who] = Field(min_length=1, max_length=50)
     place: Note = ""
 
 
-class Move(Span):
+class MoveEntryArguments(DateSpanArguments):
+    model_config = ConfigDict(title="Move")
+
     entry: int
 
 
-def find(asked: Find, use: Use) -> str:
+def find(asked: FindEntriesArguments, use: ToolUse) -> str:
     entries = CalendarEntry.objects.between(asked.start, asked.end).found(asked.query)
     if asked.who:
         entries = entries.with_any([person(asked.who)])
-    return listed(entries.prefetch_related("people"), line, "Nothing is in the calendar there.")
+    return format_list(entries.prefetch_related("people"), line, "Nothing is in the calendar there.")
 
 
 def line(entry: CalendarEntry) -> str:
     names = ", ".join(one.name for one in entry.people.all())
     when = f"{moment(entry.start)} to {entry.end:%H:%M}"
-    return joined(f"{entry.pk} {entry.title}", when, entry.place, names)
+    return joined_fields(f"{entry.pk} {entry.title}", when, entry.place, names)
 
 
 # ---- free slots -------------------------------------------------------------------------------------------
 
 
-def free(asked: Free, use: Use) -> str:
+def free(asked: FreeSlotsArguments, use: ToolUse) -> str:
     everybody, long = people(asked.people), timedelta(minutes=asked.minutes)
     taken = list(CalendarEntry.objects.between(asked.start, asked.end).with_any(everybody))
     slots = [slot for _, slot in zip(range(SLOTS), _slots(asked, long, taken), strict=False)]
@@ -77,7 +98,7 @@ def free(asked: Free, use: Use) -> str:
     return "\n".join(f"{moment(slot)} to {slot + long:%H:%M} UTC" for slot in slots)
 
 
-def _slots(asked: Free, long: timedelta, taken: Sequence[CalendarEntry]) -> Iterator[datetime]:
+def _slots(asked: FreeSlotsArguments, long: timedelta, taken: Sequence[CalendarEntry]) -> Iterator[datetime]:
     """The first free slots: after one that is taken none begins before its end, after one that is free none in it."""
     slot = _on_the_quarter(asked.start)
     while slot + long <= asked.end:
@@ -101,7 +122,7 @@ def _on_the_quarter(value: datetime) -> datetime:
 # ---- entries ----------------------------------------------------------------------------------------------
 
 
-def add(asked: Add, use: Use) -> str:
+def add(asked: AddEntryArguments, use: ToolUse) -> str:
     everybody = people(asked.people)
     CalendarEntry.objects.lock()
     _refuse_clash(asked, everybody, asked.place)
@@ -110,36 +131,44 @@ def add(asked: Add, use: Use) -> str:
     return f"Entry {entry.pk} was added: {line(entry)}"
 
 
-def move(asked: Move, use: Use) -> str:
+def move(asked: MoveEntryArguments, use: ToolUse) -> str:
     CalendarEntry.objects.lock()
-    entry = numbered(CalendarEntry.objects.all(), asked.entry, "entry")
+    entry = row_by_number(CalendarEntry.objects.all(), asked.entry, "entry")
     _refuse_clash(asked, entry.people.all(), entry.place, but=entry)
     entry.start, entry.end = asked.start, asked.end
     entry.save()
     return f"Entry {entry.pk} was moved: {line(entry)}"
 
 
-def _refuse_clash(asked: Span, everybody: Iterable[Person], place: str, but: CalendarEntry | None = None) -> None:
+def _refuse_clash(
+    asked: DateSpanArguments, everybody: Iterable[Person], place: str, but: CalendarEntry | None = None
+) -> None:
     there = Q(people__in=everybody) | (Q(place__iexact=place) if place else Q(pk__in=[]))
     clashes = CalendarEntry.objects.between(asked.start, asked.end).filter(there).distinct()
     clashes = clashes.exclude(pk=but.pk) if but else clashes
     if found := "; ".join(line(entry) for entry in clashes.prefetch_related("people")[:3]):
-        raise Refused(f"It clashes with {found}. Nothing was changed.")
+        raise ToolRefused(f"It clashes with {found}. Nothing was changed.")
 
 
 TOOLS = (
-    Tool("calendar.find", "Lists what is in the calendar between two moments.", Find, Effect.READS, change=find),
+    Tool(
+        "calendar.find",
+        "Lists what is in the calendar between two moments.",
+        FindEntriesArguments,
+        Effect.READS,
+        change=find,
+    ),
     Tool(
         "calendar.free",
         "Finds the first slots in which several people are all free, Monday to Friday from 9 to 17 UTC.",
-        Free,
+        FreeSlotsArguments,
         Effect.READS,
         change=free,
     ),
     Tool(
         "calendar.add",
         "Puts an entry with people and a place into the calendar. One that clashes is refused.",
-        Add,
+        AddEntryArguments,
         Effect.WRITES,
         change=add,
         deed=lambda asked: f"Enter “{asked.title}” on {moment(asked.start)} UTC",
@@ -147,7 +176,7 @@ TOOLS = (
     Tool(
         "calendar.move",
         "Moves an entry of the calendar to another time.",
-        Move,
+        MoveEntryArguments,
         Effect.WRITES,
         change=move,
         deed=lambda asked: f"Move entry {asked.entry} to {moment(asked.start)} UTC",

@@ -2,20 +2,33 @@ from datetime import date
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
-from pydantic import field_validator
+from pydantic import ConfigDict, field_validator
 
 from engine.models import Effect
-from engine.tools import Refused, Tool, Use
+from engine.tools import Tool, ToolRefused, ToolUse
 from office.models import Person
 
-from .asked import Arguments, Name, Note, Query, Who, changed, day, joined, listed, person
+from .arguments import (
+    Name,
+    Note,
+    OfficeToolArguments,
+    Query,
+    Who,
+    apply_changes,
+    day,
+    format_list,
+    joined_fields,
+    person,
+)
 
 
-class Find(Arguments):
+class FindPeopleArguments(OfficeToolArguments):
+    model_config = ConfigDict(title="Find")
+
     query: Query = ""
 
 
-class Details(Arguments):
+class PersonArguments(OfficeToolArguments):
     mail: str | None = None
     role: Note | None = None
     unit: Note | None = None
@@ -32,28 +45,34 @@ class Details(Arguments):
         return given
 
 
-class Add(Details):
+class AddPersonArguments(PersonArguments):
+    model_config = ConfigDict(title="Add")
+
     name: Name
     mail: str
 
 
-class Change(Details):
+class ChangePersonArguments(PersonArguments):
+    model_config = ConfigDict(title="Change")
+
     who: Who
     name: Name | None = None
 
 
-def find(asked: Find, use: Use) -> str:
-    return listed(Person.objects.found(asked.query).select_related("manager"), line, "Nobody is found by these words.")
+def find(asked: FindPeopleArguments, use: ToolUse) -> str:
+    return format_list(
+        Person.objects.found(asked.query).select_related("manager"), line, "Nobody is found by these words."
+    )
 
 
 def line(one: Person) -> str:
     manager = f"manager {one.manager}" if one.manager else ""
-    return joined(
+    return joined_fields(
         f"{one.pk} {one.name}", one.mail, one.role, one.unit, manager, one.start and f"since {day(one.start)}"
     )
 
 
-def add(asked: Add, use: Use) -> str:
+def add(asked: AddPersonArguments, use: ToolUse) -> str:
     _refuse_taken(asked.mail)
     given = {"name": asked.name, "mail": asked.mail, "role": asked.role or "", "unit": asked.unit or ""}
     manager = person(asked.manager) if asked.manager else None
@@ -61,14 +80,14 @@ def add(asked: Add, use: Use) -> str:
     return f"Person {added.pk} was added: {line(added)}"
 
 
-def change(asked: Change, use: Use) -> str:
+def change(asked: ChangePersonArguments, use: ToolUse) -> str:
     one = Person.objects.select_for_update().get(pk=person(asked.who).pk)
     manager = person(asked.manager) if asked.manager else None
     if manager == one:
-        raise Refused(f"{one} cannot be their own manager.")
+        raise ToolRefused(f"{one} cannot be their own manager.")
     if asked.mail and asked.mail.lower() != one.mail.lower():
         _refuse_taken(asked.mail)
-    given = changed(
+    given = apply_changes(
         one, asked.model_copy(update={"manager": manager}), "name", "mail", "role", "unit", "manager", "start"
     )
     one.save()
@@ -77,15 +96,21 @@ def change(asked: Change, use: Use) -> str:
 
 def _refuse_taken(mail: str) -> None:
     if there := Person.objects.filter(mail__iexact=mail).first():
-        raise Refused(f"{mail} belongs to {there.name}, person {there.pk}.")
+        raise ToolRefused(f"{mail} belongs to {there.name}, person {there.pk}.")
 
 
 TOOLS = (
-    Tool("people.find", "Finds people by words of name, mail, role or unit.", Find, Effect.READS, change=find),
+    Tool(
+        "people.find",
+        "Finds people by words of name, mail, role or unit.",
+        FindPeopleArguments,
+        Effect.READS,
+        change=find,
+    ),
     Tool(
         "people.add",
         "Adds a person.",
-        Add,
+        AddPersonArguments,
         Effect.WRITES,
         change=add,
         deed=lambda asked: f"Enter {asked.name} ({asked.mail})",
@@ -93,7 +118,7 @@ TOOLS = (
     Tool(
         "people.change",
         "Changes what is known of a person.",
-        Change,
+        ChangePersonArguments,
         Effect.WRITES,
         change=change,
         deed=lambda asked: f"Change what is known of {asked.who}",

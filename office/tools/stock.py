@@ -4,28 +4,30 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from django.db.models import F
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from engine.models import Effect
-from engine.tools import Refused, Tool, Use
+from engine.tools import Tool, ToolRefused, ToolUse
 from office.models import Item, Request
 
-from .asked import Arguments, Long, Note, Query, joined, listed
+from .arguments import Long, Note, OfficeToolArguments, Query, format_list, joined_fields
 
 MOST = 1_000_000
 MOST_IN_ALL = 1_000_000_000
 
 
-class Find(Arguments):
+class FindItemsArguments(OfficeToolArguments):
+    model_config = ConfigDict(title="Find")
+
     query: Query = ""
 
 
-class Book(Arguments):
+class Book(OfficeToolArguments):
     item: Long = Field(description="its whole name")
     number: int = Field(ge=1, le=MOST)
 
 
-class Line(Arguments):
+class Line(OfficeToolArguments):
     what: Long
     number: int = Field(ge=1, le=MOST)
     price: Decimal | None = Field(
@@ -33,28 +35,30 @@ class Line(Arguments):
     )
 
 
-class Ask(Arguments):
+class Ask(OfficeToolArguments):
     lines: list[Line] = Field(min_length=1, max_length=50)
     reason: str = Field(default="", max_length=200)
     asked_for: Note = ""
 
 
-def find(asked: Find, use: Use) -> str:
-    return listed(Item.objects.found(asked.query), line, "There is no such thing.")
+def find(asked: FindItemsArguments, use: ToolUse) -> str:
+    return format_list(Item.objects.found(asked.query), line, "There is no such thing.")
 
 
 def line(item: Item) -> str:
-    return joined(f"{item.pk} {item.name}", item.kind, f"{item.number} in stock", f"{item.price} each", item.place)
+    return joined_fields(
+        f"{item.pk} {item.name}", item.kind, f"{item.number} in stock", f"{item.price} each", item.place
+    )
 
 
-def book(asked: Book, use: Use) -> str:
+def book(asked: Book, use: ToolUse) -> str:
     item = _item(asked.item)
     if item is None:
-        raise Refused(f"There is no item named {asked.item}.")
+        raise ToolRefused(f"There is no item named {asked.item}.")
     enough = Item.objects.filter(pk=item.pk, number__gte=asked.number)
     if not enough.update(number=F("number") - asked.number):
         item.refresh_from_db()
-        raise Refused(f"Only {item.number} of {item.name} are in stock, and {asked.number} are asked for.")
+        raise ToolRefused(f"Only {item.number} of {item.name} are in stock, and {asked.number} are asked for.")
     item.refresh_from_db()
     return f"{asked.number} of {item.name} were booked; {item.number} are left."
 
@@ -63,20 +67,20 @@ def _item(name: str) -> Item | None:
     return Item.objects.filter(name__iexact=name).first()
 
 
-def requests(asked: Find, use: Use) -> str:
-    return listed(Request.objects.found(asked.query), request_line, "Nothing was asked for with these words.")
+def requests(asked: FindItemsArguments, use: ToolUse) -> str:
+    return format_list(Request.objects.found(asked.query), request_line, "Nothing was asked for with these words.")
 
 
 def request_line(request: Request) -> str:
     whom = request.asked_for and f"for {request.asked_for}"
-    return joined(f"{request.pk} {request.what}", f"{request.total} in all", whom, request.reason)
+    return joined_fields(f"{request.pk} {request.description}", f"{request.total} in all", whom, request.reason)
 
 
-def ask(asked: Ask, use: Use) -> str:
+def ask(asked: Ask, use: ToolUse) -> str:
     lines = [{"what": one.what, "number": one.number, "price": str(_price(one))} for one in asked.lines]
     total = sum((_price(one) * one.number for one in asked.lines), Decimal(0))
     if total > MOST_IN_ALL:
-        raise Refused(f"That is {total:,} in all, and a request is of at most {MOST_IN_ALL:,}.")
+        raise ToolRefused(f"That is {total:,} in all, and a request is of at most {MOST_IN_ALL:,}.")
     request = Request.objects.create(lines=lines, total=total, reason=asked.reason, asked_for=asked.asked_for)
     return f"Request {request.pk} was made: {request_line(request)}"
 
@@ -91,12 +95,18 @@ def _price(asked: Line) -> Decimal:
         return asked.price
     item = _item(asked.what)
     if item is None:
-        raise Refused(f"What does {asked.what} cost? There is no item of this name, so say the price of one.")
+        raise ToolRefused(f"What does {asked.what} cost? There is no item of this name, so say the price of one.")
     return item.price
 
 
 TOOLS = (
-    Tool("items.find", "Finds things in stock by words, with their number and price.", Find, Effect.READS, change=find),
+    Tool(
+        "items.find",
+        "Finds things in stock by words, with their number and price.",
+        FindItemsArguments,
+        Effect.READS,
+        change=find,
+    ),
     Tool(
         "items.book",
         "Takes a number of one thing out of the stock, never below nought.",
@@ -105,7 +115,7 @@ TOOLS = (
         change=book,
         deed=lambda asked: f"Take {asked.number} of “{asked.item}” out of the stock",
     ),
-    Tool("purchases.find", "Finds requests to buy something.", Find, Effect.READS, change=requests),
+    Tool("purchases.find", "Finds requests to buy something.", FindItemsArguments, Effect.READS, change=requests),
     Tool(
         "purchases.request",
         "Asks to buy things; the sum is worked out.",

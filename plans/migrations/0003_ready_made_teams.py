@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from engine.evidence.chain import Draft, stamp
+from engine.ledger.hashing import EntryDraft, format_timestamp
 from engine.founding import at_founding
 from engine.migrations._sealing import seal
 from plans.migrations._ready_made import POLICY, TEAMS
@@ -31,7 +31,7 @@ def draft_of(change):
     facts = {"id": change.team_id, "change": change.kind, "by": "", "owner": None, "owner_name": ""}
     facts |= {name: getattr(change, name) for name in ("name", "archived", "locked", "retention_days")}
     facts |= {"version": change.version.number, "holds": held(change.version)}
-    return Draft("team", stamp(change.made) or "", facts)
+    return EntryDraft("team", format_timestamp(change.made) or "", facts)
 
 
 def held(version):

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from plans.guards import GUARDS
 
@@ -10,11 +10,11 @@ CHANGED = ("plans_plan", "plans_revision", "plans_matter")
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[table] for table in CHANGED])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[table] for table in CHANGED])
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[table] for table in CHANGED])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[table] for table in CHANGED])
 
 
 class Migration(migrations.Migration):

@@ -2,13 +2,13 @@
 
 from django.db import migrations
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from plans.guards import GUARDS
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS["plans_plan"]])
+    immutability.install_triggers(schema_editor.connection, [GUARDS["plans_plan"]])
 
 
 class Migration(migrations.Migration):

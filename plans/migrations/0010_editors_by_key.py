@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import migrations, models
 from django.db.models import OuterRef, Subquery
 
-from engine.evidence import guards
+from engine.ledger import immutability
 from engine.on_schema import OnSchema
 from plans.guards import GUARDS
 
@@ -13,11 +13,11 @@ CHANGED = "plans_stepstate"
 
 
 def install(apps, schema_editor):
-    guards.install(schema_editor.connection, [GUARDS[CHANGED]])
+    immutability.install_triggers(schema_editor.connection, [GUARDS[CHANGED]])
 
 
 def lift(apps, schema_editor):
-    guards.lift(schema_editor.connection, [GUARDS[CHANGED]])
+    immutability.remove_triggers(schema_editor.connection, [GUARDS[CHANGED]])
 
 
 def find(apps, schema_editor):

@@ -1,9 +1,9 @@
-from . import keeping
-from .matters import Matter
+from . import writes
 from .plans import OUTCOMES, Plan, Revision, models_of, title_of
+from .presets import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
+from .projects import Matter
 from .sent import Sent, Told
 from .steps import Message, Move, Step, StepState
-from .teams import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
 
 __all__ = [
     "OUTCOMES",
@@ -21,7 +21,7 @@ __all__ = [
     "TeamChanged",
     "TeamVersion",
     "Told",
-    "keeping",
     "models_of",
     "title_of",
+    "writes",
 ]

@@ -12,23 +12,23 @@ from django.db import models, transaction
 from django.db.models import Prefetch, Q, Sum
 from django.utils import timezone
 
-from engine.evidence import sealing
-from engine.llm import prices
-from engine.llm.providers import is_rehearsal, lane_of
-from engine.models import Gate, GateRule, ModelCall, Run, account_of, after_deadlock, record_name
+from engine.audit import sealing
+from engine.llm import pricing
+from engine.llm.providers import is_rehearsal, provider_lane
+from engine.models import Gate, GateRule, ModelCall, Run, account_key, after_deadlock, record_name
 from engine.models.budgets import Budget
-from engine.models.gate_rules import best_of
-from engine.policy import stricter
-from engine.search import label, words_of
-from runs.models import SearchText, first_labels
-from runs.rows import with_run
+from engine.models.gate_rules import strictest_rule
+from engine.policy import strictest
+from engine.text.search_terms import index_words, label_term
+from runs.models import SearchText, initial_labels
+from runs.row_queries import with_run
 
 from .. import prompts
-from ..rules.demands import Demand, Kind, Policy, is_open
-from ..rules.words import Cause, Outcome, Standing
-from .matters import Matter
+from ..rules.approval_policy import ApprovalKind, RequiredApproval, TeamPolicy, needs_no_approval
+from ..rules.enums import PlanOutcome, RevisionCause, RevisionStatus
+from .presets import TeamAgent, TeamVersion
+from .projects import Matter
 from .steps import Move, Step, choices
-from .teams import TeamAgent, TeamVersion
 
 TASK_LENGTH = 20_000
 TITLE_LENGTH = 80
@@ -45,7 +45,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         lists = ("revisions", _steps(*(f"tool_call__{name}" for name in TEXTS)), "team_version__agents")
         return self.select_related("run", "team_version").prefetch_related(*lists)
 
-    def whole(self) -> "PlanQuerySet":
+    def with_steps(self) -> "PlanQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         lists = ("revisions", _steps(), "messages", "team_version__agents", calls)
@@ -66,15 +66,15 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         own = self.filter(run__owner=owner, matter__owner=owner, matter__erased=None).select_related("run", "matter")
         return own.prefetch_related(gates, steps, "revisions", "messages").order_by("-run__created", "-pk")
 
-    def taken_away(self) -> "PlanQuerySet":
+    def in_deleted_projects(self) -> "PlanQuerySet":
         """Those of matters that are, whose texts still stand."""
         left = self.filter(matter__erased__isnull=False, run__redacted=None)
         return left.select_related("run__owner").order_by("run__created")
 
-    def worked(self, owner: Any) -> "PlanQuerySet":
+    def completed(self, owner: Any) -> "PlanQuerySet":
         """Those of this person that others can begin from."""
-        done = self.filter(run__outcome=Outcome.DONE, run__redacted=None, run__parent=None)
-        return done.filter(run__owner=owner, run__account=account_of(owner)).select_related("run")
+        done = self.filter(run__outcome=PlanOutcome.DONE, run__redacted=None, run__parent=None)
+        return done.filter(run__owner=owner, run__account=account_key(owner)).select_related("run")
 
     @after_deadlock
     @transaction.atomic
@@ -86,7 +86,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         team: TeamVersion,
         title: str = "",
         matter: str = "",
-        policy: Policy | None = None,
+        policy: TeamPolicy | None = None,
         spend: int | None = None,
         earlier: "Plan | None" = None,
         request: str = "",
@@ -104,10 +104,10 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         run = Run.objects.create(
             procedure="plan",
             title=title or title_of(task),
-            lane=lane_of(models),
+            lane=provider_lane(models),
             owner=owner,
             asked_by=record_name(owner),
-            account=account_of(owner),
+            account=account_key(owner),
             request=request,
             spend=spend,
             **reserved,
@@ -123,23 +123,23 @@ class PlanQuerySet(models.QuerySet["Plan"]):
             prompt_version=prompts.VERSION,
             earlier=earlier,
         )
-        cause = Cause.CLARIFICATION if notes else Cause.TASK
+        cause = RevisionCause.CLARIFICATION if notes else RevisionCause.TASK
         plan.revisions.create(number=1, cause=cause, by_name=record_name(owner), notes=notes)
         if carry:
             carry(plan)
-        words = [*first_labels(run), label("team", team.team_id), label("rehearsal", plan.rehearsal)]
-        words += [label("matter", plan.matter_id.hex)] if plan.matter_id else []
+        words = [*initial_labels(run), label_term("team", team.team_id), label_term("rehearsal", plan.rehearsal)]
+        words += [label_term("matter", plan.matter_id.hex)] if plan.matter_id else []
         names = " ".join(team.agents.order_by("seat").values_list("name", flat=True))
-        words += [*words_of(f"{run.title}\n{task}\n{names}")]
+        words += [*index_words(f"{run.title}\n{task}\n{names}")]
         SearchText.objects.create(run=run, words=" ".join(words))
-        sealing.submit(run.pk)
+        sealing.record_submission(run.pk)
         return plan
 
 
 def _unknown(asked: Sequence[str]) -> int | None:
     """What is set aside where nobody knows what it will cost: nothing, for each call asks its budgets; None where it
     cannot be said afterwards either."""
-    return None if any(prices.cost(model, 1, 1) is None for model in asked) else 0
+    return None if any(pricing.cost(model, 1, 1) is None for model in asked) else 0
 
 
 def _steps(*left: str) -> Prefetch:
@@ -185,10 +185,10 @@ class Plan(models.Model):
         return self.run.shown_title
 
     @cached_property
-    def demands(self) -> Policy:
+    def effective_policy(self) -> TeamPolicy:
         """The policy, and where it asks nobody what the installation's rules want besides; what it asks about, its
         gates hold against the rules."""
-        policy, rules = Policy.of(self.policy), GateRule.objects.of("plan")
+        policy, rules = TeamPolicy.of(self.policy), GateRule.objects.of("plan")
         steps = {effect: _ruled(demand, rules, "step", effect) for effect, demand in policy.steps.items()}
         return replace(policy, plan=_ruled(policy.plan, rules, "plan"), steps=steps)
 
@@ -197,30 +197,34 @@ class Plan(models.Model):
         return list(self.team_version.agents.all())
 
     @cached_property
-    def may_cost(self) -> int | None:
+    def budget(self) -> int | None:
         """In billionths of a dollar: as often what was said as somebody said to go on."""
         if self.run.spend is None:
             return None
-        again = Gate.objects.filter(run=self.pk, kind=Kind.BUDGET, state=Gate.State.APPROVED).exclude(used=None).count()
+        again = (
+            Gate.objects.filter(run=self.pk, kind=ApprovalKind.BUDGET, state=Gate.State.APPROVED)
+            .exclude(used=None)
+            .count()
+        )
         return self.run.spend * (again + 1)
 
     @cached_property
-    def used_up(self) -> bool:
+    def spent(self) -> bool:
         """Whether it has cost that, with all that it has made."""
-        if self.may_cost is None:
+        if self.budget is None:
             return False
         calls = ModelCall.objects.filter(run__in=Run.objects.of_root(self.pk))
-        return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) >= self.may_cost
+        return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) >= self.budget
 
     @property
-    def earlier_ones(self) -> Q:
+    def earlier_in_project(self) -> Q:
         """The runs of the plans that its planner is told of, or of which others were that it is: of its matter, of
         that which it begins from, of the matter of that one, and so on."""
         found: set[UUID] = set()
         new = {self.pk} if self.matter_id or self.earlier_id else set()
         while new:
             plans = list(Plan.objects.filter(pk__in=new).select_related("run"))
-            told = Run.objects.filter(reduce(or_, (one.in_its_matter for one in plans))).values_list("pk", flat=True)
+            told = Run.objects.filter(reduce(or_, (one.project_plans for one in plans))).values_list("pk", flat=True)
             here = {*new, *told}
             began = Plan.objects.filter(pk__in=here).exclude(earlier=None).values_list("earlier", flat=True)
             found |= here
@@ -228,7 +232,7 @@ class Plan(models.Model):
         return Q(pk__in=found - {self.pk})
 
     @property
-    def in_its_matter(self) -> Q:
+    def project_plans(self) -> Q:
         """The runs of the earlier plans of its matter, of which its planner is told how they came out."""
         if not self.matter_id:
             return Q(pk__in=())
@@ -269,11 +273,11 @@ class Plan(models.Model):
         return next(one for one in self.steps.all() if one.number == number)
 
 
-def _ruled(demand: Demand, rules: Sequence[GateRule], kind: str, effect: str = "") -> Demand:
-    if not is_open(demand):
+def _ruled(demand: RequiredApproval, rules: Sequence[GateRule], kind: str, effect: str = "") -> RequiredApproval:
+    if not needs_no_approval(demand):
         return demand
-    rule = best_of(rules, kind=kind, effect=effect, tool="")
-    return stricter(demand, rule.policy) if rule else demand
+    rule = strictest_rule(rules, kind=kind, effect=effect, tool="")
+    return strictest(demand, rule.policy) if rule else demand
 
 
 class Revision(models.Model):
@@ -285,11 +289,11 @@ class Revision(models.Model):
 
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="revisions")
     number = models.PositiveSmallIntegerField()
-    cause = models.CharField(max_length=20, choices=choices(Cause))
+    cause = models.CharField(max_length=20, choices=choices(RevisionCause))
     cause_step = models.PositiveSmallIntegerField(null=True)
     by_name = models.CharField(max_length=150, blank=True)
     notes = models.TextField(blank=True)
-    standing = models.CharField(max_length=10, choices=choices(Standing), default=Standing.ORDERED.value)
+    standing = models.CharField(max_length=10, choices=choices(RevisionStatus), default=RevisionStatus.ORDERED.value)
     thought = models.TextField(blank=True)
     questions = models.TextField(blank=True)
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
@@ -318,4 +322,4 @@ class Revision(models.Model):
         return f"questions-{self.number}"
 
 
-OUTCOMES = [outcome.value for outcome in Outcome]
+OUTCOMES = [outcome.value for outcome in PlanOutcome]

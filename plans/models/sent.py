@@ -7,12 +7,12 @@ from django.db import models
 
 from engine.models import Gate
 
-from .matters import Matter
 from .plans import Plan
+from .projects import Matter
 from .steps import Step
 
 
-class SentQuerySet(models.QuerySet["Sent"]):
+class SentGateQuerySet(models.QuerySet["Sent"]):
     def by_step(self, token: int, plan: UUID) -> dict[UUID, int]:
         return dict(self.filter(token=token, step__plan=plan).values_list("step", "gate"))
 
@@ -35,7 +35,7 @@ class Sent(models.Model):
     step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="+")
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="+")
 
-    objects = SentQuerySet.as_manager()
+    objects = SentGateQuerySet.as_manager()
 
     class Meta:
         default_permissions = ()
@@ -45,7 +45,7 @@ class Sent(models.Model):
         return f"Gate {self.gate_id} to token {self.token}"
 
 
-class ToldQuerySet(models.QuerySet["Told"]):
+class SentEventQuerySet(models.QuerySet["Told"]):
     def numbers(self, matter: Matter, happened: Sequence[tuple[UUID, str]]) -> dict[tuple[UUID, str], int]:
         """The number of each of these, by plan and key: those that are new get the next ones, in their order.
 
@@ -68,7 +68,7 @@ class Told(models.Model):
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="+")
     key = models.CharField(max_length=60)
 
-    objects = ToldQuerySet.as_manager()
+    objects = SentEventQuerySet.as_manager()
 
     class Meta:
         default_permissions = ()

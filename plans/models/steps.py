@@ -15,8 +15,8 @@ from django.utils import timezone
 from engine.models import ModelCall, ToolCall
 
 from ..prompts.planner import PERSON
-from ..rules.words import Effect, Event, Owner, Status, strongest
-from .teams import TeamAgent
+from ..rules.enums import StepEffect, StepEvent, StepOwner, StepStatus, strongest
+from .presets import TeamAgent
 
 ANSWER = "Answer"  # the source of a person's words to what the planner or an agent asked
 
@@ -40,8 +40,8 @@ class Step(models.Model):
     tools = models.JSONField(default=list)
     tools_due = models.BooleanField(default=False)
     needs = models.JSONField(null=True)
-    effect = models.CharField(max_length=12, choices=choices(Effect))
-    status = models.CharField(max_length=20, choices=choices(Status), default=Status.PLANNED.value)
+    effect = models.CharField(max_length=12, choices=choices(StepEffect))
+    status = models.CharField(max_length=20, choices=choices(StepStatus), default=StepStatus.PLANNED.value)
     series = models.PositiveSmallIntegerField(default=0)
     skipped = models.BooleanField(default=False)
     began = models.DateTimeField(null=True)
@@ -66,12 +66,12 @@ class Step(models.Model):
     @property
     def reply(self) -> str:
         """What its owner said when it was completed."""
-        return next((state.why for state in self.history if state.status == Status.COMPLETED), "")
+        return next((state.why for state in self.history if state.status == StepStatus.COMPLETED), "")
 
     @property
     def error(self) -> str:
         """Why it failed, the last time that it did: to leave it out without a word takes nothing of that away."""
-        return next((one.why for one in reversed(self.history) if one.status == Status.FAILED and one.why), "")
+        return next((one.why for one in reversed(self.history) if one.status == StepStatus.FAILED and one.why), "")
 
     @property
     def history(self) -> "Sequence[StepState]":
@@ -81,7 +81,7 @@ class Step(models.Model):
     def times_changed(self) -> int:
         """By people."""
         return sum(
-            one.event == Event.CHANGED and one.held is not None and bool(one.by_name) for one in self.states.all()
+            one.event == StepEvent.CHANGED and one.held is not None and bool(one.by_name) for one in self.states.all()
         )
 
     @property
@@ -89,28 +89,30 @@ class Step(models.Model):
         return self.agent.name if self.agent else PERSON
 
     @property
-    def held(self) -> dict[str, Any]:
+    def is_held(self) -> dict[str, Any]:
         """What it is, beside its action, as it is told."""
         named = {name: getattr(self, name) for name in ("owner", "tools", "needs", "effect")}
         due = {"tools_due": True} if self.tools_due else {}
         return {**named, **due, "in": self.first_in}
 
     @property
-    def kind(self) -> Owner:
+    def kind(self) -> StepOwner:
         if self.agent and self.agent.serves:
-            return Owner.SERVICE
-        return Owner.ASSISTANT if self.agent else Owner.PERSON
+            return StepOwner.SERVICE
+        return StepOwner.ASSISTANT if self.agent else StepOwner.PERSON
 
     @cached_property
-    def used(self) -> Effect | None:
+    def used(self) -> StepEffect | None:
         """The strongest effect of its tool calls that were done, in whichever series; None: there is none."""
-        done = [Effect(move.tool_call.effect) for move in self.moves.all() if move.tool_call and move.tool_call.done]
+        done = [
+            StepEffect(move.tool_call.effect) for move in self.moves.all() if move.tool_call and move.tool_call.done
+        ]
         return strongest(done) if done else None
 
     @property
     def may_claim(self) -> bool:
         """Whether it counts what its tools did: an agent has completed it, and it was to write or to reach out."""
-        return self.status == Status.COMPLETED and self.agent_id is not None and self.effect != Effect.READS
+        return self.status == StepStatus.COMPLETED and self.agent_id is not None and self.effect != StepEffect.READS
 
     @property
     def gate_step(self) -> str:
@@ -133,8 +135,8 @@ class StepState(models.Model):
 
     step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="states")
     number = models.PositiveSmallIntegerField()
-    status = models.CharField(max_length=20, choices=choices(Status))
-    event = models.CharField(max_length=10, choices=choices(Event), blank=True)
+    status = models.CharField(max_length=20, choices=choices(StepStatus))
+    event = models.CharField(max_length=10, choices=choices(StepEvent), blank=True)
     series = models.PositiveSmallIntegerField(default=0)
     by_name = models.CharField(max_length=150, blank=True)
     by_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")

@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.llm.own_words import but_for, instructions_of
-from engine.llm.prompting import boundary, fenced, unpacked
-from toolbox.moves import SUM_EXAMPLE, Act, Move
+from engine.llm.prompt_blocks import fence, random_boundary, unpacked
+from toolbox.agent_step import SUM_EXAMPLE, AgentAct, AgentStep
 
-from ..rules.course import CALLS
+from ..rules.scheduling import CALLS
 from .planner import Messages
 
 
 @dataclass(frozen=True)
-class Usable:
+class OfferedTool:
     """A tool as its schema describes it. `ours`: nobody else wrote that."""
 
     name: str
@@ -24,7 +24,7 @@ class Usable:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeMove:
     """A move of this step that was made, with what came of it. `outside`: the result is text of strangers."""
 
     act: str
@@ -46,7 +46,7 @@ class StepResult:
 
 
 @dataclass(frozen=True)
-class Work:
+class StepWork:
     """All that the agent of a step is given. `results`: of the steps that it needs; `remarks`: what people have said to
     it."""
 
@@ -55,10 +55,10 @@ class Work:
     system: str
     goal: str
     action: str
-    tools: Sequence[Usable]
+    tools: Sequence[OfferedTool]
     results: Sequence[StepResult] = ()
     remarks: Sequence[str] = ()
-    moves: Sequence[Made] = ()
+    moves: Sequence[MadeMove] = ()
     left: int = 1
 
 
@@ -104,9 +104,9 @@ NO_CALLS = " You have no calls left: reply, or give up."
 NO_TOOLS = "You have no tools for this step: reply with what you can say, ask, or give up."
 
 
-def move(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
+def step_messages(work: StepWork, mark: str | None = None, left_out: str = "") -> Messages:
     """`left_out`: for which the model has no room."""
-    mark = mark or boundary()
+    mark = mark or random_boundary()
     system = SYSTEM.format(
         agent=work.agent,
         description=work.description,
@@ -120,43 +120,43 @@ def move(work: Work, mark: str | None = None, left_out: str = "") -> Messages:
     shown |= {"no_room": left_out} if left_out else {}
     left = LEFT.format(left="one move" if work.left == 1 else f"{work.left} moves")
     left += NO_CALLS if work.tools and not may_call(work) else ""
-    return [{"role": "system", "content": system}, {"role": "user", "content": f"{fenced(shown, mark)}\n\n{left}"}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": f"{fence(shown, mark)}\n\n{left}"}]
 
 
-def instructions(work: Work, messages: Messages) -> str:
+def instructions(work: StepWork, messages: Messages) -> str:
     """What a request tells the agent itself: to say what others have written of it is right."""
     return instructions_of(messages, but=(work.description, work.system, SUM_EXAMPLE))
 
 
-def own_texts(move: Move) -> list[str]:
+def own_texts(move: AgentStep) -> list[str]:
     """What has to be the agent's own words."""
     return but_for((move.thought, move.text), MAY_BE_SAID)
 
 
-def may_call(work: Work) -> bool:
+def may_call(work: StepWork) -> bool:
     """Not at the last move: nobody could read what a call would bring."""
-    calls = sum(one.act == Act.CALL for one in work.moves)
+    calls = sum(one.act == AgentAct.CALL for one in work.moves)
     return bool(work.tools) and work.left > 1 and calls < CALLS
 
 
-def acts_of(work: Work) -> list[Act]:
+def acts_of(work: StepWork) -> list[AgentAct]:
     """What its next move may be."""
     if may_call(work):
-        return list(Act)
-    return [Act.REPLY, *([Act.ASK] if work.left > 1 else []), Act.GIVE_UP]
+        return list(AgentAct)
+    return [AgentAct.REPLY, *([AgentAct.ASK] if work.left > 1 else []), AgentAct.GIVE_UP]
 
 
 MATERIAL = ("goal", "action", "results", "moves", "remarks")  # what grows comes last
 
 
-def _of_others(work: Work) -> dict[str, Any]:
+def _of_others(work: StepWork) -> dict[str, Any]:
     """What others wrote of their tools is no word of ours."""
     theirs = [tool for tool in work.tools if not tool.ours]
     shown = [{"name": one.name, "description": one.description, "arguments": one.arguments} for one in theirs]
     return {"tools": shown} if shown else {}
 
 
-def _described(tool: Usable) -> str:
+def _described(tool: OfferedTool) -> str:
     if not tool.ours:
         return f'{tool.name}: what it does and takes stands under "tools" in the material, as others wrote it.'
     return f"{tool.name}: {tool.description}\nArguments: {json.dumps(tool.arguments, ensure_ascii=False)}"

@@ -7,32 +7,32 @@ from dataclasses import asdict, dataclass
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from engine.llm.own_words import says_nothing
-from engine.llm.prompting import boundary, fenced, misfit, one_object, unknown_name
+from engine.llm.prompt_blocks import fence, misfit, one_object, random_boundary, unknown_name
 from engine.llm.shapes import NULL, NUMBER, TEXT, Schema, either, list_of, number_of, object_of, one_of
 
-from ..rules.course import ACTION_LENGTH, ASKED, QUESTIONS, STEPS_OF_ONE
-from ..rules.words import Cause
+from ..rules.enums import RevisionCause
+from ..rules.scheduling import ACTION_LENGTH, ASKED_STATES, QUESTIONS, STEPS_OF_ONE
 
 PERSON = "Person"  # the seat that every team has
 Messages = list[dict[str, str]]
 
 
 @dataclass(frozen=True)
-class ToolShown:
+class PromptTool:
     name: str
     effect: str
     description: str
 
 
 @dataclass(frozen=True)
-class OwnerShown:
+class PromptOwner:
     name: str
     description: str
-    tools: Sequence[ToolShown] = ()
+    tools: Sequence[PromptTool] = ()
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedStep:
     """A step that is completed or under way: it is not planned again. `note`: that no tool call shows its reply."""
 
     number: int
@@ -55,7 +55,7 @@ class UnbegunStep:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierPlan:
     """How another plan of the same matter came out. `figures`: what its tools really did."""
 
     task: str
@@ -65,43 +65,43 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class ExampleStep:
+class ExamplePlanStep:
     owner: str
     action: str
     tools: Sequence[str]
 
 
 @dataclass(frozen=True)
-class Example:
+class ExamplePlan:
     """Another task that was planned, with the steps that were completed."""
 
     task: str
-    steps: Sequence[ExampleStep]
+    steps: Sequence[ExamplePlanStep]
 
 
 @dataclass(frozen=True)
-class Brief:
+class PlannerBrief:
     """All that the planner is given. `answers`: what it asked, with what was answered; `notes`: why it is planned
     anew, in the words of whoever or whatever caused it; `fixed` are not planned again, `left` are; `example`: what this
     plan begins from; `asked`: how often it has asked;
     `first`: the number of the first step that it writes, `most`: how many it may write."""
 
     task: str
-    owners: Sequence[OwnerShown]
-    cause: Cause = Cause.TASK
+    owners: Sequence[PromptOwner]
+    cause: RevisionCause = RevisionCause.TASK
     notes: str = ""
     answers: Sequence[tuple[str, str]] = ()
-    fixed: Sequence[Fixed] = ()
+    fixed: Sequence[FixedStep] = ()
     left: Sequence[UnbegunStep] = ()
-    earlier: Sequence[Earlier] = ()
-    example: Example | None = None
+    earlier: Sequence[EarlierPlan] = ()
+    example: ExamplePlan | None = None
     asked: int = 0
     first: int = 1
     most: int = STEPS_OF_ONE
 
 
 @dataclass(frozen=True)
-class PlannedStep:
+class ProposedStep:
     """`needs`: numbers of steps of the whole plan; None: all before it."""
 
     action: str
@@ -111,12 +111,12 @@ class PlannedStep:
 
 
 @dataclass(frozen=True)
-class Planned:
+class ProposedPlan:
     """Either questions or steps."""
 
     thought: str
     questions: tuple[str, ...] = ()
-    steps: tuple[PlannedStep, ...] = ()
+    steps: tuple[ProposedStep, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class ToolsBrief:
     task: str
     action: str
     owner: str
-    owners: Sequence[OwnerShown]
+    owners: Sequence[PromptOwner]
     number: int = 1
 
 
@@ -185,25 +185,25 @@ _REST = (
     "what is missing."
 )
 SITUATION = {
-    Cause.TASK: "This is the first plan of this task.",
-    Cause.ANSWERS: "Your questions were answered as far as they could be: the answers are in the material.",
-    Cause.REJECTION: f"Somebody wants it otherwise. {_REST}",
-    Cause.FAILURE: f"Something failed, and has to be done otherwise or not at all. {_REST}",
-    Cause.CLARIFICATION: f"Somebody has added something. {_REST}",
+    RevisionCause.TASK: "This is the first plan of this task.",
+    RevisionCause.ANSWERS: "Your questions were answered as far as they could be: the answers are in the material.",
+    RevisionCause.REJECTION: f"Somebody wants it otherwise. {_REST}",
+    RevisionCause.FAILURE: f"Something failed, and has to be done otherwise or not at all. {_REST}",
+    RevisionCause.CLARIFICATION: f"Somebody has added something. {_REST}",
 }
 
 
-BEGUN = ' "example" is a task like this one, with the steps by which it was done: plan alike where that fits.'
+STARTED_TEXT = ' "example" is a task like this one, with the steps by which it was done: plan alike where that fits.'
 # of the brief, what changes seldom first; what is not here stands in what we say ourselves
 MATERIAL = ("task", "owners", "earlier", "example", "answers", "fixed", "left", "notes")
 
 
-def plan(brief: Brief, mark: str | None = None, left_out: str = "") -> Messages:
+def planner_messages(brief: PlannerBrief, mark: str | None = None, left_out: str = "") -> Messages:
     """`left_out`: for which the model has no room."""
-    mark = mark or boundary()
+    mark = mark or random_boundary()
     system = SYSTEM.format(person=PERSON, boundary=mark)
     now = NOW.format(
-        situation=SITUATION[brief.cause] + (BEGUN if brief.example else ""),
+        situation=SITUATION[brief.cause] + (STARTED_TEXT if brief.example else ""),
         questions=MAY_ASK if may_ask(brief) else MAY_NOT_ASK,
         first=brief.first,
         most=brief.most,
@@ -211,7 +211,7 @@ def plan(brief: Brief, mark: str | None = None, left_out: str = "") -> Messages:
     told = asdict(brief)
     material = {name: told[name] for name in MATERIAL if told[name] is not None}
     material |= {"no_room": left_out} if left_out else {}
-    return [{"role": "system", "content": system}, {"role": "user", "content": f"{fenced(material, mark)}\n\n{now}"}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": f"{fence(material, mark)}\n\n{now}"}]
 
 
 TOOLS_SYSTEM = """\
@@ -233,14 +233,14 @@ owner's tools."""
 
 
 def name_tools(brief: ToolsBrief, mark: str | None = None) -> Messages:
-    mark = mark or boundary()
+    mark = mark or random_boundary()
     material = {name: value for name, value in asdict(brief).items() if name != "number"}
     system = TOOLS_SYSTEM.format(person=PERSON, boundary=mark)
-    return [{"role": "system", "content": system}, {"role": "user", "content": fenced(material, mark)}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": fence(material, mark)}]
 
 
-def may_ask(brief: Brief) -> bool:
-    return brief.asked < ASKED
+def may_ask(brief: PlannerBrief) -> bool:
+    return brief.asked < ASKED_STATES
 
 
 # ---- the answer -------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class _Step(BaseModel):
     needs: list[int] | None = None
 
 
-class _Answer(BaseModel):
+class _PlannerAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     thought: str = ""
@@ -278,7 +278,7 @@ LONGEST_NAMED = 1_000  # characters of a thought and of names
 TOOLS_SCHEMA = object_of({"thought": TEXT, "owner": TEXT, "tools": list_of(TEXT)})
 
 
-def exact_schema(brief: Brief) -> Schema:
+def exact_schema(brief: PlannerBrief) -> Schema:
     """Steps of the owners that there are, each with tools of its own; or questions, where it may ask."""
     there = [*(one.number for one in brief.fixed), *(one.number for one in brief.left)]
     numbers = [*there, *range(brief.first, brief.first + brief.most)]
@@ -294,7 +294,7 @@ def exact_tools_schema(brief: ToolsBrief) -> Schema:
     return either([object_of({"thought": TEXT, **owned}) for owned in _owned(brief.owners)])
 
 
-def _owned(owners: Sequence[OwnerShown]) -> Iterator[dict[str, Schema]]:
+def _owned(owners: Sequence[PromptOwner]) -> Iterator[dict[str, Schema]]:
     """Who has no tools is asked for none."""
     for one in owners:
         names = [tool.name for tool in one.tools]
@@ -302,7 +302,7 @@ def _owned(owners: Sequence[OwnerShown]) -> Iterator[dict[str, Schema]]:
         yield {"owner": one_of([one.name]), **tools}
 
 
-def own_texts(planned: Planned) -> list[str]:
+def own_texts(planned: ProposedPlan) -> list[str]:
     """What has to be the planner's own words."""
     return [planned.thought, *planned.questions, *(step.action for step in planned.steps)]
 
@@ -316,10 +316,10 @@ def read_tools(text: str, brief: ToolsBrief) -> NamedTools:
     return NamedTools(said.thought.strip(), said.owner, _tools_of(said.owner, said.tools, brief.owners))
 
 
-def read_plan(text: str, brief: Brief) -> Planned:
+def read_plan(text: str, brief: PlannerBrief) -> ProposedPlan:
     """The plan in an answer. ValueError with a sentence that tells the planner what to do otherwise."""
     try:
-        said = _Answer.model_validate(one_object(text))
+        said = _PlannerAnswer.model_validate(one_object(text))
     except ValidationError as error:
         raise ValueError(f"The answer does not have the agreed form: {misfit(error)}.") from error
     questions = tuple(question.strip() for question in said.questions if question.strip())
@@ -329,16 +329,16 @@ def read_plan(text: str, brief: Brief) -> Planned:
     if not questions and not said.steps:
         raise ValueError(f"Give either questions or steps. These are neither: {NEITHER[may_ask(brief)]}.")
     if questions:
-        return Planned(said.thought.strip(), questions=_asked(questions, brief))
+        return ProposedPlan(said.thought.strip(), questions=_asked(questions, brief))
     if len(said.steps) > brief.most:
         raise ValueError(f"A plan has at most {brief.most} steps, and this one has {len(said.steps)}.")
-    return Planned(said.thought.strip(), steps=tuple(_steps(said.steps, brief)))
+    return ProposedPlan(said.thought.strip(), steps=tuple(_steps(said.steps, brief)))
 
 
 NEITHER = {True: "write “steps”, or “questions” where something is missing", False: "write “steps”"}
 
 
-def _asked(questions: tuple[str, ...], brief: Brief) -> tuple[str, ...]:
+def _asked(questions: tuple[str, ...], brief: PlannerBrief) -> tuple[str, ...]:
     if not may_ask(brief):
         raise ValueError(MAY_NOT_ASK)
     if len(questions) > QUESTIONS:
@@ -346,7 +346,7 @@ def _asked(questions: tuple[str, ...], brief: Brief) -> tuple[str, ...]:
     return questions
 
 
-def _steps(planned: Sequence[_Step], brief: Brief) -> Iterator[PlannedStep]:
+def _steps(planned: Sequence[_Step], brief: PlannerBrief) -> Iterator[ProposedStep]:
     """Steps that are written again can be needed by the numbers that they had."""
     left = {(one.owner, one.action): one.number for one in brief.left}
     again: dict[int, int] = {}
@@ -357,7 +357,7 @@ def _steps(planned: Sequence[_Step], brief: Brief) -> Iterator[PlannedStep]:
         yield read
 
 
-def _step(step: _Step, number: int, brief: Brief, again: Mapping[int, int]) -> PlannedStep:
+def _step(step: _Step, number: int, brief: PlannerBrief, again: Mapping[int, int]) -> ProposedStep:
     action = step.action.strip()
     if not 2 <= len(action) <= ACTION_LENGTH:
         raise ValueError(f"The action of step {number} has to have 2 to {ACTION_LENGTH:,} characters.")
@@ -373,15 +373,15 @@ def _step(step: _Step, number: int, brief: Brief, again: Mapping[int, int]) -> P
         there = f"one of {', '.join(map(str, sorted(known)))}, or null" if known else "null, for none is before it"
         raise ValueError(f"Step {number} cannot need step {wrong[0]}, but steps before it alone. Its “needs”: {there}.")
     needs = None if wanted is None else tuple(dict.fromkeys(wanted))
-    return PlannedStep(action, step.owner, tools, needs)
+    return ProposedStep(action, step.owner, tools, needs)
 
 
-def _names(owners: Sequence[OwnerShown]) -> list[str]:
+def _names(owners: Sequence[PromptOwner]) -> list[str]:
     """Who is there, and with what."""
     return [name for one in owners for name in (one.name, *(tool.name for tool in one.tools))]
 
 
-def _tools_of(owner: str, named: Sequence[str], shown: Sequence[OwnerShown]) -> tuple[str, ...]:
+def _tools_of(owner: str, named: Sequence[str], shown: Sequence[PromptOwner]) -> tuple[str, ...]:
     owners = {one.name: [tool.name for tool in one.tools] for one in shown}
     if owner not in owners:
         raise ValueError(unknown_name(owner, [*owners], "owner"))
@@ -392,7 +392,7 @@ def _tools_of(owner: str, named: Sequence[str], shown: Sequence[OwnerShown]) -> 
     return tuple(dict.fromkeys(named))
 
 
-def complaint(problem: str) -> str:
+def retry_message(problem: str) -> str:
     return f"Your last answer could not be used: {problem} Answer with exactly one JSON object, and nothing else."
 
 

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from .course import Step
-from .words import Effect, Owner, Status
+from .enums import StepEffect, StepOwner, StepStatus
+from .scheduling import StepSituation
 
-_NOT_USED = {Effect.WRITES: "no tool that writes was used", Effect.REACHES_OUT: "no tool that sends was used"}
+_NOT_USED = {StepEffect.WRITES: "no tool that writes was used", StepEffect.REACHES_OUT: "no tool that sends was used"}
 
 
-def claim_note(step: Step) -> str:
+def claim_note(step: StepSituation) -> str:
     """What stands beside a completed step that no call shows; empty for all others."""
     if not step.claims:
         return ""
@@ -21,17 +21,17 @@ def noted(note: str, text: str) -> str:
     return f"{note} {text}".strip()
 
 
-def figures(steps: Iterable[Step], done: Sequence[tuple[str, Effect]]) -> str:
+def figures(steps: Iterable[StepSituation], done: Sequence[tuple[str, StepEffect]]) -> str:
     """What to hold a summary against. `done`: name and effect of each tool call of the plan that was done."""
-    acting = [one for one in steps if one.status is Status.COMPLETED and one.owner is not Owner.PERSON]
-    acting = [one for one in acting if one.effect is not Effect.READS]
+    acting = [one for one in steps if one.status is StepStatus.COMPLETED and one.owner is not StepOwner.PERSON]
+    acting = [one for one in acting if one.effect is not StepEffect.READS]
     used = sum(not one.claims for one in acting)
     of_steps = [f"{used} of {len(acting)} completed steps that write or send used a tool for it."] if acting else []
-    acts = [(tool, effect) for tool, effect in done if effect is not Effect.READS]
+    acts = [(tool, effect) for tool, effect in done if effect is not StepEffect.READS]
     if not acts:
         return " ".join([*of_steps, "No tool changed or sent anything."])
     counted = ", ".join(f"{tool} ({count})" for tool, count in Counter(tool for tool, _ in acts).items())
-    sent = any(effect is Effect.REACHES_OUT for _, effect in acts)
+    sent = any(effect is StepEffect.REACHES_OUT for _, effect in acts)
     return " ".join(
         [*of_steps, f"Tools that changed or sent something: {counted}.", *([] if sent else ["Nothing was sent."])]
     )

@@ -1,8 +1,8 @@
 """The reviewers' desk in the admin: the list of runs, and each as a document. It knows procedures by their faces."""
 
+from .emails import EmailAdmin
 from .gates import GateAdmin
-from .mail import LetterAdmin
-from .runs import KindAdmin, RunAdmin
-from .tools import McpToolAdmin
+from .mcp_tools import McpToolAdmin
+from .runs import ProcedureRunAdmin, RunAdmin
 
-__all__ = ["GateAdmin", "KindAdmin", "LetterAdmin", "McpToolAdmin", "RunAdmin"]
+__all__ = ["EmailAdmin", "GateAdmin", "McpToolAdmin", "ProcedureRunAdmin", "RunAdmin"]

@@ -8,44 +8,44 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from engine.evidence.checkpoints import BrokenLog, Checkpoint
-from engine.models.budgets import BudgetUsedUp
-from engine.models.pace import LimitReached
+from engine.ledger.checkpoints import Checkpoint, LogInconsistent
+from engine.models.budgets import BudgetExceeded
+from engine.models.rate_limits import RateLimitReached
 
-from .. import steering
-from ..export import BATCH, Chosen, Source, download
-from ..face import Face, rows_in
-from ..rights import EXPORT, STEER, Reach
-from .read_only import ReadOnly
-from .review import ReviewList
+from .. import run_actions
+from ..procedure.spec import ProcedureSpec, rows_in
+from ..record.export import BATCH, ExportSource, SelectedRuns, download
+from ..rights import EXPORT, STEER, PermissionReach
+from .read_only import ReadOnlyAdmin
+from .run_list import RunChangeList
 
-MOST_PRINTED = 200
-TOO_MANY = "At most {} {} fit at once, and more are selected. Select fewer, or export them as JSON Lines."
+MAX_PRINTED = 200
+TOO_MANY_TEXT = "At most {} {} fit at once, and more are selected. Select fewer, or export them as JSON Lines."
 
 
-class Actions(ReadOnly):
+class RunAdminActions(ReadOnlyAdmin):
     actions = ["cancel", "retry", "export_table", "export_lines", "export_evidence", "print_records"]
 
-    def face_asked(self, request: HttpRequest) -> Face[Any, Any] | None:
+    def requested_procedure(self, request: HttpRequest) -> ProcedureSpec[Any, Any] | None:
         """Of the kind that the list is of; None for all of them."""
         raise NotImplementedError
 
     def has_steer_permission(self, request: HttpRequest) -> bool:
-        return STEER.reach(request.user) == Reach.ALL
+        return STEER.reach(request.user) == PermissionReach.ALL
 
     def has_export_permission(self, request: HttpRequest) -> bool:
-        return EXPORT.reach(request.user) == Reach.ALL
+        return EXPORT.reach(request.user) == PermissionReach.ALL
 
     @admin.action(description="Cancel selected %(verbose_name_plural)s", permissions=["steer"])
     def cancel(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        cancelled = [steering.cancel(row, request.user) for row in queryset]
+        cancelled = [run_actions.cancel(row, request.user) for row in queryset]
         self.message_user(request, self._how_many(cancelled, "cancelled", "over already"))
 
     @admin.action(description="Retry selected %(verbose_name_plural)s", permissions=["steer"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         try:
-            retried = [steering.retry(row, request.user) for row in _whole(queryset)]
-        except BudgetUsedUp as error:
+            retried = [run_actions.retry(row, request.user) for row in _whole(queryset)]
+        except BudgetExceeded as error:
             self.message_user(request, f"Not all were queued again. {error}", messages.WARNING)
             return
         said = self._how_many(
@@ -67,32 +67,32 @@ class Actions(ReadOnly):
     def export_evidence(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
         try:
             Checkpoint.objects.make()  # so that all of it is covered
-        except BrokenLog as error:
+        except LogInconsistent as error:
             self.message_user(request, str(error), messages.ERROR)
             return None
         return self._file(request, queryset, "evidence.jsonl")
 
     @admin.action(description="Print records of selected %(verbose_name_plural)s", permissions=["export"])
     def print_records(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
-        return self._file(request, queryset, "html", most=MOST_PRINTED)
+        return self._file(request, queryset, "html", most=MAX_PRINTED)
 
     def _file(
         self, request: HttpRequest, queryset: QuerySet[Any], kind: str, most: int | None = None
     ) -> HttpResponseBase | None:
         """What is selected in this form, or a sentence where it is more than fits."""
         if most is None and request.POST.get("select_across") == "1":
-            return self._download(request, cast(ReviewList, self.get_changelist_instance(request)).history, kind)
+            return self._download(request, cast(RunChangeList, self.get_changelist_instance(request)).history, kind)
         chosen = list(queryset.values_list("pk", flat=True)[: most + 1 if most else None])
         if most and len(chosen) > most:
-            self.message_user(request, TOO_MANY.format(most, self.opts.verbose_name_plural), messages.ERROR)
+            self.message_user(request, TOO_MANY_TEXT.format(most, self.opts.verbose_name_plural), messages.ERROR)
             return None
-        return self._download(request, Chosen(chosen), kind)
+        return self._download(request, SelectedRuns(chosen), kind)
 
-    def _download(self, request: HttpRequest, source: Source, kind: str) -> HttpResponseBase | None:
+    def _download(self, request: HttpRequest, source: ExportSource, kind: str) -> HttpResponseBase | None:
         address = request.build_absolute_uri("/").rstrip("/")
         try:
-            return download(source, kind, address, request.user, self.face_asked(request))
-        except LimitReached as reached:
+            return download(source, kind, address, request.user, self.requested_procedure(request))
+        except RateLimitReached as reached:
             self.message_user(request, str(reached), messages.ERROR)
             return None
 
@@ -104,5 +104,5 @@ class Actions(ReadOnly):
 
 def _whole(found: QuerySet[Any]) -> Iterator[Any]:
     """As rows of their procedures, a few at a time."""
-    for pks in Chosen(found.values_list("pk", flat=True)).batches(BATCH):
+    for pks in SelectedRuns(found.values_list("pk", flat=True)).batches(BATCH):
         yield from rows_in(pks)

@@ -12,68 +12,68 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from ..face import Face, faces, flags_known
-from ..filters import Day
-from ..words import shown_name
+from ..formatting import user_label
+from ..procedure.filters import DayField
+from ..procedure.spec import ProcedureSpec, known_flags, specs
 
-AnyFace = Face[Any, Any]
+AnyFace = ProcedureSpec[Any, Any]
 Parts = tuple[int, ...]
 """A year, or a year and a month, or a year, a month and a day."""
 
 MOST_PEOPLE = 20
-MOST_TYPED = 200  # letters of a name
+MAX_TYPED = 200  # letters of a name
 KIND = "kind"
 
 
-class Asked(admin.SimpleListFilter):
+class RunListFilter(admin.SimpleListFilter):
     """One thing that the history is asked for. It filters no rows: the index answers for all things at once."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         return queryset
 
     @property
-    def sought(self) -> dict[str, Any]:
+    def value_or_none(self) -> dict[str, Any]:
         """As `History` takes it; nothing where nothing, or what there is not, is asked for."""
         value = self.value()
-        return self.seek(value) if value in {str(known) for known, _ in self.lookup_choices} else {}
+        return self.apply(value) if value in {str(known) for known, _ in self.lookup_choices} else {}
 
-    def seek(self, value: Any) -> dict[str, Any]:
+    def apply(self, value: Any) -> dict[str, Any]:
         return {str(self.parameter_name): value}
 
 
-class KindFilter(Asked):
+class KindFilter(RunListFilter):
     """Which face the list has: it is asked for by the list itself."""
 
     title = parameter_name = KIND
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        kinds = [(kind, face.noun.capitalize()) for kind, face in faces().items()]
+        kinds = [(kind, face.noun.capitalize()) for kind, face in specs().items()]
         return kinds if len(kinds) > 1 else []
 
-    def seek(self, value: Any) -> dict[str, Any]:
+    def apply(self, value: Any) -> dict[str, Any]:
         return {}
 
 
-class StatusFilter(Asked):
+class StatusFilter(RunListFilter):
     title = parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        face = model_admin.face_asked(request)
-        words = (*face.outcomes, *face.standings) if face else tuple(Face.standings)
+        face = model_admin.requested_procedure(request)
+        words = (*face.outcomes, *face.standings) if face else tuple(ProcedureSpec.standings)
         return [(word, word.capitalize()) for word in words]
 
-    def seek(self, value: Any) -> dict[str, Any]:
+    def apply(self, value: Any) -> dict[str, Any]:
         return {"outcome": value}
 
 
-class FlagFilter(Asked):
+class FlagFilter(RunListFilter):
     title = parameter_name = "flag"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(flag.value, flag.label) for flag in flags_known(model_admin.face_asked(request))]
+        return [(flag.value, flag.label) for flag in known_flags(model_admin.requested_procedure(request))]
 
 
-class RehearsalFilter(Asked):
+class RehearsalFilter(RunListFilter):
     """Of kinds whose `filters` have it."""
 
     title = parameter_name = "rehearsal"
@@ -81,11 +81,11 @@ class RehearsalFilter(Asked):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [("no", "Models were asked"), ("yes", "Rehearsed")]
 
-    def seek(self, value: Any) -> dict[str, Any]:
+    def apply(self, value: Any) -> dict[str, Any]:
         return {"rehearsal": value == "yes"}
 
 
-class FormFilter(Asked):
+class TypedFilter(RunListFilter):
     """A filter with fields of its own. It reads all its parameters itself."""
 
     parameters: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class FormFilter(Asked):
         }
 
 
-class PersonFilter(FormFilter):
+class PersonFilter(TypedFilter):
     """Who asked: `person` is a user's number, or nobody for the command line; `who` is looked up among all users."""
 
     title = parameter_name = "person"
@@ -131,7 +131,7 @@ class PersonFilter(FormFilter):
     @staticmethod
     def _name(typed: str) -> str:
         """No longer than a name is, and without what no database takes."""
-        return typed.replace("\0", "")[:MOST_TYPED].strip()
+        return typed.replace("\0", "")[:MAX_TYPED].strip()
 
     def _people(self) -> list[User]:
         """The chosen one, or those whose names begin with all the words; one beyond `MOST_PEOPLE` stands for more."""
@@ -148,7 +148,7 @@ class PersonFilter(FormFilter):
         return list(found[: MOST_PEOPLE + 1])
 
     @property
-    def sought(self) -> dict[str, Any]:
+    def value_or_none(self) -> dict[str, Any]:
         if self.person == self.NOBODY:
             return {"owners": [None]}
         if not (self.person or self.who):
@@ -157,7 +157,7 @@ class PersonFilter(FormFilter):
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         yield from super().choices(changelist)
-        people = [] if self.too_many else [(str(user.pk), shown_name(user)) for user in self.people]
+        people = [] if self.too_many else [(str(user.pk), user_label(user)) for user in self.people]
         for value, name in [*people, (self.NOBODY, "Command line")]:
             yield {
                 "selected": value == self.person,
@@ -166,14 +166,14 @@ class PersonFilter(FormFilter):
             }
 
 
-class DateFilter(FormFilter):
+class DateRangeFilter(TypedFilter):
     """From one day to another, and the year, month or day that was gone into."""
 
     title, parameter_name = "date", "since"
     template = "admin/runs/_filter_date.html"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
-        self.parameters = ("until", *parts_of(model_admin.date_hierarchy))
+        self.parameters = ("until", *date_parts(model_admin.date_hierarchy))
         super().__init__(request, params, model, model_admin)
         self.problems: dict[str, str] = {}
         self.since, self.until = self._day("since"), self._day("until")
@@ -181,7 +181,7 @@ class DateFilter(FormFilter):
 
     def _day(self, name: str) -> date | None:
         try:
-            return Day().clean(self.asked.get(name, ""))
+            return DayField().clean(self.asked.get(name, ""))
         except ValidationError as error:
             self.problems[name] = error.messages[0]
             return None
@@ -191,24 +191,24 @@ class DateFilter(FormFilter):
         parts: Parts = ()
         for name in self.parameters[1:]:
             value = self.asked.get(name, "")
-            if not re.fullmatch(r"0*[1-9][0-9]{0,3}", value) or not span((*parts, int(value))):
+            if not re.fullmatch(r"0*[1-9][0-9]{0,3}", value) or not date_span((*parts, int(value))):
                 break
             parts = (*parts, int(value))
         return parts
 
     @property
-    def sought(self) -> dict[str, Any]:
-        first, last = (self.drilled and span(self.drilled)) or (None, None)
+    def value_or_none(self) -> dict[str, Any]:
+        first, last = (self.drilled and date_span(self.drilled)) or (None, None)
         since, until = list(filter(None, (self.since, first))), list(filter(None, (self.until, last)))
         return ({"since": max(since)} if since else {}) | ({"until": min(until)} if until else {})
 
 
-def parts_of(hierarchy: str) -> list[str]:
+def date_parts(hierarchy: str) -> list[str]:
     """By what Django's own date hierarchy would ask for a year, a month and a day: created__year and so on."""
     return [f"{hierarchy}__{part}" for part in ("year", "month", "day")]
 
 
-def span(parts: Parts) -> tuple[date, date] | None:
+def date_span(parts: Parts) -> tuple[date, date] | None:
     """The first and the last day of a year, a month or a day; None where there is no such."""
     year, month, day = (*parts, *(0, 0, 0)[len(parts) :])
     try:

@@ -10,11 +10,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from engine.models import Gate, GateRule
-from engine.templatetags.hidden import visible
+from engine.templatetags.visible import visible
 
-from ..face import face_of
-from ..rights import SEE, Reach
-from .read_only import ReadOnly
+from ..procedure.spec import spec_of_run
+from ..rights import SEE, PermissionReach
+from .read_only import ReadOnlyAdmin
 
 
 @admin.register(GateRule)
@@ -25,17 +25,17 @@ class GateRuleAdmin(admin.ModelAdmin):
 
 
 @admin.register(Gate)
-class GateAdmin(ReadOnly):
-    list_display = ["what", "of_run", "state", "asks", "made", "expires", "closed"]
+class GateAdmin(ReadOnlyAdmin):
+    list_display = ["subject", "of_run", "state", "approvers", "made", "expires", "closed"]
     list_display_links = None
     fields = readonly_fields = (
-        "what",
+        "subject",
         "of_run",
         "kind",
         "step",
         "number",
         "state",
-        "asks",
+        "approvers",
         "made",
         "expires",
         "closed",
@@ -51,21 +51,21 @@ class GateAdmin(ReadOnly):
         return reverse("gate", args=[gate.pk])
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return SEE.reach(request.user) == Reach.ALL
+        return SEE.reach(request.user) == PermissionReach.ALL
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
 
     @admin.display(description="what is asked")
-    def what(self, gate: Gate) -> SafeString:
+    def subject(self, gate: Gate) -> SafeString:
         return _link(reverse("gate", args=[gate.pk]), gate.title or "Redacted")
 
     @admin.display(description="of")
     def of_run(self, gate: Gate) -> SafeString:
-        return _link(face_of(gate.run).address("live", gate.run_id), gate.run.shown_title)
+        return _link(spec_of_run(gate.run).address("live", gate.run_id), gate.run.shown_title)
 
     @admin.display(description="who is asked")
-    def asks(self, gate: Gate) -> str:
+    def approvers(self, gate: Gate) -> str:
         return visible(gate.asked or "whose run it is")
 
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 
-class ReadOnly(admin.ModelAdmin):
+class ReadOnlyAdmin(admin.ModelAdmin):
     """For what has happened: it can be looked at, by everybody who may, and changed by nobody."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -1,5 +1,7 @@
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
@@ -12,24 +14,49 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from engine.hidden import visible_text
-from engine.models import Run
-from engine.templatetags.hidden import visible
+from engine.models import REVIEW_LENGTH, Run
+from engine.templatetags.visible import visible
+from engine.text.invisible_chars import visible_text
 
 from .. import reviews
-from ..face import face_of, faces, flags_known
-from ..forms import as_typed
+from ..forms import PlainTextField, posted_values
 from ..models import SearchText
-from ..record import integrity_of, record_of
-from ..rights import EXPORT, REDACT, REVIEW, SEE, Reach
-from .actions import Actions
-from .filters import KIND, AnyFace, DateFilter, FlagFilter, KindFilter, PersonFilter, StatusFilter
-from .forms import ReviewForm
-from .review import ReviewList
+from ..procedure.spec import known_flags, spec_of_run, specs
+from ..record.document import integrity_of, record_of
+from ..rights import EXPORT, REDACT, REVIEW, SEE, PermissionReach
+from .actions import RunAdminActions
+from .filters import KIND, AnyFace, DateRangeFilter, FlagFilter, KindFilter, PersonFilter, StatusFilter
+from .run_list import RunChangeList
+
+NOTE = "note"
+
+
+class AdminReviewForm(forms.Form):
+    """A note, or what a person decides instead, one of the `outcomes`, with its reason."""
+
+    what = forms.ChoiceField(
+        widget=forms.RadioSelect,
+        initial=NOTE,
+        error_messages={"required": "Choose what it is.", "invalid_choice": "Choose what it is."},
+    )
+    text = PlainTextField(
+        max_length=REVIEW_LENGTH, needed="Write the note, or the reason for deciding otherwise.", lines=True
+    )
+
+    def __init__(self, outcomes: Sequence[str], data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        what = cast(forms.ChoiceField, self.fields["what"])
+        what.choices = [(NOTE, "Note"), *((outcome, f"Override: {outcome}") for outcome in outcomes)]
+
+    @property
+    def review(self) -> dict[str, Any]:
+        """As `runs.reviews.add` takes it."""
+        what = self.cleaned_data["what"]
+        return {"text": self.cleaned_data["text"], "outcome": None if what == NOTE else what}
 
 
 @admin.register(Run)
-class RunAdmin(Actions):
+class RunAdmin(RunAdminActions):
     """The reviewers' list of runs, and each as a whole. Rows and flags are read by the list, for all at once.
 
     No column has the name of a field: the admin would show the field.
@@ -37,7 +64,7 @@ class RunAdmin(Actions):
 
     list_display = ["status_word", "shown_title", "kind_word", "who", "when", "took", "flags"]
     list_display_links = ["shown_title"]
-    list_filter = [KindFilter, StatusFilter, FlagFilter, PersonFilter, DateFilter]
+    list_filter = [KindFilter, StatusFilter, FlagFilter, PersonFilter, DateRangeFilter]
     list_per_page = 50
     date_hierarchy = "created"
     search_fields = ["search__words"]
@@ -50,24 +77,24 @@ class RunAdmin(Actions):
     class Media:
         css = {"all": ["css/review.css"]}
 
-    def face_asked(self, request: HttpRequest) -> AnyFace | None:
-        return faces().get(request.GET.get(KIND, ""))
+    def requested_procedure(self, request: HttpRequest) -> AnyFace | None:
+        return specs().get(request.GET.get(KIND, ""))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return SEE.within(Run.objects.filter(procedure__in=faces()), request.user)
+        return SEE.within(Run.objects.filter(procedure__in=specs()), request.user)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        return [name for name in self.list_display if name != "kind_word" or len(faces()) > 1]
+        return [name for name in self.list_display if name != "kind_word" or len(specs()) > 1]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """The list is of everybody's; one's own runs stand in the history."""
-        return SEE.reach(request.user) == Reach.ALL
+        return SEE.reach(request.user) == PermissionReach.ALL
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return ReviewList
+        return RunChangeList
 
     # ---- one of them --------------------------------------------------------------------------------------
 
@@ -78,7 +105,7 @@ class RunAdmin(Actions):
         if request.method not in ("GET", "HEAD"):
             raise PermissionDenied
         row = self._row(request, object_id)
-        return self._page(request, row, ReviewForm(reviews.alternatives(row.run)))
+        return self._page(request, row, AdminReviewForm(reviews.alternatives(row.run)))
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         self._found(request, object_id)
@@ -89,14 +116,14 @@ class RunAdmin(Actions):
         row = self._row(request, object_id)
         if request.method != "POST":  # the address of a form that was sent back
             return redirect(f"admin:{self._name('change')}", object_id)
-        face = face_of(row.run)
+        face = spec_of_run(row.run)
         if not REVIEW.covers(request.user, row.run):
             raise PermissionDenied(REVIEW.refusal(face.noun))
-        form = ReviewForm(face.outcomes_of(row.run), as_typed(request.POST))
+        form = AdminReviewForm(face.outcomes_of(row.run), posted_values(request.POST))
         if not form.is_valid():
             return self._page(request, row, form)
         try:
-            reviews.add(row.run, request.user, **form.review)
+            reviews.add_review(row.run, request.user, **form.review)
         except ValueError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._page(request, row, form)
@@ -121,11 +148,11 @@ class RunAdmin(Actions):
     def _row(self, request: HttpRequest, object_id: str) -> Any:
         """As the row of its procedure, with all that a page shows."""
         found = self._found(request, object_id)
-        return face_of(found).rows().get(pk=found.pk)
+        return spec_of_run(found).rows().get(pk=found.pk)
 
-    def _page(self, request: HttpRequest, row: Any, form: ReviewForm) -> HttpResponse:
+    def _page(self, request: HttpRequest, row: Any, form: AdminReviewForm) -> HttpResponse:
         run = row.run
-        face = face_of(run)
+        face = spec_of_run(run)
         context = {
             **self.admin_site.each_context(request),
             **face.page(run.pk),
@@ -135,14 +162,14 @@ class RunAdmin(Actions):
             "preserved_filters": self.get_preserved_filters(request),
             "row": row,
             **record_of(row, list(run.calls.order_by("pk").defer(None).defer(*face.record_without))),
-            **face.extra(request, row),  # noqa: S610 - a method of our own
+            **face.viewer_context(request, row),
             "record_part": f"{face.nouns}/_record.html",
-            "flags": SearchText.objects.flags_of([run.pk], flags_known(face)).get(run.pk),
+            "flags": SearchText.objects.flags_of([run.pk], known_flags(face)).get(run.pk),
             "integrity": integrity_of(run),
             "form": form if REVIEW.covers(request.user, run) else None,
             "review_address": reverse(f"admin:{self._name('review')}", args=[run.pk]),
             "exportable": EXPORT.covers(request.user, run),
-            "redactable": run.over and REDACT.covers(request.user, run),
+            "redactable": run.is_ended and REDACT.covers(request.user, run),
         }
         templates = [f"admin/{face.nouns}/run.html", "admin/runs/run.html"]
         return TemplateResponse(request, templates, context, status=422 if form.errors else 200)
@@ -178,20 +205,20 @@ class RunAdmin(Actions):
         return ", ".join(flag.label for flag in listed.in_list.flags)
 
 
-class KindAdmin(RunAdmin):
+class ProcedureRunAdmin(RunAdmin):
     """The same list of one kind, as its procedure registers it for its rows: with columns and filters of its own."""
 
     kind: str
 
     list_display = ["status_word", "shown_title", "who", "when", "took", "flags"]
-    list_filter = [StatusFilter, FlagFilter, PersonFilter, DateFilter]
+    list_filter = [StatusFilter, FlagFilter, PersonFilter, DateRangeFilter]
     date_hierarchy = "run__created"
 
-    def face_asked(self, request: HttpRequest) -> AnyFace:
-        return faces()[self.kind]
+    def requested_procedure(self, request: HttpRequest) -> AnyFace:
+        return specs()[self.kind]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return SEE.within(faces()[self.kind].rows(), request.user, "run__owner_id")
+        return SEE.within(specs()[self.kind].rows(), request.user, "run__owner_id")
 
     def _row(self, request: HttpRequest, object_id: str) -> Any:
         return self._found(request, object_id)

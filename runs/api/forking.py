@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Query
 
 from runs import forking
-from runs.face import faces
 from runs.forking import ForkRefused, Forks, NoForkPoint, WrongForm
+from runs.procedure.spec import specs
 
-from .answers import found, json_answer, take_only
-from .refusals import Refusal, wrong_fields
-from .scopes import credential
-from .submitting import OnceKey, submitted
+from .errors import ApiError, field_errors
+from .idempotent_submit import IdempotencyHeader, submit_response
+from .responses import get_run_or_refuse, json_response, reject_unknown_parameters
+from .scopes import credential_of
 
 Given = TypeVar("Given")
 
@@ -33,9 +33,9 @@ class ForkCalls:
 
         def preview(request: HttpRequest, id: UUID, number: Annotated[int, described]) -> HttpResponse:
             """409 where it cannot be forked there or now, with why."""
-            take_only(request, unit)
-            row = found(request, id, self._kind)
-            return json_answer(self._taken(lambda: forking.preview(row, number)).facts)
+            reject_unknown_parameters(request, unit)
+            row = get_run_or_refuse(request, id, self._kind)
+            return json_response(self._taken(lambda: forking.preview(row, number)).facts)
 
         return preview
 
@@ -47,26 +47,26 @@ class ForkCalls:
             request: HttpRequest,
             id: UUID,
             asked: body,  # type: ignore[valid-type]  # of this kind
-            key: OnceKey = None,
+            key: IdempotencyHeader = None,
         ) -> HttpResponse:
             queue = partial(self._queue, request, id, asked)
-            return submitted(request, self._kind, asked, key, queue, place=faces()[self._kind].nouns)
+            return submit_response(request, self._kind, asked, key, queue, place=specs()[self._kind].nouns)
 
         fork.__doc__ = f"{self._forks.along} The origin stays as it is. 409 as for the preview."
         return fork
 
     def _queue(self, request: HttpRequest, pk: UUID, asked: Any, **once: str) -> Any:
-        row, number = found(request, pk, self._kind), getattr(asked, self._forks.unit)
+        row, number = get_run_or_refuse(request, pk, self._kind), getattr(asked, self._forks.unit)
         said = {"words": asked.words or "", "spend": asked.spend}
-        begin = partial(forking.fork, row, number, owner=credential(request).owner, limited=True, **said, **once)
+        begin = partial(forking.fork, row, number, owner=credential_of(request).owner, limited=True, **said, **once)
         return self._taken(begin)
 
     def _taken(self, deed: Callable[[], Given]) -> Given:
         try:
             return deed()
         except NoForkPoint as error:
-            raise wrong_fields([(self._forks.unit, str(error))]) from error
+            raise field_errors([(self._forks.unit, str(error))]) from error
         except WrongForm as error:
-            raise wrong_fields(error.problems) from error
+            raise field_errors(error.problems) from error
         except ForkRefused as refused:
-            raise Refusal(409, str(refused)) from refused
+            raise ApiError(409, str(refused)) from refused

@@ -6,28 +6,28 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 
-from runs.forms import as_number
-from runs.saved import Saved
-from runs.saved.forms import named
+from runs.forms import parse_number
+from runs.presets import Preset
+from runs.presets.forms import preset_named
 
-from .answers import json_answer, missing
-from .schemas import SoughtSaved
+from ..procedure.schemas import SoughtSaved
+from .responses import json_response, not_found
 
 ToObject = Callable[[Any], dict[str, Any]]
 
 
 def list_answer(asked: SoughtSaved, rows: Iterable[Any], *, short: ToObject, whole: ToObject) -> HttpResponse:
-    return json_answer({"results": list(map(whole if asked.full else short, rows))})
+    return json_response({"results": list(map(whole if asked.full else short, rows))})
 
 
-def saved_one(model: type[Saved], which: str) -> Any:
+def saved_one(model: type[Preset], which: str) -> Any:
     """One that is offered; a name is taken before an id."""
-    for one in (which, as_number(which)):
+    for one in (which, parse_number(which)):
         try:
-            return named(model, one)
+            return preset_named(model, one)
         except ValidationError:
             continue
-    raise missing(str(model._meta.model_name))
+    raise not_found(str(model._meta.model_name))
 
 
 def part(found: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from django.http import HttpRequest
 from ninja.operation import Operation
 from ninja.utils import contribute_operation_callback
 
-from .refusals import Refusal
+from .errors import ApiError
 
 View = TypeVar("View", bound=Callable[..., Any])
 
 
-class Scope(TextChoices):
+class TokenScope(TextChoices):
     """The one list of them, with what people read. One that no call needs yet is not in it, so that no token made
     today can do what nobody has thought of. Each is for all kinds of work, unless the token says for which."""
 
@@ -31,10 +31,10 @@ class Scope(TextChoices):
     REVIEW = "review", "Add notes, and decide otherwise"
 
 
-USUAL = (Scope.SUBMIT, Scope.STEER)  # what submits must not approve itself
+DEFAULT_SCOPES = (TokenScope.SUBMIT, TokenScope.STEER)  # what submits must not approve itself
 
 
-class Credential(Protocol):
+class ApiCredential(Protocol):
     """By what a call was let in."""
 
     pk: int
@@ -47,12 +47,12 @@ class Credential(Protocol):
         """Whether it is good for this, with work of this kind."""
 
 
-def credential(request: HttpRequest) -> Credential:
+def credential_of(request: HttpRequest) -> ApiCredential:
     """What the site let the call in by."""
     return request.auth  # type: ignore[attr-defined]  # set by the API for whoever it lets in
 
 
-def needs(scope: Scope, kind: str | Callable[..., str]) -> Callable[[View], View]:
+def requires_scope(scope: TokenScope, kind: str | Callable[..., str]) -> Callable[[View], View]:
     """Stands below the line that routes a call: without this scope it is refused, and its description says so.
 
     `kind`: for which kind of work, a name of a procedure, or what finds it from all that the call is given.
@@ -63,9 +63,9 @@ def needs(scope: Scope, kind: str | Callable[..., str]) -> Callable[[View], View
 
     def decorate(view: View) -> View:
         def refuse(request: HttpRequest, *args: Any, **more: Any) -> None:
-            if not credential(request).may(scope, kind if isinstance(kind, str) else kind(request, *args, **more)):
+            if not credential_of(request).may(scope, kind if isinstance(kind, str) else kind(request, *args, **more)):
                 missing = {"WWW-Authenticate": f'Bearer realm="magi", error="insufficient_scope", scope="{scope}"'}
-                raise Refusal(403, f"This token lacks the scope “{scope}”. Send one that has it.", headers=missing)
+                raise ApiError(403, f"This token lacks the scope “{scope}”. Send one that has it.", headers=missing)
 
         @wraps(view)
         def checked(*args: Any, **more: Any) -> Any:

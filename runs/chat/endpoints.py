@@ -16,77 +16,77 @@ from django.http.response import HttpResponseBase
 from ninja import Router
 from ninja.errors import AuthenticationError
 
-from engine.hidden import visible_json
+from engine.db.reader import read
 from engine.models import Run
-from engine.reader import read
-from runs.api import inside
-from runs.api.answers import address_of, json_answer, stream_answer
-from runs.api.events import Found, follow, read_in_turn, until_ended
-from runs.api.refusals import Refusal, wrong_fields
-from runs.api.scopes import credential
-from runs.api.submitting import OnceKey
-from runs.as_model import AsModel
-from runs.face import Face, face_of, faces, snapshot_of
+from engine.text.invisible_chars import visible_json
+from runs.api import internal_client
+from runs.api.errors import ApiError, field_errors
+from runs.api.idempotent_submit import IdempotencyHeader
+from runs.api.responses import address_of, json_response, stream_response
+from runs.api.scopes import credential_of
+from runs.api.waiting import FoundRun, follow_run, read_queued, until_ended
+from runs.procedure.exposure import ChatModel
+from runs.procedure.spec import ProcedureSpec, snapshot_of, spec_of_run, specs
 
-from . import forms, schemas, told
+from . import completion, schemas, structured_output
 
 router = Router()
-LONGEST = 570.0  # seconds: the usual client gives up after 600
-OWNER = "magi"
-SLOW = "It is not over after {:.0f} seconds and goes on: {}"
+MAX_WAIT_SECONDS = 570.0  # seconds: the usual client gives up after 600
+OWNED_BY = "magi"
+POLL_SECONDS = "It is not over after {:.0f} seconds and goes on: {}"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChatRequest:
     """What was asked, as it was begun, and how it is to be answered."""
 
     pk: UUID
-    kind: AsModel
+    kind: ChatModel
     model: str
     names: Sequence[str] | None
     with_usage: bool
 
 
-def as_models() -> list[tuple[Face[Any, Any], AsModel]]:
-    return [(face, face.as_model) for face in faces().values() if face.as_model]
+def chat_models() -> list[tuple[ProcedureSpec[Any, Any], ChatModel]]:
+    return [(face, face.as_model) for face in specs().values() if face.as_model]
 
 
 # ---- lists ------------------------------------------------------------------------------------------------
 
 
-@router.get("/models", response=schemas.Models, summary="What can be asked")
+@router.get("/models", response=schemas.ChatModelListOut, summary="What can be asked")
 def models(request: HttpRequest) -> HttpResponse:
-    return json_answer({"object": "list", "data": [_model(one) for one in _all_names()]})
+    return json_response({"object": "list", "data": [_model(one) for one in _all_names()]})
 
 
 @router.get(
     "/models/{path:name}",
-    response=schemas.Model,
-    openapi_extra=schemas.refused(404),
+    response=schemas.ChatModelOut,
+    openapi_extra=schemas.error_responses(404),
     summary="One of what can be asked",
 )
 def model(request: HttpRequest, name: str) -> HttpResponse:
     _, kind, own = _chosen(name)
-    return json_answer(_model(f"{kind.prefix}/{own}"))
+    return json_response(_model(f"{kind.prefix}/{own}"))
 
 
 def _all_names() -> list[str]:
-    return [f"{kind.prefix}/{name}" for _, kind in as_models() for name in kind.names()]
+    return [f"{kind.prefix}/{name}" for _, kind in chat_models() for name in kind.names()]
 
 
 def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": OWNER}
+    return {"id": name, "object": "model", "created": 0, "owned_by": OWNED_BY}
 
 
-def _chosen(model: str) -> tuple[Face[Any, Any], AsModel, str]:
+def _chosen(model: str) -> tuple[ProcedureSpec[Any, Any], ChatModel, str]:
     """By the name of a model: the kind, and which of its saved ones."""
     prefix, _, name = model.partition("/")
-    for face, kind in as_models():
+    for face, kind in chat_models():
         found = next((one for one in kind.names() if one.lower() == name.lower()), None)
         if kind.prefix == prefix and found:
             return face, kind, found
     known = ", ".join(_all_names()[:20])
-    raise told.NoAnswer(
+    raise completion.NoAnswerYet(
         404, f"There is no model “{model}” here. There are: {known}.", "model_not_found", [("model", "")]
     )
 
@@ -94,61 +94,63 @@ def _chosen(model: str) -> tuple[Face[Any, Any], AsModel, str]:
 # ---- asking -----------------------------------------------------------------------------------------------
 
 
-REFUSED = schemas.refused(400, 402, 403, 404, 409, 413, 415, 429, 502, 503, 504)
-REFUSED["responses"][200] = schemas.streamed()
+ERROR_TEXT = schemas.error_responses(400, 402, 403, 404, 409, 413, 415, 429, 502, 503, 504)
+ERROR_TEXT["responses"][200] = schemas.stream_responses()
 
 
 @router.post(
     "/chat/completions",
-    response=schemas.Answer,
-    openapi_extra=REFUSED,
+    response=schemas.ChatCompletionOut,
+    openapi_extra=ERROR_TEXT,
     summary="Ask, as a language model is asked",
 )
-async def complete(request: HttpRequest, asked: schemas.Completion, key: OnceKey = None) -> HttpResponseBase:
+async def create_completion(
+    request: HttpRequest, asked: schemas.ChatCompletionRequest, key: IdempotencyHeader = None
+) -> HttpResponseBase:
     """What the last message of a user says is begun. What came of it is the answer, a text that begins with the outcome
     or what `response_format` wants. Scopes, limits and keys are those of the API."""
     face, kind, name = await sync_to_async(_chosen)(asked.model)
     names, said = _names(asked, kind), _last_words(asked)
     try:
-        begun = await inside.call(request, "POST", face.nouns, kind.body(name, said))
-    except Refusal as refusal:
+        begun = await internal_client.call_api(request, "POST", face.nouns, kind.body(name, said))
+    except ApiError as refusal:
         raise _in_its_words(refusal) from refusal
     usage = bool(asked.stream_options and asked.stream_options.include_usage)
-    this = Asked(UUID(begun["id"]), kind, f"{kind.prefix}/{name}", names, usage)
+    this = ChatRequest(UUID(begun["id"]), kind, f"{kind.prefix}/{name}", names, usage)
     if asked.stream:
         pieces = _pieces(request, this)
         await anext(pieces)
-        return stream_answer(pieces)
-    await until_ended(this.pk, credential(request).owner, LONGEST)
+        return stream_response(pieces)
+    await until_ended(this.pk, credential_of(request).owner, MAX_WAIT_SECONDS)
     # by the one reading thread: many waits end at once
     return await read(partial(_answer, request, this))
 
 
-def _names(asked: schemas.Completion, kind: AsModel) -> list[str] | None:
+def _names(asked: schemas.ChatCompletionRequest, kind: ChatModel) -> list[str] | None:
     if asked.n not in (None, 1):
-        raise wrong_fields([("n", "There is one answer.")])
+        raise field_errors([("n", "There is one answer.")])
     if asked.tool_choice not in (None, "none", "auto"):
-        raise wrong_fields([("tool_choice", "No tool is used here, so none can be demanded.")])
+        raise field_errors([("tool_choice", "No tool is used here, so none can be demanded.")])
     try:
-        return forms.names_wanted(asked.response_format, kind.known)
-    except forms.Unfit as error:
-        raise wrong_fields([("response_format", str(error))]) from error
+        return structured_output.fields_for_schema(asked.response_format, kind.known)
+    except structured_output.SchemaNotSupported as error:
+        raise field_errors([("response_format", str(error))]) from error
 
 
-def _last_words(asked: schemas.Completion) -> str:
+def _last_words(asked: schemas.ChatCompletionRequest) -> str:
     last = next((one for one in reversed(asked.messages) if one.role == "user"), None)
     parts = last.content if last and last.content else ""
     if isinstance(parts, str):
         return parts
     if any(part.type != "text" for part in parts):
-        raise wrong_fields([("messages", "Texts alone are read here, no pictures, sounds or files.")])
+        raise field_errors([("messages", "Texts alone are read here, no pictures, sounds or files.")])
     return "\n".join(part.text for part in parts)
 
 
-def _in_its_words(refusal: Refusal) -> Refusal:
+def _in_its_words(refusal: ApiError) -> ApiError:
     """Which field of the API's it was says nothing to whoever sent a message."""
     said = " ".join(message for _, message in refusal.errors)
-    return Refusal(
+    return ApiError(
         refusal.status, f"{refusal.detail} {said}".strip(), [("messages", "")] if said else (), refusal.headers
     )
 
@@ -156,70 +158,74 @@ def _in_its_words(refusal: Refusal) -> Refusal:
 # ---- answering --------------------------------------------------------------------------------------------
 
 
-def _answer(request: HttpRequest, this: Asked) -> HttpResponse:
+def _answer(request: HttpRequest, this: ChatRequest) -> HttpResponse:
     run, seen = _seen(request, this)
-    if not run.over:
+    if not run.is_ended:
         raise _too_slow(run, seen)
-    return json_answer(told.completion(run, seen, this.model, told.answer_of(this.kind, run, seen, this.names)))
+    return json_response(
+        completion.completion(run, seen, this.model, completion.answer_text(this.kind, run, seen, this.names))
+    )
 
 
-def _seen(request: HttpRequest, this: Asked) -> tuple[Run, dict[str, Any]]:
+def _seen(request: HttpRequest, this: ChatRequest) -> tuple[Run, dict[str, Any]]:
     """After a wait: the token may have ended meanwhile, and its owner may do less than before."""
-    holder = credential(request).holder()
+    holder = credential_of(request).holder()
     if holder is None:
         raise AuthenticationError
-    return told.look(holder, this.pk, address_of(request))
+    return completion.read_run(holder, this.pk, address_of(request))
 
 
-def _too_slow(run: Run, seen: dict[str, Any]) -> told.NoAnswer:
-    return told.NoAnswer(504, SLOW.format(LONGEST, seen["url"]), "timeout")
+def _too_slow(run: Run, seen: dict[str, Any]) -> completion.NoAnswerYet:
+    return completion.NoAnswerYet(504, POLL_SECONDS.format(MAX_WAIT_SECONDS, seen["url"]), "timeout")
 
 
-async def _pieces(request: HttpRequest, this: Asked) -> AsyncGenerator[str, None]:
+async def _pieces(request: HttpRequest, this: ChatRequest) -> AsyncGenerator[str, None]:
     """What happens, as what a model thinks; then the answer, line by line. An error stands in the stream."""
     heard, ended = "", False
 
-    async def looked() -> Found:
+    async def looked() -> FoundRun:
         nonlocal heard, ended
-        run, seen, news = await read_in_turn(partial(_news, request, this))
-        if run.over:
+        run, seen, news = await read_queued(partial(_news, request, this))
+        if run.is_ended:
             ended = True
-            return Found(_ending(run, seen, this), last=True)
+            return FoundRun(_ending(run, seen, this), last=True)
         fresh, heard = ("" if news == heard else news), news
-        return Found([_event(told.chunk(run, this.model, {"reasoning_content": f"{fresh}\n"}))] if fresh else [])
+        return FoundRun(
+            [_event(completion.chunk(run, this.model, {"reasoning_content": f"{fresh}\n"}))] if fresh else []
+        )
 
-    async with aclosing(follow(credential(request).owner, looked, this.pk)) as pieces:
+    async with aclosing(follow_run(credential_of(request).owner, looked, this.pk)) as pieces:
         yield await anext(pieces)  # a place, or a refusal
         try:
             async for piece in pieces:
                 yield piece
         except AuthenticationError:
             yield _error("The token holds no longer.", "invalid_api_key")
-        except Refusal as refusal:
+        except ApiError as refusal:
             yield _error(refusal.detail, getattr(refusal, "code", None))
         else:
             if not ended:
                 yield _error("Others needed the place more. It goes on.", "server_error")
 
 
-def _news(request: HttpRequest, this: Asked) -> tuple[Run, dict[str, Any], str]:
+def _news(request: HttpRequest, this: ChatRequest) -> tuple[Run, dict[str, Any], str]:
     run, seen = _seen(request, this)
-    return run, seen, "" if run.over else _announced(run)
+    return run, seen, "" if run.is_ended else _announced(run)
 
 
 def _announced(run: Run) -> str:
-    return str(face_of(run).display(snapshot_of(run)).announcement)
+    return str(spec_of_run(run).display(snapshot_of(run)).announcement)
 
 
-def _ending(run: Run, seen: dict[str, Any], this: Asked) -> list[str]:
+def _ending(run: Run, seen: dict[str, Any], this: ChatRequest) -> list[str]:
     try:
-        text = told.answer_of(this.kind, run, seen, this.names)
-    except told.NoAnswer as error:
+        text = completion.answer_text(this.kind, run, seen, this.names)
+    except completion.NoAnswerYet as error:
         return [_error(error.detail, error.code)]
     said = [{"role": "assistant", "content": ""}, *({"content": line} for line in text.splitlines(keepends=True))]
-    events = [told.chunk(run, this.model, delta) for delta in said]
-    events.append(told.chunk(run, this.model, {}, last=True))
-    events += [told.usage_chunk(run, seen, this.model)] if this.with_usage else []
+    events = [completion.chunk(run, this.model, delta) for delta in said]
+    events.append(completion.chunk(run, this.model, {}, last=True))
+    events += [completion.usage_chunk(run, seen, this.model)] if this.with_usage else []
     return [*map(_event, events), "data: [DONE]\n\n"]
 
 

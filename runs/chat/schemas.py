@@ -6,24 +6,24 @@ from typing import Any, Literal
 from ninja import Field, Schema
 from pydantic import ConfigDict
 
-from runs.api.schemas import StrictTypes
+from runs.procedure.schemas import StrictTypes
 
 
-class Part(StrictTypes):
+class ChatContentPart(StrictTypes):
     type: str
     text: str = ""
 
 
-class Message(StrictTypes):
+class ChatMessageIn(StrictTypes):
     role: str
-    content: str | list[Part] | None = None
+    content: str | list[ChatContentPart] | None = None
 
 
-class StreamOptions(StrictTypes):
+class ChatStreamOptions(StrictTypes):
     include_usage: bool = False
 
 
-class Completion(StrictTypes):
+class ChatCompletionRequest(StrictTypes):
     """The last message of a user is what is asked. How an answer is drawn (temperature and the like) means nothing here
     and is left out."""
 
@@ -33,15 +33,15 @@ class Completion(StrictTypes):
     )
 
     model: str
-    messages: list[Message] = Field(min_length=1)
+    messages: list[ChatMessageIn] = Field(min_length=1)
     stream: bool | None = False
-    stream_options: StreamOptions | None = None
+    stream_options: ChatStreamOptions | None = None
     response_format: dict[str, Any] | None = None
     n: int | None = 1
     tool_choice: Any = None
 
 
-class Answer(Schema):
+class ChatCompletionOut(Schema):
     model_config = ConfigDict(extra="allow")
 
     id: str
@@ -52,38 +52,38 @@ class Answer(Schema):
     usage: dict[str, int]
 
 
-class Model(Schema):
+class ChatModelOut(Schema):
     id: str
     object: Literal["model"] = "model"
     created: int
     owned_by: str
 
 
-class Models(Schema):
+class ChatModelListOut(Schema):
     object: Literal["list"] = "list"
-    data: list[Model]
+    data: list[ChatModelOut]
 
 
-class Error(Schema):
+class ChatErrorOut(Schema):
     message: str
     type: str
     param: str | None
     code: str | None
 
 
-class Refused(Schema):
+class ChatErrorResponse(Schema):
     """What every error is, as clients of language models read it."""
 
-    error: Error
+    error: ChatErrorOut
 
 
-def refused(*statuses: int) -> dict[str, Any]:
+def error_responses(*statuses: int) -> dict[str, Any]:
     """For a call's description: with which of these it may be refused."""
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Refused"}}}
     said = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
     return {"responses": said}
 
 
-def streamed() -> dict[str, Any]:
+def stream_responses() -> dict[str, Any]:
     """For the description of a call whose answer is a stream, where that is asked for."""
     return {"content": {"text/event-stream": {"schema": {"type": "string"}}}}

@@ -8,44 +8,46 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from runs.api import inside
-from runs.api.refusals import Refusal
-from runs.face import faces
+from runs.api import internal_client
+from runs.api.errors import ApiError
+from runs.procedure.spec import specs
 
 SCHEME = "magi://"
-MOST = 2_000_000  # characters of one answer
+MAX_RESOURCES = 2_000_000  # characters of one answer
 JSON = "application/json"
 
 
 @dataclass(frozen=True)
-class Template:
+class ResourceTemplate:
     name: str
     uri: str
     what: str
 
 
-def templates() -> Iterator[Template]:
-    yield Template("run", f"{SCHEME}runs/{{id}}", "A run of any kind: how it stands and all that came of it.")
-    yield Template(
+def resource_templates() -> Iterator[ResourceTemplate]:
+    yield ResourceTemplate("run", f"{SCHEME}runs/{{id}}", "A run of any kind: how it stands and all that came of it.")
+    yield ResourceTemplate(
         "record", f"{SCHEME}runs/{{id}}/record", "Its whole record, with every prompt and answer, to verify."
     )
-    for face in faces().values():
+    for face in specs().values():
         for held in face.held:
-            yield Template(held.part, f"{SCHEME}{face.nouns}/{{id}}/{held.part}/{{number}}", held.what)
+            yield ResourceTemplate(held.part, f"{SCHEME}{face.nouns}/{{id}}/{held.part}/{{number}}", held.what)
 
 
-async def newest(request: HttpRequest) -> list[tuple[str, str]]:
+async def newest_resources(request: HttpRequest) -> list[tuple[str, str]]:
     """Addresses and titles of runs that the caller may see."""
-    page = await inside.call(request, "GET", "runs")
+    page = await internal_client.call_api(request, "GET", "runs")
     return [(f"{SCHEME}runs/{run['id']}", f"{run['title']} ({run['kind']})") for run in page["results"]]
 
 
-async def read(request: HttpRequest, uri: str) -> str:
+async def read_resource(request: HttpRequest, uri: str) -> str:
     """As JSON. A Refusal, also where there is nothing of this address."""
     call, at = _named(uri)
-    text = json.dumps(await inside.call(request, "GET", call, at=at), ensure_ascii=False)
-    if len(text) > MOST:
-        raise Refusal(413, f"It has {len(text):,} characters; {MOST:,} are given here. Get it through the API.")
+    text = json.dumps(await internal_client.call_api(request, "GET", call, at=at), ensure_ascii=False)
+    if len(text) > MAX_RESOURCES:
+        raise ApiError(
+            413, f"It has {len(text):,} characters; {MAX_RESOURCES:,} are given here. Get it through the API."
+        )
     return text
 
 
@@ -55,8 +57,8 @@ def _named(uri: str) -> tuple[str, Mapping[str, Any]]:
         nouns, pk, part, number = found.groups()
         if nouns == "runs" and not number and part in (None, "record"):
             return f"run-{part}" if part else "run", {"id": pk}
-        for face in faces().values():
+        for face in specs().values():
             for held in face.held:
                 if (face.nouns, held.part) == (nouns, part) and number:
                     return held.call, {"id": pk, "number": int(number)}
-    raise Refusal(404, f"There is nothing at {uri[:200]}.")
+    raise ApiError(404, f"There is nothing at {uri[:200]}.")

@@ -13,11 +13,11 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 
-from engine.hidden import visible_json
+from engine.text.invisible_chars import visible_json
 from engine.version import VERSION
-from runs.api.refusals import Refusal
+from runs.api.errors import ApiError
 
-from . import calls, resources
+from . import resources, tools
 
 INSTRUCTIONS = (
     "MAGI decides. Have something judged, debated, answered, planned or pursued, wait for what comes of it, and obey "
@@ -149,10 +149,10 @@ def _server(request: HttpRequest) -> Any:
 async def _listed(context: Any, params: Any) -> Any:
     import mcp_types as types
 
-    return types.ListToolsResult(tools=[_tool(types, one) for one in calls.tools()])
+    return types.ListToolsResult(tools=[_tool(types, one) for one in tools.exposed_tools()])
 
 
-def _tool(types: Any, tool: calls.Tool) -> Any:
+def _tool(types: Any, tool: tools.ExposedTool) -> Any:
     hints = types.ToolAnnotations(read_only_hint=tool.reads, destructive_hint=tool.name == "cancel")
     return types.Tool(name=tool.name, description=tool.what, input_schema=dict(tool.takes), annotations=hints)
 
@@ -162,8 +162,8 @@ def _calling(request: HttpRequest) -> Any:
 
     async def called(context: Any, params: Any) -> Any:
         try:
-            told = await calls.do(request, params.name, params.arguments or {})
-        except Refusal as refusal:
+            told = await tools.call_tool(request, params.name, params.arguments or {})
+        except ApiError as refusal:
             return types.CallToolResult(content=[types.TextContent(text=_in_words(refusal))], is_error=True)
         said = [told.hint] if told.hint else []
         content = [types.TextContent(text=text) for text in [*said, visible_json(told.content)]]
@@ -173,7 +173,7 @@ def _calling(request: HttpRequest) -> Any:
     return called
 
 
-def _in_words(refusal: Refusal) -> str:
+def _in_words(refusal: ApiError) -> str:
     return " ".join([refusal.detail, *(f"{path}: {message}" for path, message in refusal.errors)])
 
 
@@ -182,7 +182,7 @@ async def _templates(context: Any, params: Any) -> Any:
 
     found = [
         types.ResourceTemplate(name=one.name, uri_template=one.uri, description=one.what, mime_type=resources.JSON)
-        for one in resources.templates()
+        for one in resources.resource_templates()
     ]
     return types.ListResourceTemplatesResult(resource_templates=found)
 
@@ -191,7 +191,7 @@ def _listing(request: HttpRequest) -> Any:
     import mcp_types as types
 
     async def listed(context: Any, params: Any) -> Any:
-        found = await resources.newest(request)
+        found = await resources.newest_resources(request)
         return types.ListResourcesResult(
             resources=[types.Resource(name=name, uri=uri, mime_type=resources.JSON) for uri, name in found]
         )
@@ -205,8 +205,8 @@ def _reading(request: HttpRequest) -> Any:
 
     async def was_read(context: Any, params: Any) -> Any:
         try:
-            text = await resources.read(request, str(params.uri))
-        except Refusal as refusal:
+            text = await resources.read_resource(request, str(params.uri))
+        except ApiError as refusal:
             raise MCPError(types.INVALID_PARAMS, _in_words(refusal)) from refusal
         part = types.TextResourceContents(uri=params.uri, text=text, mime_type=resources.JSON)
         return types.ReadResourceResult(contents=[part])

@@ -1,20 +1,23 @@
-from .given import Given, GivenLook, end_shown
-from .hooks import Delivery, Hook
-from .keys import KEY_LENGTH, IdempotencyKey, KeyUsed, digest_of
+from .grants import Given, GivenLook, revoke_all_access
+from .idempotency import KEY_LENGTH, IdempotencyConflict, IdempotencyKey, idempotency_digest
+from .presets import Start, newest_uses
 from .search import (
+    NAME_LENGTH,
+    QUERY_LENGTH,
     REHEARSED,
-    Flag,
+    RunFlag,
+    SavedView,
     SearchText,
-    arrived,
+    TooManySearches,
+    count_arrivals,
     counts_by_arrival,
-    first_labels,
-    forget_erased,
-    found_by,
-    in_order_of_arrival,
+    delete_erased_text,
+    initial_labels,
+    matching_runs,
+    order_by_arrival,
 )
-from .shares import Badge, Share, ShareLook
-from .starts import Start, newest_of_each
-from .views import NAME_LENGTH, QUERY_LENGTH, SavedView, TooManyViews
+from .share_links import Badge, Share, ShareLook
+from .webhooks import Delivery, Hook
 
 __all__ = [
     "KEY_LENGTH",
@@ -23,25 +26,25 @@ __all__ = [
     "REHEARSED",
     "Badge",
     "Delivery",
-    "Flag",
     "Given",
     "GivenLook",
     "Hook",
+    "IdempotencyConflict",
     "IdempotencyKey",
-    "KeyUsed",
+    "RunFlag",
     "SavedView",
     "SearchText",
     "Share",
     "ShareLook",
     "Start",
-    "TooManyViews",
-    "arrived",
+    "TooManySearches",
+    "count_arrivals",
     "counts_by_arrival",
-    "digest_of",
-    "end_shown",
-    "first_labels",
-    "forget_erased",
-    "found_by",
-    "in_order_of_arrival",
-    "newest_of_each",
+    "delete_erased_text",
+    "idempotency_digest",
+    "initial_labels",
+    "matching_runs",
+    "newest_uses",
+    "order_by_arrival",
+    "revoke_all_access",
 ]

@@ -5,21 +5,23 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, models
+from django.conf import settings
+from django.db import connection, models, transaction
+from django.utils import timezone
 
-from engine import statements
+from engine.db import cached_sql
 from engine.models import Run
-from engine.search import Term, label, labels_of
+from engine.text.search_terms import Term, label_term, labels_in
 
 ADD = "UPDATE runs_searchtext SET words = words || %s WHERE run_id = %s"
 
-REHEARSED = label("rehearsal", True)
+REHEARSED = label_term("rehearsal", True)
 ABOUT = "about"  # the label of a run that is about what came of another one
 
 FIND = "SELECT rowid FROM runs_words WHERE runs_words MATCH %s AND rowid BETWEEN %s AND %s"
 
 
-class Flag(models.TextChoices):
+class RunFlag(models.TextChoices):
     """What makes any run worth a look: a label it is found by. A procedure has flags of its own beside these."""
 
     FALLBACK = "fallback", "Used a fallback"
@@ -28,37 +30,39 @@ class Flag(models.TextChoices):
     REDACTED = "redacted", "Redacted"
 
 
-def first_labels(run: Run) -> list[Term]:
+def initial_labels(run: Run) -> list[Term]:
     """What any run can be found by from the start, whatever its texts are."""
-    return [label("id", str(run.pk)[:8]), label("by", run.owner_id), label("kind", run.procedure)]
+    return [label_term("id", str(run.pk)[:8]), label_term("by", run.owner_id), label_term("kind", run.procedure)]
 
 
 class SearchTextQuerySet(models.QuerySet["SearchText"]):
     def add(self, run: UUID, words: Iterable[str]) -> None:
         """Let a run be found by these words too. Plain SQL: it is part of every answer's transaction."""
-        statements.execute(ADD, ["".join(f" {word}" for word in words), statements.as_stored(run)])
+        cached_sql.execute(ADD, ["".join(f" {word}" for word in words), cached_sql.to_db(run)])
 
     def flag(self, run: UUID, *flags: models.TextChoices) -> None:
-        self.add(run, [label("flag", flag) for flag in flags])
+        self.add(run, [label_term("flag", flag) for flag in flags])
 
     def flags_of(
         self, runs: Sequence[UUID], known: Sequence[models.TextChoices]
     ) -> dict[UUID, list[models.TextChoices]]:
         """Those of the `known` flags that each has, in their order, in one query; they are what the filter finds."""
         found = self.labels_of(runs)
-        return {pk: [flag for flag in known if label("flag", flag) in labels] for pk, labels in found.items()}
+        return {pk: [flag for flag in known if label_term("flag", flag) in labels] for pk, labels in found.items()}
 
     def labels_of(self, runs: Sequence[UUID]) -> dict[UUID, set[Term]]:
         """All labels that each has, in one query."""
         found = self.filter(run__in=runs).values_list("run", "words")
-        return {pk: set(labels_of(words)) for pk, words in found}
+        return {pk: set(labels_in(words)) for pk, words in found}
 
     def rehearsed(self, runs: Sequence[UUID]) -> dict[UUID, bool]:
         """Whether each was, in one query."""
         labels = self.labels_of(runs)
         return {pk: REHEARSED in labels.get(pk, ()) for pk in runs}
 
-    def astray(self, labels: Mapping[int, Collection[str]], known: Collection[str]) -> tuple[list[int], list[int]]:
+    def inconsistent(
+        self, labels: Mapping[int, Collection[str]], known: Collection[str]
+    ) -> tuple[list[int], list[int]]:
         """Which of these numbers the index of SQLite does not find by all of their labels, and which by another one of
         theirs or of the `known`. PostgreSQL makes the words that it looks among from ours itself."""
         if connection.vendor != "sqlite" or not labels:
@@ -72,7 +76,7 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
     def forget(self, run: UUID, more: Sequence[Term], *, names: bool) -> None:
         """Keep the labels alone, and add these; with `names` that of its owner goes too."""
         for found in self.filter(run=run):
-            kept = [word for word in labels_of(found.words) if not (names and word.startswith(label("by", "")))]
+            kept = [word for word in labels_in(found.words) if not (names and word.startswith(label_term("by", "")))]
             self.filter(pk=found.pk).update(words=" ".join(dict.fromkeys([*kept, *more])))
 
 
@@ -102,7 +106,7 @@ MERGE = "INSERT INTO runs_words(runs_words, rank) VALUES ('merge', %s)"
 PAGES = 200
 
 
-def forget_erased() -> None:
+def delete_erased_text() -> None:
     """Merge SQLite's index into one piece: words that were taken away stand in its older pieces until then.
 
     Bit by bit, so that nobody waits long for the write lock.
@@ -121,7 +125,7 @@ def _changes(cursor: Any, pages: int) -> int:
     return connection.connection.total_changes - before
 
 
-def found_by(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]], few: bool) -> models.QuerySet[Any]:
+def matching_runs(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]], few: bool) -> models.QuerySet[Any]:
     """Those that have, of each of these lists, at least one term; none where nothing is sought.
 
     `few`: the runs are few to start with, and looked up among what is found. Otherwise what is found is gone
@@ -139,11 +143,11 @@ def _with_words(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
     return rows.filter(**{f"{'' if rows.model is Run else 'run__'}search__isnull": False})
 
 
-def arrived(found: models.QuerySet[Any], sign: str, number: int) -> models.QuerySet[Any]:
+def count_arrivals(found: models.QuerySet[Any], sign: str, number: int) -> models.QuerySet[Any]:
     return found.extra(where=[f"{_position()} {sign} %s"], params=[number])  # noqa: S610 - fixed names
 
 
-def in_order_of_arrival(found: models.QuerySet[Any], *, newest_first: bool, few: bool) -> models.QuerySet[Any]:
+def order_by_arrival(found: models.QuerySet[Any], *, newest_first: bool, few: bool) -> models.QuerySet[Any]:
     """`few`: they are sorted. PostgreSQL, which takes a word that it knows nothing of for a common one, would otherwise
     go through all there is in order."""
     if few and connection.vendor != "sqlite":
@@ -176,7 +180,7 @@ def counts_by_arrival(terms: Sequence[Sequence[Term]], numbers: Sequence[int | N
 
 
 def _position() -> str:
-    """The column that numbers what `found_by` finds, as the index itself is ordered."""
+    """The column that numbers what `matching_runs` finds, as the index itself is ordered."""
     return "runs_words.rowid" if connection.vendor == "sqlite" else "runs_searchtext.id"
 
 
@@ -210,3 +214,44 @@ def _query(terms: Sequence[Sequence[Term]], either: str, both: str, quoted: Call
     """Terms have letters, digits, `_` and `=` alone, so that quotes hold them."""
     groups = [either.join(quoted(term.rstrip("*"), "*" * term.endswith("*")) for term in group) for group in terms]
     return both.join(f"({group})" for group in groups)
+
+
+NAME_LENGTH = 40
+QUERY_LENGTH = 4_000  # of an address
+MAX_SEARCHES = 20
+
+
+class TooManySearches(Exception):
+    """Somebody has as many as one person may."""
+
+    def __init__(self) -> None:
+        super().__init__(f"You have {MAX_SEARCHES} saved views, as many as one person may. Delete one first.")
+
+
+class SavedSearchQuerySet(models.QuerySet["SavedView"]):
+    @transaction.atomic
+    def save_view(self, user: Any, name: str, query: str) -> "SavedView":
+        """Under a name that this user has already, in the place of what it stood for. TooManyViews."""
+        view, made = self.update_or_create(user=user, name=name, defaults={"query": query})
+        if made and self.filter(user=user).count() > MAX_SEARCHES:
+            raise TooManySearches
+        return view
+
+
+class SavedView(models.Model):
+    """What somebody asks the history for again and again, under a name. `query` is that of its address."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
+    name = models.CharField(max_length=NAME_LENGTH)
+    query = models.CharField(max_length=QUERY_LENGTH, blank=True)
+    made = models.DateTimeField(default=timezone.now)
+
+    objects = SavedSearchQuerySet.as_manager()
+
+    class Meta:
+        default_permissions = ()  # everybody has one's own alone
+        ordering = ["made", "pk"]
+        constraints = [models.UniqueConstraint("user", "name", name="one_view_per_name")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -6,7 +6,7 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def asked_here(context: template.RequestContext, place: int) -> SafeString:
+def gate_panel(context: template.RequestContext, place: int) -> SafeString:
     """The gates that stand at this place of a live page now, 0: at the run itself."""
-    parts = () if context.get("replay") else (context.get("at") or {}).get(place, ())
+    parts = () if context.get("replay") else (context.get("gate_panels") or {}).get(place, ())
     return format_html('<div class="at-place" id="at-{}">{}</div>', place, format_html_join("", "{}", zip(parts)))

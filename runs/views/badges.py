@@ -10,12 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from .. import badges
-from ..face import face_of
-from ..forms import Text, as_typed
-from ..library import shelves
+from ..forms import PlainTextField, posted_values
+from ..library.overview import library_sections
 from ..models import Badge
-from ..models.shares import LONGEST_DAYS, WORDS_LENGTH
+from ..models.share_links import MAX_DAYS, WORDS_LENGTH
+from ..procedure.spec import spec_of_run
+from ..sharing import badges
 from .library import tabs
 from .sharing import days_field
 
@@ -31,7 +31,7 @@ PICTURE = {
 
 class BadgeForm(forms.Form):
     of = forms.CharField(label="What it shows")
-    words = Text(
+    words = PlainTextField(
         max_length=WORDS_LENGTH,
         needed="Write the text that it shows before the outcome.",
         help_text="Anyone who sees the picture reads them: as in Release gate.",
@@ -43,30 +43,30 @@ class BadgeForm(forms.Form):
         self._user = user
         self.things = {
             f"{shelf.label}:{item.key}": item.name
-            for _, shelf in shelves()
+            for _, shelf in library_sections()
             for item in shelf.items(user)
             if not item.archived
         }
 
     def clean_of(self) -> dict[str, Any]:
-        return badges.named(self.cleaned_data["of"], self.things, self._user)
+        return badges.badge_label(self.cleaned_data["of"], self.things, self._user)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def page(request: HttpRequest) -> HttpResponse:
+def badges_page(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
-        asked = {"of": request.GET.get("of", ""), "words": "", "days": LONGEST_DAYS}
+        asked = {"of": request.GET.get("of", ""), "words": "", "days": MAX_DAYS}
         return _page(request, BadgeForm(request.user, initial=asked))
-    form = BadgeForm(request.user, as_typed(request.POST))
+    form = BadgeForm(request.user, posted_values(request.POST))
     if not form.is_valid():
         return _page(request, form, status=422)
     said = form.cleaned_data
     try:
-        made = badges.make(request.user, said["days"], said["words"], **said["of"])
+        made = badges.create_badge(request.user, said["days"], said["words"], **said["of"])
     except ValueError as error:
         return _page(request, form, status=409, refused=str(error))
     address = request.build_absolute_uri(reverse("badge", args=[made.secret]))
-    fresh = BadgeForm(request.user, initial={"days": LONGEST_DAYS})
+    fresh = BadgeForm(request.user, initial={"days": MAX_DAYS})
     return _page(request, fresh, made=made, address=address, code=f"![{made.words}]({address})")
 
 
@@ -89,22 +89,22 @@ def _page(request: HttpRequest, form: BadgeForm, status: int = 200, **more: Any)
 
 def _about(badge: Badge, things: dict[str, str]) -> str:
     if badge.run:
-        return f"{face_of(badge.run).noun.capitalize()} {str(badge.run_id)[:8]}"
+        return f"{spec_of_run(badge.run).noun.capitalize()} {str(badge.run_id)[:8]}"
     return f"{badge.shelf.capitalize()} “{things.get(f'{badge.shelf}:{badge.key}', 'that is gone')}”"
 
 
 @require_POST
-def end(request: HttpRequest, pk: int) -> HttpResponse:
-    badges.end(get_object_or_404(Badge, by=request.user, pk=pk), request.user)
+def revoke_badge(request: HttpRequest, pk: int) -> HttpResponse:
+    badges.revoke_badge(get_object_or_404(Badge, by=request.user, pk=pk), request.user)
     messages.success(request, "The badge shows nothing any more.")
     return redirect("badges")
 
 
 @login_not_required
 @require_GET
-def badge(request: HttpRequest, secret: str) -> HttpResponse:
+def badge_image(request: HttpRequest, secret: str) -> HttpResponse:
     """The picture, to whoever has its address. What is wrong with one that does not hold is told to nobody."""
-    found = badges.shown_by(secret)
+    found = badges.badge_for_secret(secret)
     if found is None:
         answer = HttpResponse(status=404, content_type="text/plain", headers={"Cache-Control": "no-store"})
     else:

@@ -7,20 +7,20 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from engine.llm.prices import decimal
-from engine.models.budgets import BudgetUsedUp
-from engine.models.pace import LimitReached
+from engine.llm.pricing import to_decimal
+from engine.models.budgets import BudgetExceeded
+from engine.models.rate_limits import RateLimitReached
 
 from .. import forking
 from ..forking import ForkForm, ForkRefused, NoForkPoint, WrongForm
-from ..forms import as_typed
-from .finding import AnyFace, row_for
+from ..forms import posted_values
+from .row_lookup import AnyFace, row_for
 
 
 @require_http_methods(["GET", "POST"])
 def fork(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     row = row_for(request, face, pk)
-    typed = as_typed(request.POST if request.method == "POST" else request.GET)
+    typed = posted_values(request.POST if request.method == "POST" else request.GET)
     unit = forking.forks_of(face).unit
     try:
         number = forking.number_of(typed.get(unit, ""))
@@ -36,9 +36,9 @@ def fork(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         return _page(request, face, row, shown, 422, str(wrong))
     except ForkRefused as refused:
         return _page(request, face, row, shown, 409, str(refused))
-    except BudgetUsedUp as error:
+    except BudgetExceeded as error:
         return _page(request, face, row, shown, 402, str(error))
-    except LimitReached as reached:
+    except RateLimitReached as reached:
         page = _page(request, face, row, shown, 429, str(reached))
         page.headers["Retry-After"] = str(reached.seconds)
         return page
@@ -49,8 +49,8 @@ def _page(
     request: HttpRequest, face: AnyFace, row: Any, shown: forking.ForkEffects, status: int = 200, wrong: str = ""
 ) -> HttpResponse:
     forks = forking.forks_of(face)
-    initial = {"spend": decimal(row.run.spend)}
-    form = ForkForm(as_typed(request.POST)) if request.method == "POST" else ForkForm(initial=initial)
+    initial = {"spend": to_decimal(row.run.spend)}
+    form = ForkForm(posted_values(request.POST)) if request.method == "POST" else ForkForm(initial=initial)
     context = {
         **face.page(row.run.pk),
         "title": row.run.shown_title,

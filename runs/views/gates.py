@@ -8,28 +8,35 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from engine.gates import Closed, DoesNotFit, NotAsked, NotDecided, TooLate, check_batch
+from engine.gate_decisions import (
+    DecisionRefused,
+    DecisionTooLate,
+    GateClosed,
+    InvalidAnswer,
+    NotAnApprover,
+    check_batch,
+)
 from engine.models import Gate
-from engine.models.gates import Decision
-from runs import batches, steering
+from engine.models.gates import DecisionValue
+from runs import run_actions
+from runs.approvals import bulk
 
-from ..asked_often import in_words, numbers_of
-from ..context import COUNTED_TO, as_said, first_of, in_bar
-from ..deciding import MOST, VIEWS, at_gate, group_of, groups, may_see
-from ..face import face_of
-from ..forms import as_number
-from ..given_looks import note_look
-from ..redaction import erasure_of
-from ..reminders import is_told_by_mail
+from ..access_log import log_view
+from ..approvals.pending import MAX_ITEMS, VIEWS, gate_context, group_gates, group_of, may_see
+from ..approvals.reminders import wants_email
+from ..approvals.stats import MIN_APPROVALS, approval_fatigue_hints, approval_numbers, format_numbers
+from ..context_processors import MAX_COUNT, bar_number, capped_number, newest_gate
+from ..formatting import format_token_split
+from ..forms import parse_number
+from ..procedure.spec import spec_of_run
+from ..record.redaction import erasure_of
 from ..rights import SEE
-from ..too_often import LEAST, too_often
-from ..usage import used_both_ways
 
-STATUSES: Mapping[type[NotDecided], int] = {NotAsked: 403, Closed: 409, TooLate: 410}
+STATUSES: Mapping[type[DecisionRefused], int] = {NotAnApprover: 403, GateClosed: 409, DecisionTooLate: 410}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def waiting(request: HttpRequest) -> HttpResponse:
+def pending_page(request: HttpRequest) -> HttpResponse:
     """What is posted decides the same at all that was ticked; the page then says what came of each."""
     view = request.GET.get("view", "")
     if view not in VIEWS:
@@ -40,17 +47,17 @@ def waiting(request: HttpRequest) -> HttpResponse:
     decision, _, choice = request.POST.get("said", "").partition(" ")
     text = request.POST.get("text", "").strip()
     if problem := _not_together(read, decision, choice, text):
-        at = as_number(request.POST.get("batch", ""))
+        at = parse_number(request.POST.get("batch", ""))
         typed = {"ticked": request.POST.getlist("gate"), "typed": text, "typed_at": at}
         return _waiting(request, view, 422, line=problem, **typed)
-    results = batches.decide(read, request.user, decision, text, choice)
+    results = bulk.decide_batch(read, request.user, decision, text, choice)
     return _waiting(request, view, results=results, left=sum(bool(one.refused) for one in results))
 
 
 def _named(request: HttpRequest, named: str) -> tuple[Gate, str]:
     """A gate that was ticked, with the digest of the text that stood there."""
     pk, _, digest = named.partition(" ")
-    found = Gate.objects.whole().filter(pk=int(pk)).first() if pk.isdecimal() and len(pk) < 19 else None
+    found = Gate.objects.with_decisions().filter(pk=int(pk)).first() if pk.isdecimal() and len(pk) < 19 else None
     if found is None or not may_see(found, request.user):
         raise Http404
     return found, digest
@@ -62,31 +69,33 @@ def _not_together(read: Sequence[tuple[Gate, str]], decision: str, choice: str, 
         return "Nothing was ticked, so nothing was decided."
     try:
         check_batch(read)
-    except DoesNotFit as refused:
+    except InvalidAnswer as refused:
         return str(refused)
-    if decision == Decision.REJECT and not choice and not text:
+    if decision == DecisionValue.REJECT and not choice and not text:
         return "Say why, in a word: nothing was decided."
     return ""
 
 
 def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) -> HttpResponse:
     found = {name: read(request.user) for name, (_, read) in VIEWS.items()}
-    begin = as_number(request.GET.get("from", ""))
-    keys = list(found[view].values_list("pk", flat=True)[: max(begin + MOST, COUNTED_TO) + 1])
-    counts = {name: len(keys) if name == view else first_of(gates) for name, gates in found.items()}
-    tabs = [{"view": name, "word": word, "number": as_said(counts[name])} for name, (word, _) in VIEWS.items()]
-    page = _rows(keys[begin : begin + MOST + 1])
-    shown = groups(page[:MOST])
+    begin = parse_number(request.GET.get("from", ""))
+    keys = list(found[view].values_list("pk", flat=True)[: max(begin + MAX_ITEMS, MAX_COUNT) + 1])
+    counts = {name: len(keys) if name == view else newest_gate(gates) for name, gates in found.items()}
+    tabs = [{"view": name, "word": word, "number": capped_number(counts[name])} for name, (word, _) in VIEWS.items()]
+    page = _rows(keys[begin : begin + MAX_ITEMS + 1])
+    shown = group_gates(page[:MAX_ITEMS])
     if view in ("", "groups"):
-        shown = [batches.put_together(group, request.user) for group in shown]
+        shown = [bulk.merge_group(group, request.user) for group in shown]
     context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "after": Gate.objects.newest_of_all()}
-    context |= {"waits_for_me": in_bar(tabs[0]["number"])}
-    context |= {"mail": is_told_by_mail(request.user), "begin": begin, "before": max(begin - MOST, 0)}
-    context |= {"next": begin + MOST if len(page) > MOST else 0}
+    context |= {"waits_for_me": bar_number(tabs[0]["number"])}
+    context |= {"mail": wants_email(request.user), "begin": begin, "before": max(begin - MAX_ITEMS, 0)}
+    context |= {"next": begin + MAX_ITEMS if len(page) > MAX_ITEMS else 0}
     now = timezone.now()
-    numbers = numbers_of(request.user, now, counts[""])
-    context |= {"numbers": in_words(numbers)}
-    context |= {"too_often": list(too_often(request.user, now)) if numbers.approved >= LEAST else []}
+    numbers = approval_numbers(request.user, now, counts[""])
+    context |= {"numbers": format_numbers(numbers)}
+    context |= {
+        "too_often": list(approval_fatigue_hints(request.user, now)) if numbers.approved >= MIN_APPROVALS else []
+    }
     return render(request, "runs/waiting.html", {**context, **more}, status=status)
 
 
@@ -97,29 +106,29 @@ def _rows(keys: Sequence[int]) -> list[Gate]:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def gate(request: HttpRequest, pk: int, here: bool = False) -> HttpResponse:
+def gate_page(request: HttpRequest, pk: int, here: bool = False) -> HttpResponse:
     """`here`: as a part of the live page. Without scripts that page comes back once something was said, or the gate's
     own page with why it was not taken."""
-    found = Gate.objects.whole().filter(pk=pk).first()
+    found = Gate.objects.with_decisions().filter(pk=pk).first()
     if found is None or not may_see(found, request.user):
         raise Http404
-    note_look(found.run, request.user)
+    log_view(found.run, request.user)
     if request.method != "POST":
         return _page(request, found)
     if "look" in request.POST:
         return _look(request, found)
     decision, _, choice = request.POST.get("said", "").partition(" ")
     text = request.POST.get("text", "").strip()
-    answer = face_of(found.run).gate_answer(found, request.POST) if decision == Decision.ANSWER else None
+    answer = spec_of_run(found.run).gate_answer(found, request.POST) if decision == DecisionValue.ANSWER else None
     try:
-        if decision == Decision.REJECT and not choice and not text:
-            raise DoesNotFit([("text", "Say why, in a word.")])
+        if decision == DecisionValue.REJECT and not choice and not text:
+            raise InvalidAnswer([("text", "Say why, in a word.")])
         digest = request.POST.get("digest", "")
-        steering.decide(pk, request.user, decision, text=text, choice=choice, answer=answer, digest=digest)
-    except DoesNotFit as refused:
+        run_actions.decide(pk, request.user, decision, text=text, choice=choice, answer=answer, digest=digest)
+    except InvalidAnswer as refused:
         return _page(request, found, 422, errors=dict(refused.problems))
-    except NotDecided as refused:
-        return _page(request, Gate.objects.whole().get(pk=pk), STATUSES[type(refused)], line=str(refused))
+    except DecisionRefused as refused:
+        return _page(request, Gate.objects.with_decisions().get(pk=pk), STATUSES[type(refused)], line=str(refused))
     return _done(request, found)
 
 
@@ -127,8 +136,8 @@ def _done(request: HttpRequest, gate: Gate) -> HttpResponse:
     if not _is_here(request):
         return redirect("gate", gate.pk)
     if request.htmx:  # type: ignore[attr-defined]
-        return _page(request, Gate.objects.whole().get(pk=gate.pk))
-    return redirect(f"{face_of(gate.run).address('live', gate.run_id)}#gate-{gate.pk}")
+        return _page(request, Gate.objects.with_decisions().get(pk=gate.pk))
+    return redirect(f"{spec_of_run(gate.run).address('live', gate.run_id)}#gate-{gate.pk}")
 
 
 def _is_here(request: HttpRequest) -> bool:
@@ -137,23 +146,23 @@ def _is_here(request: HttpRequest) -> bool:
 
 def _look(request: HttpRequest, found: Gate) -> HttpResponse:
     try:
-        steering.look(found.pk, request.user)
-    except NotAsked as refused:
+        run_actions.read_gate(found.pk, request.user)
+    except NotAnApprover as refused:
         return _page(request, found, 403, line=str(refused))
     return _done(request, found)
 
 
 def _page(request: HttpRequest, gate: Gate, status: int = 200, **more: Any) -> HttpResponse:
     here = _is_here(request) and request.htmx  # type: ignore[attr-defined]
-    context = {**at_gate(gate, request.user, request.POST), **more}
+    context = {**gate_context(gate, request.user, request.POST), **more}
     if here:
         return render(request, "runs/_at_gate.html", context, status=status)
-    face = face_of(gate.run)
+    face = spec_of_run(gate.run)
     context |= {
-        "place": face.places([(gate.run_id, gate.step)]).get((gate.run_id, gate.step), ("", ""))[0],
+        "place": face.step_labels([(gate.run_id, gate.step)]).get((gate.run_id, gate.step), ("", ""))[0],
         "live": face.address("live", gate.run_id),
         "group": group_of(gate)[0],
-        "used": used_both_ways(list(gate.run.calls.all())),
+        "used": format_token_split(list(gate.run.calls.all())),
         "erasure": erasure_of(gate.run) if SEE.covers(request.user, gate.run) else None,
         "page": "waiting",
     }

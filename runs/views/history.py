@@ -7,16 +7,25 @@ from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
-from engine.models.pace import LimitReached
+from engine.models.rate_limits import RateLimitReached
 
-from ..export import download
-from ..face import faces
-from ..history import MOST_COUNTED, MOST_NEWER, MOST_SORTED, PAGE, AnyFace, History, Page, moved_on
-from ..listing import by_days
+from ..formatting import count_noun
+from ..history.query import (
+    MAX_COUNTED,
+    MAX_NEWER,
+    MAX_SORTED,
+    PAGE_SIZE,
+    AnyFace,
+    HistoryPage,
+    RunHistory,
+    updates_since,
+)
+from ..history.rows import group_by_day
+from ..procedure.spec import specs
+from ..record.export import download
 from ..rights import EXPORT, SEE
-from ..words import counted
-from .asked import Asked, asked_of
-from .quick import loosened, presets, said_days, saved, shown
+from .history_query import HistoryQuery, history_query
+from .searches import days_label, loosened_searches, quick_count, quick_searches, saved
 
 FILES = {"csv": "CSV, for spreadsheets", "jsonl": "JSON Lines, with all decisions"}
 SORTED = {"by": ("by", "-by"), "created": ("", "created"), "took": ("-took", "took")}
@@ -26,7 +35,7 @@ SORTED = {"by": ("by", "-by"), "created": ("", "created"), "took": ("-took", "to
 @require_GET
 def history(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
     """The page, or, for htmx, its results. What htmx has forgotten of the page it asks for as a whole."""
-    asked = asked_of(request.user, request.GET, face)
+    asked = history_query(request.user, request.GET, face)
     found = asked.history
     page, lost = found.page_asked(request.GET)
     part = request.htmx and not request.htmx.history_restore_request  # type: ignore[attr-defined]
@@ -50,19 +59,19 @@ def history(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
 @require_GET
 def changes(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
     """What has changed on an open history: rows that moved on, how many runs are newer. 204 if nothing has."""
-    asked = asked_of(request.user, request.GET, face)
-    known = dict(filter(None, map(_known, request.GET.getlist("row")[:PAGE])))
-    moved = moved_on(request.user, known, asked.face) if known else []
+    asked = history_query(request.user, request.GET, face)
+    known = dict(filter(None, map(_known, request.GET.getlist("row")[:PAGE_SIZE])))
+    moved = updates_since(request.user, known, asked.face) if known else []
     newest, said = request.GET.get("newest"), request.GET.get("newer", "")
     newer = 0 if newest is None else _newer(asked.history, newest)
-    if not moved and newer == (int(said) if said in map(str, range(MOST_NEWER + 2)) else 0):
+    if not moved and newer == (int(said) if said in map(str, range(MAX_NEWER + 2)) else 0):
         return HttpResponse(status=204)
     known |= {UUID(row.id): row.revision for row in moved}
     over = {UUID(row.id) for row in moved if row.over}
     context = {
         "moved": moved,
         "newer": newer,
-        "most_newer": MOST_NEWER,
+        "most_newer": MAX_NEWER,
         "query": asked.query(),
         "form": asked.form,
         "watched": [f"{pk}.{revision}" for pk, revision in known.items() if pk not in over],
@@ -76,19 +85,19 @@ def export(request: HttpRequest, format: str, face: AnyFace | None = None) -> Ht
     """Those runs of the same filters that one may export, as a file."""
     if format not in FILES:
         raise Http404
-    asked = asked_of(request.user, request.GET, face)
+    asked = history_query(request.user, request.GET, face)
     if not asked.form.is_valid():
         sentences = "\n".join(str(error) for errors in asked.form.errors.values() for error in errors)
         return HttpResponse(sentences, status=400, content_type="text/plain; charset=utf-8")
     address = request.build_absolute_uri("/").rstrip("/")
     try:
-        return download(asked.of(asked.form.sought, EXPORT), format, address, request.user, asked.face)
-    except LimitReached as reached:
+        return download(asked.of(asked.form.search_terms, EXPORT), format, address, request.user, asked.face)
+    except RateLimitReached as reached:
         again = {"Retry-After": str(reached.seconds)}
         return HttpResponse(str(reached), status=429, content_type="text/plain; charset=utf-8", headers=again)
 
 
-def _newer(found: History, newest: str) -> int:
+def _newer(found: RunHistory, newest: str) -> int:
     try:
         return found.newer_than(UUID(newest) if newest else None)
     except ValueError:
@@ -104,56 +113,56 @@ def _known(row: str) -> tuple[UUID, int] | None:
         return None
 
 
-def _watching(page: Page, found: History, asked: Asked) -> dict[str, Any]:
+def _watching(page: HistoryPage, found: RunHistory, asked: HistoryQuery) -> dict[str, Any]:
     """What an open page looks after: rows that are not over, and on the first page what is newer than all of them."""
     watched = [f"{row.id}.{row.revision}" for row in page.rows if not row.over]
-    newest = None if page.newer else found.newest() if asked.form.sought.get("sort") else page.first
+    newest = None if page.newer else found.newest() if asked.form.search_terms.get("sort") else page.first
     return {"watched": watched, "newest": newest, "newer": 0}
 
 
-def _asked_for(asked: Asked) -> dict[str, Any]:
+def _asked_for(asked: HistoryQuery) -> dict[str, Any]:
     return {
         "form": asked.form,
         "filtered": bool(asked.filtered or asked.kinds),
         "filters": len([name for name in asked.filtered if name != "q"]),
-        "days_said": said_days(asked.form.sought),
+        "days_said": days_label(asked.form.search_terms),
         "query": asked.query(),
         "view_query": asked.whole_query,
         "own_alone": EXPORT.reach(asked.user) < SEE.reach(asked.user),
     }
 
 
-def _listed(asked: Asked, page: Page, number: int) -> dict[str, Any]:
+def _listed(asked: HistoryQuery, page: HistoryPage, number: int) -> dict[str, Any]:
     """What a page of the list shows of the `number` that there are."""
     return {
         "rows": page.rows,
-        "groups": by_days(page.rows) if _by_created(asked) else [{"rows": page.rows}],
+        "groups": group_by_day(page.rows) if _by_created(asked) else [{"rows": page.rows}],
         "shown": page,
         "count": _counted(number, asked.face),
-        "loosened": None if number else loosened(asked),
+        "loosened": None if number else loosened_searches(asked),
         "order": _order(asked, number),
         "heads": {name: _head(asked, name) for name in SORTED},
-        "ways": ("Newer", "Older") if not asked.form.sought.get("sort") else ("Previous", "Next"),
+        "ways": ("Newer", "Older") if not asked.form.search_terms.get("sort") else ("Previous", "Next"),
     }
 
 
 # ---- in which order ---------------------------------------------------------------------------------------
 
 
-def _by_created(asked: Asked) -> bool:
-    return asked.form.sought.get("sort", "") in SORTED["created"]
+def _by_created(asked: HistoryQuery) -> bool:
+    return asked.form.search_terms.get("sort", "") in SORTED["created"]
 
 
-def _order(asked: Asked, number: int) -> str:
-    if number > MOST_SORTED and not _by_created(asked):
-        return f"the newest {MOST_SORTED:,} of them {asked.form.order}"
+def _order(asked: HistoryQuery, number: int) -> str:
+    if number > MAX_SORTED and not _by_created(asked):
+        return f"the newest {MAX_SORTED:,} of them {asked.form.order}"
     return asked.form.order
 
 
-def _head(asked: Asked, name: str) -> dict[str, str]:
+def _head(asked: HistoryQuery, name: str) -> dict[str, str]:
     """Where a head leads, and how what stands under it is sorted."""
     first, other = SORTED[name]
-    now = asked.form.sought.get("sort", "")
+    now = asked.form.search_terms.get("sort", "")
     address = asked.address_of(asked.query(sort=other if now == first else first))
     rising = now in ("by", "took", "created")
     sorted_so = ("ascending" if rising else "descending") if now in SORTED[name] else ""
@@ -165,34 +174,34 @@ def _head(asked: Asked, name: str) -> dict[str, str]:
 
 def _counted(number: int, face: AnyFace | None) -> str:
     noun, nouns = (face.noun, face.nouns) if face else ("run", "runs")
-    return counted(number, MOST_COUNTED, noun, nouns)
+    return count_noun(number, MAX_COUNTED, noun, nouns)
 
 
-def _above(asked: Asked) -> dict[str, Any]:
+def _above(asked: HistoryQuery) -> dict[str, Any]:
     """What stands above the results, and needs no look while words are typed."""
     return {
-        "presets": presets(asked),
+        "presets": quick_searches(asked),
         "saved_views": saved(asked),
         "all_kinds": _kinds(asked),
     }
 
 
-def _kinds(asked: Asked) -> list[dict[str, Any]]:
+def _kinds(asked: HistoryQuery) -> list[dict[str, Any]]:
     """To be ticked, each with how many of it the other filters leave."""
-    if asked.fixed or len(faces()) < 2:
+    if asked.fixed or len(specs()) < 2:
         return []
     return [
         {
             "kind": kind,
             "face": face,
             "ticked": kind in asked.kinds,
-            "count": shown(History(asked.user, asked.form.sought, face=face).count()),
+            "count": quick_count(RunHistory(asked.user, asked.form.search_terms, face=face).count()),
         }
-        for kind, face in faces().items()
+        for kind, face in specs().items()
     ]
 
 
-def _around(asked: Asked) -> dict[str, Any]:
+def _around(asked: HistoryQuery) -> dict[str, Any]:
     """What the templates need to know of the kind, or of all."""
     face = asked.face
     return {
@@ -204,7 +213,7 @@ def _around(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _exports(asked: Asked) -> list[dict[str, str]]:
+def _exports(asked: HistoryQuery) -> list[dict[str, str]]:
     query = asked.query()
     return [
         {"address": f"{asked.address('export', format)}{'?' if query else ''}{query}", "words": words}
@@ -212,5 +221,5 @@ def _exports(asked: Asked) -> list[dict[str, str]]:
     ]
 
 
-def _templates(asked: Asked, name: str) -> list[str]:
+def _templates(asked: HistoryQuery, name: str) -> list[str]:
     return [*([f"{asked.face.nouns}/{name}"] if asked.face else []), f"runs/{name}"]

@@ -8,9 +8,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from .. import tool_shelf
-from ..filters import QUERY_LENGTH
-from ..library import MOST, Asked, Group, groups, shelves
+from ..library import tools as tool_shelf
+from ..library.overview import MOST, LibraryGroup, LibraryQuery, library_groups, library_sections
+from ..procedure.filters import QUERY_LENGTH
 
 MINE = "mine"
 CLASS = "engine.class_tool"
@@ -19,8 +19,8 @@ CLASS = "engine.class_tool"
 @require_GET
 def library(request: HttpRequest, only: str = "") -> HttpResponse:
     """All shelves, or the `only` one of that name."""
-    asked = Asked(request.GET.get("q", "")[:QUERY_LENGTH], request.GET.get("owner") == MINE)
-    found = groups(request.user, asked, only)
+    asked = LibraryQuery(request.GET.get("q", "")[:QUERY_LENGTH], request.GET.get("owner") == MINE)
+    found = library_groups(request.user, asked, only)
     found_tabs = tabs()
     context = {
         "asked": asked,
@@ -42,7 +42,7 @@ def tools(request: HttpRequest) -> HttpResponse:
     """Every tool that an agent may be given."""
     sought = request.GET.get("q", "")[:QUERY_LENGTH]
     context = {
-        "sources": tool_shelf.sources(request.user, sought),
+        "sources": tool_shelf.tool_sources(request.user, sought),
         "sought": sought,
         "may_class": request.user.has_perm(CLASS),
         "tabs": tabs(),
@@ -55,14 +55,15 @@ def tools(request: HttpRequest) -> HttpResponse:
 def tabs() -> Sequence[dict[str, Any]]:
     """The ways to all of it and to each shelf, with how much is there; none where there is one shelf."""
     each: list[dict[str, Any]] = [
-        {"address": shelf.address, "word": shelf.name.capitalize(), "number": shelf.count()} for _, shelf in shelves()
+        {"address": shelf.address, "word": shelf.name.capitalize(), "number": shelf.count()}
+        for _, shelf in library_sections()
     ]
     if len(each) == 1:
         return ()
     everything = {"address": reverse("library"), "word": "All", "number": sum(tab["number"] for tab in each)}
-    return [everything, *each, {"address": reverse("tools"), "word": "Tools", "number": tool_shelf.number()}]
+    return [everything, *each, {"address": reverse("tools"), "word": "Tools", "number": tool_shelf.tool_count()}]
 
 
-def _counted(group: Group, asked: Asked) -> str:
+def _counted(group: LibraryGroup, asked: LibraryQuery) -> str:
     number = f"{group.found:,} of {group.kept:,}" if asked else f"{group.kept:,}"
     return f"{number} {group.shelf.noun if group.kept == 1 else group.shelf.name}"

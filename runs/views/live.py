@@ -6,20 +6,20 @@ from django.shortcuts import redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from engine.live import expect
 from engine.models import Gate, Run
-from engine.models.budgets import BudgetUsedUp
-from engine.models.pace import LimitReached
+from engine.models.budgets import BudgetExceeded
+from engine.models.rate_limits import RateLimitReached
+from engine.pubsub import announce_soon
 
-from .. import steering
-from ..face import Snapshot, faces, snapshot_of
-from ..family import family_of, mark_of, mark_shown
-from ..fragments import rendered
-from ..given_looks import note_look
+from .. import run_actions
+from ..access_log import log_view
+from ..live.related_runs import related_runs, relation_mark, relation_visible
+from ..procedure.fragments import render_fragments
+from ..procedure.spec import RunSnapshot, snapshot_of, specs
 from ..questions import questions_shown
-from ..redaction import erasure_of
+from ..record.redaction import erasure_of
 from ..rights import STEER
-from .finding import AnyFace, row_for, seen_or_404
+from .row_lookup import AnyFace, row_for, seen_or_404
 
 
 @require_GET
@@ -29,19 +29,19 @@ def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 
 def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **more: Any) -> HttpResponse:
     """`more`: what it shows besides, as after something that was sent from it and not taken."""
-    pk, seen = row.run.pk, face.seen(row)
-    if not row.run.over:
-        expect(pk)
+    pk, seen = row.run.pk, face.snapshot(row)
+    if not row.run.is_ended:
+        announce_soon(pk)
     context = {
         **face.page(pk),
         "display": face.display(seen),
-        "made_mark": mark_of(seen),
+        "made_mark": relation_mark(seen),
         "questions": seen.questions,
-        **face.extra(request, row),  # noqa: S610 - a method of our own
+        **face.viewer_context(request, row),
         "steerable": STEER.covers(request.user, row.run),
         "socket": f"/ws/{face.nouns}/{pk}/?painted={row.run.revision}",
         "erasure": erasure_of(row.run),
-        **family_of(row.run, request.user),
+        **related_runs(row.run, request.user),
         "page": "live",
         "newest_gate": Gate.objects.newest_of_all(),
         **more,
@@ -56,18 +56,18 @@ def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     headers = {"ETag": f'"{run.revision}"', "Cache-Control": "no-store"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged
-    note_look(run, request.user)
+    log_view(run, request.user)
     seen = snapshot_of(run)
-    shown = [*mark_shown(mark_of(seen)), *questions_shown(seen.questions, seen.texts)]
+    shown = [*relation_visible(relation_mark(seen)), *questions_shown(seen.questions, seen.texts)]
     shown += face.fragments(face.display(seen))
-    return HttpResponse(rendered(shown), headers=headers)
+    return HttpResponse(render_fragments(shown), headers=headers)
 
 
 @require_GET
-def made(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+def submitted_run(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """Which runs belong to it, for a page that has heard that there are others by now."""
     run = seen_or_404(face.runs(), request, pk)
-    answer = render(request, "runs/_made.html", family_of(run, request.user))
+    answer = render(request, "runs/_made.html", related_runs(run, request.user))
     answer["Cache-Control"] = "no-store"
     return answer
 
@@ -75,7 +75,7 @@ def made(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 @require_GET
 def erased(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Which redaction the texts of a run have met last. Open pages that show them ask now and then."""
-    rows = Run.objects.filter(procedure__in=faces()).only("revision", "redacted", "owner_id")
+    rows = Run.objects.filter(procedure__in=specs()).only("revision", "redacted", "owner_id")
     return HttpResponse(erasure_of(seen_or_404(rows, request, pk))["mark"], content_type="text/plain")
 
 
@@ -84,9 +84,9 @@ def cancel(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """The page asks in a dialog; without scripts its button leads to the same question here."""
     row = row_for(request, face, pk, STEER)
     if request.method == "POST":
-        steering.cancel(row, request.user)
-    elif not row.run.over:
-        context = {**face.page(pk), "display": face.display(Snapshot(row.run, row, [], {}))}
+        run_actions.cancel(row, request.user)
+    elif not row.run.is_ended:
+        context = {**face.page(pk), "display": face.display(RunSnapshot(row.run, row, [], {}))}
         return render(request, "runs/cancel.html", context)
     return redirect(face.page_name("live"), pk)
 
@@ -94,10 +94,10 @@ def cancel(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     row = row_for(request, face, pk, STEER)
-    expect(pk)
+    announce_soon(pk)
     try:
-        steering.retry(row, request.user, limited=True)
-    except (BudgetUsedUp, LimitReached) as error:
-        status = 402 if isinstance(error, BudgetUsedUp) else 429
+        run_actions.retry(row, request.user, limited=True)
+    except (BudgetExceeded, RateLimitReached) as error:
+        status = 402 if isinstance(error, BudgetExceeded) else 429
         return render(request, "runs/refused.html", {**face.page(pk), "reason": str(error)}, status=status)
     return redirect(face.page_name("live"), pk)

@@ -5,14 +5,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from ..evidence_file import evidence_file
-from ..face import snapshot_of
-from ..given_looks import given_to, note_look
-from ..record import record_line, record_of
-from ..redaction import erasure_of
-from ..replay_file import replay_file
+from ..access_log import grants_for, log_view
+from ..procedure.spec import snapshot_of
+from ..record.document import record_line, record_of
+from ..record.evidence_file import build_evidence_file
+from ..record.redaction import erasure_of
+from ..record.replay_file import replay_file
 from ..rights import EXPORT, REDACT, SHARE
-from .finding import AnyFace, row_for, run_for
+from .row_lookup import AnyFace, row_for, run_for
 
 
 @require_GET
@@ -21,12 +21,12 @@ def record(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     context = {
         **face.page(pk),
         **record_of(row, list(row.run.calls.order_by("pk").defer(None).defer(*face.record_without))),
-        **face.extra(request, row),  # noqa: S610 - a method of our own
+        **face.viewer_context(request, row),
         "record_part": f"{face.nouns}/_record.html",
-        "given": given_to(request.user, row.run),
+        "given": grants_for(request.user, row.run),
         "exportable": EXPORT.covers(request.user, row.run),
         "shareable": SHARE.covers(request.user, row.run),
-        "redactable": row.run.over and REDACT.covers(request.user, row.run),
+        "redactable": row.run.is_ended and REDACT.covers(request.user, row.run),
         "erasure": erasure_of(row.run),
         "page": "record",
     }
@@ -40,22 +40,24 @@ def record_file(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 
 @require_GET
 def evidence(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    return _kept(request, pk, face, "zip", lambda: evidence_file(pk, face.noun))
+    return _kept(request, pk, face, "zip", lambda: build_evidence_file(pk, face.noun))
 
 
 @require_GET
-def replay(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+def replay_download(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """A page to keep, as a file: it carries a policy of its own, and nothing of it is run on this site."""
-    if not run_for(request, face, pk, EXPORT).over:
-        return _refused(request, pk, face, f"{face.a_noun} that goes on is played again when it is over.", "Not yet")
+    if not run_for(request, face, pk, EXPORT).is_ended:
+        return _refused(
+            request, pk, face, f"{face.noun_with_article} that goes on is played again when it is over.", "Not yet"
+        )
     return _kept(request, pk, face, "html", lambda: replay_file(snapshot_of(run_for(request, face, pk, EXPORT))))
 
 
 def _kept(request: HttpRequest, pk: UUID, face: AnyFace, form: str, made: Callable[[], str | bytes]) -> HttpResponse:
     run = run_for(request, face, pk, EXPORT)
-    if reason := face.withheld([run]).get(run.pk):
+    if reason := face.hidden_run_ids([run]).get(run.pk):
         return _refused(request, pk, face, reason, "There is no record yet")
-    note_look(run, request.user)
+    log_view(run, request.user)
     return HttpResponse(
         made(),
         content_type="text/html; charset=utf-8" if form == "html" else f"application/{form}",

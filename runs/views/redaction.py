@@ -5,17 +5,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from ..family import bound_to
-from ..forms import Text
-from ..redaction import erase, not_over
+from ..forms import PlainTextField
+from ..live.related_runs import readable_through
+from ..record.redaction import erase_texts, refuse_unfinished
 from ..rights import REDACT, SEE
-from .finding import AnyFace, run_for
+from .row_lookup import AnyFace, run_for
 
 REASON_LENGTH = 500
 
 
 class RedactionForm(forms.Form):
-    reason = Text(max_length=REASON_LENGTH, needed="Write who demands it and why. It stays in the record.")
+    reason = PlainTextField(max_length=REASON_LENGTH, needed="Write who demands it and why. It stays in the record.")
     names = forms.BooleanField(required=False)
 
 
@@ -24,14 +24,14 @@ def redact(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """What will be erased, to be confirmed with a reason."""
     run = run_for(request, face, pk, REDACT)
     form = RedactionForm(request.POST if request.method == "POST" else None, auto_id="%s")
-    refused = "" if run.over else not_over(run)
+    refused = "" if run.is_ended else refuse_unfinished(run)
     if not refused and form.is_valid():
         try:
-            erase(run, request.user, **form.cleaned_data)
+            erase_texts(run, request.user, **form.cleaned_data)
             return redirect(face.page_name("record"), pk)
         except ValueError as error:  # somebody had it tried again just now
             refused = str(error)
-    others = face.beside(run)
+    others = face.page_context(run)
     seen = [other for other in others if SEE.covers(request.user, other.run)]
     context = {
         **face.page(pk),
@@ -40,7 +40,7 @@ def redact(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         "most": REASON_LENGTH,
         "refused": refused,
         "others": seen,
-        "bound": bound_to(run, request.user),
+        "bound": readable_through(run, request.user),
         "unseen": len(others) - len(seen),
     }
     templates = [f"{face.nouns}/redact.html", "runs/redact.html"]

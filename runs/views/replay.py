@@ -6,25 +6,25 @@ from django.shortcuts import redirect, render
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_GET
 
-from ..face import Snapshot, snapshot_of
-from ..given_looks import note_look
-from ..redaction import erasure_of
-from ..replay import FRAMES_FORM, Past
-from ..replay import replay as frames_of
-from .finding import AnyFace, row_for, seen_or_404
+from ..access_log import log_view
+from ..procedure.spec import RunSnapshot, snapshot_of
+from ..record.redaction import erasure_of
+from ..record.replay import FRAMES_FORMAT, RunReplay
+from ..record.replay import build_replay as frames_of
+from .row_lookup import AnyFace, row_for, seen_or_404
 
 
 @require_GET
-def replay(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
+def replay_page(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     row = row_for(request, face, pk)
-    if not row.run.over:
+    if not row.run.is_ended:
         return redirect(face.page_name("live"), pk)
-    return replayed(request, face.seen(row), erasure=erasure_of(row.run))
+    return replayed(request, face.snapshot(row), erasure=erasure_of(row.run))
 
 
-def replayed(request: HttpRequest, seen: Snapshot[Any], **more: Any) -> HttpResponse:
+def replayed(request: HttpRequest, seen: RunSnapshot[Any], **more: Any) -> HttpResponse:
     """The page that plays a run of which all rows are read."""
-    past = Past(seen)
+    past = RunReplay(seen)
     face = past.face
     context = {
         **face.page(seen.run.pk),
@@ -42,10 +42,10 @@ def replayed(request: HttpRequest, seen: Snapshot[Any], **more: Any) -> HttpResp
 def frames(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """What the page plays. It stays as it is, unless a failed run is tried again."""
     run = seen_or_404(face.runs().only("revision", "status", "procedure", "owner_id", "parent_id"), request, pk)
-    if not run.over:
+    if not run.is_ended:
         raise Http404
-    headers = {"ETag": f'"{run.revision}.{FRAMES_FORM}"', "Cache-Control": "private, no-cache"}
+    headers = {"ETag": f'"{run.revision}.{FRAMES_FORMAT}"', "Cache-Control": "private, no-cache"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
         return unchanged
-    note_look(run, request.user)
+    log_view(run, request.user)
     return JsonResponse(frames_of(snapshot_of(run)), headers=headers)

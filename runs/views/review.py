@@ -16,22 +16,21 @@ from django.views.decorators.http import require_GET, require_http_methods
 from engine.models import Review, Run
 
 from .. import reviews
-from ..desk import MOST_EXPLAINED, Desk, Line
-from ..face import face_of, faces, flags_known
-from ..forms import as_typed
-from ..history import MOST_COUNTED, MOST_NEWER
+from ..formatting import action_text, came_to, count_noun, format_usage
+from ..forms import posted_values
+from ..history.query import MAX_COUNTED, MAX_NEWER
+from ..history.review_queue import MAX_EXPLAINED, ReviewLine, ReviewQueue
+from ..history.review_reasons import reasons_of
 from ..models import SearchText
-from ..reasons import reasons_of
-from ..record import integrity_of
-from ..redaction import erasure_of
-from ..rights import EXPORT, REVIEW, Reach
-from ..usage import used
-from ..words import came_to, counted, deed
+from ..procedure.spec import known_flags, spec_of_run, specs
+from ..record.document import integrity_of
+from ..record.redaction import erasure_of
+from ..rights import EXPORT, REVIEW, PermissionReach
 
 NOTE, OVERRIDE = "note", "override"
 
 
-class WordForm(reviews.ReviewText):
+class ReviewForm(reviews.ReviewTextForm):
     """A note, or an override with its reason and outcome, which is asked for twice; `keep` goes back to the form."""
 
     field_order = ("what", "text", "outcome", "sure", "keep")
@@ -43,7 +42,7 @@ class WordForm(reviews.ReviewText):
     def __init__(self, run: Run, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(data, auto_id="word-%s")
         self.run = run
-        outcomes = face_of(run).outcomes_of(run)
+        outcomes = spec_of_run(run).outcomes_of(run)
         choices = [(outcome, came_to(outcome).capitalize()) for outcome in outcomes]
         cast(forms.ChoiceField, self.fields["outcome"]).choices = choices
         if not outcomes:
@@ -55,7 +54,7 @@ class WordForm(reviews.ReviewText):
         chosen = self.cleaned_data.get("outcome")
         if not chosen:
             self.add_error("outcome", "Choose what you decide instead.")
-        elif not self.cleaned_data["sure"] and (problem := reviews.why_not(self.run, chosen)):
+        elif not self.cleaned_data["sure"] and (problem := reviews.override_refusal(self.run, chosen)):
             self.add_error("outcome", problem)
 
     @property
@@ -96,17 +95,17 @@ def review(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def one(request: HttpRequest, pk: UUID) -> HttpResponse:
+def review_run(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One record: beside the list, on a page of its own where there is no room, and for a script by itself."""
     desk = _desk(request)
-    run = get_object_or_404(REVIEW.within(Run.objects.filter(procedure__in=faces()), request.user), pk=pk)
+    run = get_object_or_404(REVIEW.within(Run.objects.filter(procedure__in=specs()), request.user), pk=pk)
     if request.method == "GET":
         return _shown(request, desk, _one(request, desk, pk))
-    form = WordForm(run, as_typed(request.POST))
+    form = ReviewForm(run, posted_values(request.POST))
     if not form.is_valid() or not form.settled:
         return _shown(request, desk, _one(request, desk, pk, form), status=200 if form.is_valid() else 422)
     try:
-        said = reviews.add(run, request.user, **form.review)
+        said = reviews.add_review(run, request.user, **form.review)
     except ValueError as error:
         messages.error(request, str(error))
         return _shown(request, desk, _one(request, desk, pk, form), status=409)
@@ -120,26 +119,26 @@ def one(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _kept(said: Review) -> str:
     if not said.outcome:
         return "Your note is in the record."
-    return f"{deed(said.run)}: {came_to(said.outcome)}. It is in the record."
+    return f"{action_text(said.run)}: {came_to(said.outcome)}. It is in the record."
 
 
 @require_GET
-def figures(request: HttpRequest) -> HttpResponse:
+def review_numbers(request: HttpRequest) -> HttpResponse:
     """The numbers of an open desk as they are now: of its tiles, of the causes that it shows, and what is newer."""
     desk = _desk(request)
     causes = {cause.key: cause for cause in desk.causes}
     shown = [(place, causes.get(key)) for place, key in enumerate(request.GET.getlist("shown")[:20], 1)]
-    context = {"desk": desk, "causes": shown, "most_newer": MOST_NEWER}
+    context = {"desk": desk, "causes": shown, "most_newer": MAX_NEWER}
     return render(request, "runs/_review_figures.html", context)
 
 
-def _desk(request: HttpRequest) -> Desk:
-    if REVIEW.reach(request.user) < Reach.ALL:
+def _desk(request: HttpRequest) -> ReviewQueue:
+    if REVIEW.reach(request.user) < PermissionReach.ALL:
         raise PermissionDenied("You may not review. An administrator can give you the right to.")
-    return Desk(request.user, request.GET.dict(), reverse("review"))
+    return ReviewQueue(request.user, request.GET.dict(), reverse("review"))
 
 
-def _shown(request: HttpRequest, desk: Desk, one: dict[str, Any], status: int = 200) -> HttpResponse:
+def _shown(request: HttpRequest, desk: ReviewQueue, one: dict[str, Any], status: int = 200) -> HttpResponse:
     if request.htmx:  # type: ignore[attr-defined]
         # htmx puts nothing in that was refused, and what was typed is to stand there with its error
         answer = render(request, "runs/_review_one.html", {"desk": desk, **one})
@@ -149,11 +148,11 @@ def _shown(request: HttpRequest, desk: Desk, one: dict[str, Any], status: int = 
     return answer
 
 
-def _page(request: HttpRequest, desk: Desk, one: dict[str, Any], status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, desk: ReviewQueue, one: dict[str, Any], status: int = 200) -> HttpResponse:
     context = {
         "desk": desk,
         "all_in_month": _counted(desk.in_month.count()) if desk.nothing else "",
-        "most_explained": MOST_EXPLAINED,
+        "most_explained": MAX_EXPLAINED,
         "page": "review",
         **one,
     }
@@ -161,35 +160,35 @@ def _page(request: HttpRequest, desk: Desk, one: dict[str, Any], status: int = 2
 
 
 def _counted(number: int) -> str:
-    return counted(number, MOST_COUNTED, "run", "runs") if number else "No runs"
+    return count_noun(number, MAX_COUNTED, "run", "runs") if number else "No runs"
 
 
-def _one(request: HttpRequest, desk: Desk, pk: UUID, form: WordForm | None = None) -> dict[str, Any]:
+def _one(request: HttpRequest, desk: ReviewQueue, pk: UUID, form: ReviewForm | None = None) -> dict[str, Any]:
     """What `_review_one.html` shows of a record."""
     run = get_object_or_404(Run, pk=pk)
-    face = face_of(run)
+    face = spec_of_run(run)
     row = face.rows().get(pk=pk)
     calls = face.calls(row)
-    labels = SearchText.objects.flags_of([pk], flags_known(face)).get(pk, [])
+    labels = SearchText.objects.flags_of([pk], known_flags(face)).get(pk, [])
     return {
         **face.page(pk),
         "run": row.run,
         "row": row,
-        "display": face.display(face.seen(row, calls)),
+        "display": face.display(face.snapshot(row, calls)),
         "line": desk.line_of(pk),
-        "held": face.decided(row.run.override) if row.run.override else None,
+        "held": face.outcome_filter(row.run.override) if row.run.override else None,
         "reasons": reasons_of(row, labels),
-        "used": used(calls),
+        "used": format_usage(calls),
         "integrity": integrity_of(row.run),
         "exportable": EXPORT.covers(request.user, row.run),
-        "form": form or WordForm(run),
+        "form": form or ReviewForm(run),
         "place": _place(desk.lines, pk),
         "erasure": erasure_of(row.run),
         "result_part": [f"{face.nouns}/_review.html", "runs/_review_result.html"],
     }
 
 
-def _place(lines: Sequence[Line], pk: UUID) -> dict[str, Any]:
+def _place(lines: Sequence[ReviewLine], pk: UUID) -> dict[str, Any]:
     """Where it stands in the list that is shown, and what stands beside it."""
     found = next((number for number, line in enumerate(lines) if line.row.id == str(pk)), None)
     if found is None:

@@ -10,16 +10,24 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.models import Run
 
-from .. import badges
-from ..face import face_of
-from ..forms import Text
-from ..giving import give, take_back
+from ..forms import PlainTextField
 from ..models import Badge, Given, Share
-from ..models.shares import FOR_WHOM_LENGTH, LONGEST_DAYS, USUAL_DAYS
-from ..record import integrity_of
-from ..rights import SHARE, still_given
-from ..sharing import end, make, note_look, showing, shown_by, shown_to_guests, why_not
-from .finding import AnyFace, run_for
+from ..models.share_links import DEFAULT_DAYS, FOR_WHOM_LENGTH, MAX_DAYS
+from ..procedure.spec import spec_of_run
+from ..record.document import integrity_of
+from ..rights import SHARE, still_granted
+from ..sharing import badges
+from ..sharing.grants import grant_access, revoke_access
+from ..sharing.links import (
+    active_links,
+    create_link,
+    guest_record,
+    log_link_view,
+    revoke_share_link,
+    run_for_secret,
+    share_refusal,
+)
+from .row_lookup import AnyFace, run_for
 
 LONGEST_NAME = 160  # of an account or a group, and which of the two it is
 UNSEEN = {
@@ -31,17 +39,17 @@ UNSEEN = {
 
 def days_field() -> forms.IntegerField:
     """For how many days a secret address holds."""
-    wrong = f"Write a number of days from 1 to {LONGEST_DAYS}."
+    wrong = f"Write a number of days from 1 to {MAX_DAYS}."
     return forms.IntegerField(
         label="Valid for (days)",
         min_value=1,
-        max_value=LONGEST_DAYS,
+        max_value=MAX_DAYS,
         error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), wrong),
     )
 
 
-class GiveForm(forms.Form):
-    to = Text(
+class GrantForm(forms.Form):
+    to = PlainTextField(
         max_length=LONGEST_NAME,
         needed="Write the name of a person or of a group.",
         label="Name of a person or of a group",
@@ -49,8 +57,8 @@ class GiveForm(forms.Form):
     )
 
 
-class ShareForm(forms.Form):
-    for_whom = Text(max_length=FOR_WHOM_LENGTH)
+class ShareLinkForm(forms.Form):
+    for_whom = PlainTextField(max_length=FOR_WHOM_LENGTH)
     days = days_field()
 
 
@@ -58,16 +66,16 @@ class ShareForm(forms.Form):
 def share(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
     """Who is shown this record, and by which links; a new link is shown once."""
     run = run_for(request, face, pk, SHARE)
-    if request.method != "POST" or why_not(run):
-        return _page(request, face, run, 409 if request.method == "POST" else 200, refused=why_not(run))
+    if request.method != "POST" or share_refusal(run):
+        return _page(request, face, run, 409 if request.method == "POST" else 200, refused=share_refusal(run))
     return _give(request, face, run) if "to" in request.POST else _make(request, face, run)
 
 
 def _give(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
-    giving = GiveForm(request.POST, auto_id="%s")
+    giving = GrantForm(request.POST, auto_id="%s")
     if giving.is_valid():
         try:
-            give(run, request.user, giving.cleaned_data["to"])
+            grant_access(run, request.user, giving.cleaned_data["to"])
             return redirect(face.page_name("share"), run.pk)
         except ValueError as error:
             giving.add_error("to", str(error))
@@ -75,11 +83,11 @@ def _give(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
 
 
 def _make(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
-    form = ShareForm(request.POST, auto_id="%s")
+    form = ShareLinkForm(request.POST, auto_id="%s")
     if not form.is_valid():
         return _page(request, face, run, 422, form=form)
     try:
-        made = make(run, request.user, **form.cleaned_data)
+        made = create_link(run, request.user, **form.cleaned_data)
     except ValueError as error:
         return _page(request, face, run, 409, refused=str(error))
     address = request.build_absolute_uri(reverse("shared", args=[made.secret]))
@@ -88,7 +96,7 @@ def _make(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
 
 def _page(request: HttpRequest, face: AnyFace, run: Run, status: int = 200, **more: Any) -> HttpResponse:
     links = list(Share.objects.filter(run=run).select_related("by").prefetch_related("looks"))
-    holding = [one for one in links if one.holds]
+    holding = [one for one in links if one.is_valid]
     of_it = list(Badge.objects.holding().filter(run=run).select_related("by"))
     context = {
         **face.page(run.pk),
@@ -96,25 +104,25 @@ def _page(request: HttpRequest, face: AnyFace, run: Run, status: int = 200, **mo
         "end_page": face.page_name("end-share"),
         "end_badge_page": face.page_name("end-its-badge"),
         "take_back_page": face.page_name("take-back"),
-        "seen": still_given(Given.objects.holding().filter(run=run)),
+        "seen": still_granted(Given.objects.active().filter(run=run)),
         "given": Given.objects.filter(run=run, ended=None).prefetch_related("looks__user"),
-        "giving": GiveForm(auto_id="%s"),
-        "form": ShareForm(initial={"days": USUAL_DAYS}, auto_id="%s"),
+        "giving": GrantForm(auto_id="%s"),
+        "form": ShareLinkForm(initial={"days": DEFAULT_DAYS}, auto_id="%s"),
         "most": FOR_WHOM_LENGTH,
         "holding": holding,
-        "showing": showing(run, holding),
+        "showing": active_links(run, holding),
         "badges": of_it,
-        "badges_showing": showing(run, of_it),
-        "over": [one for one in links if not one.holds],
+        "badges_showing": active_links(run, of_it),
+        "over": [one for one in links if not one.is_valid],
     }
     return render(request, "runs/share.html", {**context, **more}, status=status)
 
 
 @require_POST
-def end_share(request: HttpRequest, pk: UUID, link: int, face: AnyFace) -> HttpResponse:
+def revoke_link(request: HttpRequest, pk: UUID, link: int, face: AnyFace) -> HttpResponse:
     run = run_for(request, face, pk, SHARE)
     for one in Share.objects.filter(run=run, pk=link):
-        end(one, request.user)
+        revoke_share_link(one, request.user)
     return redirect(face.page_name("share"), pk)
 
 
@@ -122,31 +130,31 @@ def end_share(request: HttpRequest, pk: UUID, link: int, face: AnyFace) -> HttpR
 def end_badge(request: HttpRequest, pk: UUID, badge: int, face: AnyFace) -> HttpResponse:
     run = run_for(request, face, pk, SHARE)
     for one in Badge.objects.filter(run=run, pk=badge):
-        badges.end(one, request.user)
+        badges.revoke_badge(one, request.user)
     return redirect(face.page_name("share"), pk)
 
 
 @require_POST
-def take_back_from(request: HttpRequest, pk: UUID, given: int, face: AnyFace) -> HttpResponse:
+def revoke_grant(request: HttpRequest, pk: UUID, given: int, face: AnyFace) -> HttpResponse:
     run = run_for(request, face, pk, SHARE)
     for one in Given.objects.filter(run=run, pk=given):
-        take_back(one, request.user)
+        revoke_access(one, request.user)
     return redirect(face.page_name("share"), pk)
 
 
 @login_not_required
 @require_GET
-def shared(request: HttpRequest, secret: str) -> HttpResponse:
+def shared_record(request: HttpRequest, secret: str) -> HttpResponse:
     """One record to whoever has the link. What is wrong with a link that does not hold is told to nobody."""
-    found = shown_by(secret)
+    found = run_for_secret(secret)
     if found is None:
         return _unseen(render(request, "runs/shared_ended.html", status=404))
-    face = face_of(found.run)
+    face = spec_of_run(found.run)
     row = face.rows().get(pk=found.run_id)
-    note_look(found)
+    log_link_view(found)
     context = {
         "face": face,
-        **shown_to_guests(row),
+        **guest_record(row),
         "share": found,
         "record_part": f"{face.nouns}/_record.html",
         "guest": True,

@@ -12,11 +12,11 @@ from psycopg import sql
 
 from tests.acceptance.chromium import launch
 from tests.acceptance.pages import CASPER, DESK, END, models_of, open_page, start
-from tests.acceptance.redis import Redis
-from tests.acceptance.scene import Scene
-from tests.acceptance.site import Site
+from tests.acceptance.redis import RedisProxy
+from tests.acceptance.scene import AcceptanceScene
+from tests.acceptance.site import ServedSite
 from tests.conftest import need
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 
 expect.set_options(timeout=30_000)  # a busy machine is no failure
 
@@ -38,10 +38,10 @@ def postgres_database(postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def own_redis(tmp_path: Path) -> Iterator[Redis]:
+def own_redis(tmp_path: Path) -> Iterator[RedisProxy]:
     """A Redis of the test's own, which it may stop."""
     need("redis", bool(shutil.which("redis-server")), "redis-server is not installed")
-    with Redis(tmp_path) as redis:
+    with RedisProxy(tmp_path) as redis:
         yield redis
 
 
@@ -67,27 +67,27 @@ def browser(_started: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Bro
 
 
 @pytest.fixture(scope="module")
-def scene(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with Scene(browser, tmp_path_factory.mktemp("scene")) as scene:
+def scene(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AcceptanceScene]:
+    with AcceptanceScene(browser, tmp_path_factory.mktemp("scene")) as scene:
         yield scene
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("site")) as site:
+    with ServedSite(tmp_path_factory.mktemp("site")) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
 def endpoint():
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(scope="module")
 def scripted_site(endpoint, tmp_path_factory):
     """Its models are the endpoint's: a test says what they do, so that no state can be missed."""
-    with Site(tmp_path_factory.mktemp("scripted"), **models_of(endpoint)) as site:
+    with ServedSite(tmp_path_factory.mktemp("scripted"), **models_of(endpoint)) as site:
         yield site
 
 

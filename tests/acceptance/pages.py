@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.chromium import visit
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 from tests.conftest import JAPAN
 
 DESK = {"width": 1440, "height": 900}
@@ -25,7 +25,7 @@ def models_of(endpoint):
 class Watched:
     """A page that remembers what should never happen on it."""
 
-    def __init__(self, page: Page, site: Site) -> None:
+    def __init__(self, page: Page, site: ServedSite) -> None:
         self.page, self.site = page, site
         self.complaints: list[str] = []
         page.on("console", lambda m: m.type == "error" and self.complaints.append(m.text))
@@ -44,7 +44,7 @@ def open_page(browser, site, size=DESK, **options):
     return Watched(context.new_page(), site)
 
 
-def start(page: Page, site: Site, content: str = JAPAN) -> None:
+def start(page: Page, site: ServedSite, content: str = JAPAN) -> None:
     page.goto(f"{site.url}/")
     page.get_by_label("What is to be decided?").fill(content)
     page.get_by_role("button", name="Start judgement").click()

@@ -15,8 +15,8 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 from tests.acceptance.chromium import launch
-from tests.acceptance.site import Site
-from tests.endpoint import Endpoint
+from tests.acceptance.site import ServedSite
+from tests.endpoint import ScriptedEndpoint
 
 # when the page first showed each decision
 REMEMBER = """
@@ -46,10 +46,10 @@ def milliseconds(page: Page, data: Path) -> list[int]:
 
 def measure(folder: Path, judgements: int = 5) -> dict[str, Any]:
     found: list[int] = []
-    with Endpoint() as endpoint, sync_playwright() as playwright:
+    with ScriptedEndpoint() as endpoint, sync_playwright() as playwright:
         env = {"OPENAI_BASE_URL": endpoint.base_url, "OPENAI_API_KEY": "sk-canary-1234567890"}
         endpoint.script(**APART)
-        with Site(folder, **env) as site:
+        with ServedSite(folder, **env) as site:
             page = launch(playwright).new_page()
             page.add_init_script(REMEMBER)
             page.goto(site.link)

@@ -9,7 +9,7 @@ from typing import Self
 from tests.acceptance.site import free_port
 
 
-class Redis:
+class RedisProxy:
     def __init__(self, folder: Path) -> None:
         self.port, self.folder = free_port(), folder
         self.url = f"redis://127.0.0.1:{self.port}/0"

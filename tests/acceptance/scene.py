@@ -15,22 +15,22 @@ from typing import Any
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
-from tests.acceptance.cases import REFUND, RELEASE, Case
+from tests.acceptance.cases import REFUND, RELEASE, AcceptanceCase
 from tests.acceptance.chromium import visit
-from tests.acceptance.site import Site
-from tests.endpoint import Endpoint
+from tests.acceptance.site import ServedSite
+from tests.endpoint import ScriptedEndpoint
 
 PATIENCE = 60.0
 TOKEN = "k" * 32  # a form is a page's own where it says what the cookie says
 
 
-def rehearsed(case: Case) -> Case:
+def rehearsed(case: AcceptanceCase) -> AcceptanceCase:
     criteria = "Approve everything."
     members = tuple(replace(one, model="rehearsal/instant", criteria=criteria) for one in case.members)
     return replace(case, members=members, council="")
 
 
-def of_one_model(case: Case) -> Case:
+def of_one_model(case: AcceptanceCase) -> AcceptanceCase:
     return replace(case, members=tuple(replace(one, model="openai/gpt-4o") for one in case.members), council="")
 
 
@@ -43,7 +43,7 @@ class Moment:
     """A judgement in a certain state: `changes` of what the agents do, `sign` in its page once it is there."""
 
     sign: str
-    case: Case = RELEASE
+    case: AcceptanceCase = RELEASE
     changes: dict[tuple[int, int], dict[str, Any]] | None = None
     cancelled: bool = False
     overridden: bool = False
@@ -78,7 +78,7 @@ REVIEWS = (
 )
 
 
-class Scene:
+class AcceptanceScene:
     """Two sites, one with an engine and one without, models that answer as written, and one page that goes about.
 
     The one without an engine is started when it is first asked for. `pace` is how many seconds an agent takes for an
@@ -91,9 +91,9 @@ class Scene:
         self._stack = contextlib.ExitStack()
         self.listed = tuple(MOMENTS)  # what there is at least in lists of judgements
 
-    def __enter__(self) -> "Scene":
+    def __enter__(self) -> "AcceptanceScene":
         with self._stack:
-            self.endpoint = self._stack.enter_context(Endpoint())
+            self.endpoint = self._stack.enter_context(ScriptedEndpoint())
             self.site = self._start("site")
             self.context = visit(self._browser, viewport={"width": 1440, "height": 900})
             self._stack.callback(self.context.close)
@@ -102,7 +102,7 @@ class Scene:
         return self
 
     @cached_property
-    def idle_site(self) -> Site:
+    def idle_site(self) -> ServedSite:
         return self._start("idle", "--no-engine")
 
     def __exit__(self, *_: object) -> None:
@@ -112,7 +112,7 @@ class Scene:
         self.site.process.kill()  # it would give the answers that never come their ten seconds
         self._stack.close()
 
-    def _start(self, name: str, *options: str) -> Site:
+    def _start(self, name: str, *options: str) -> ServedSite:
         provider = {"base_url": self.endpoint.base_url, "price": {"input": 2.5, "output": 10}}
         providers = {model.partition("/")[0]: provider for model in MODELS}
         folder = self._folder / name
@@ -120,17 +120,17 @@ class Scene:
         env = {"MAGI_PROVIDERS": json.dumps(providers), "MAGI_CALL_TIMEOUT": "3600"}
         if "--no-engine" in options:  # so that nothing ever asks it
             env["MAGI_MCP_SERVERS"] = json.dumps({"others": {"url": "https://tools.example/mcp"}})
-        site = self._stack.enter_context(Site(folder, *options, **env))
+        site = self._stack.enter_context(ServedSite(folder, *options, **env))
         cast(site)
         return site
 
     # ---- going about
 
-    def sign_in(self, site: Site) -> None:
+    def sign_in(self, site: ServedSite) -> None:
         self.context.clear_cookies()
         self.context.add_cookies([{"name": "sessionid", "value": site.visitor_session, "url": site.url}])
 
-    def open(self, path: str, site: Site | None = None) -> Page:
+    def open(self, path: str, site: ServedSite | None = None) -> Page:
         self.page.goto(f"{(site or self.site).url}{path}")
         return self.page
 
@@ -168,13 +168,13 @@ class Scene:
         for moment in self.listed:
             self.judgement(moment)
 
-    def submit(self, case: Case, site: Site | None = None, **changes: str) -> str:
+    def submit(self, case: AcceptanceCase, site: ServedSite | None = None, **changes: str) -> str:
         answer = self.post(site or self.site, reverse("new"), case.form(**changes))
         found = re.search(r"/judgements/([0-9a-f-]{36})/", answer.headers.get("location", ""))
         assert found, answer.text()[:2000]
         return found[1]
 
-    def post(self, site: Site, path: str, form: dict[str, str] | None = None) -> Any:
+    def post(self, site: ServedSite, path: str, form: dict[str, str] | None = None) -> Any:
         """As a page of the site would, token and all."""
         self.sign_in(site)
         self.context.add_cookies([{"name": "csrftoken", "value": TOKEN, "url": site.url}])
@@ -192,7 +192,7 @@ class Scene:
 MODELS = [member.model for case in (RELEASE, REFUND) for member in case.members]
 
 
-def cast(site: Site) -> None:
+def cast(site: ServedSite) -> None:
     """The people and the council of the cases, in the rows of a site."""
     version = "(SELECT current_id FROM judgements_council WHERE id = ?)"
     guard = "SELECT sql FROM sqlite_master WHERE name = 'judgements_member_kept'"
@@ -218,12 +218,12 @@ def unguarded(database: sqlite3.Connection, table: str) -> Iterator[None]:
         database.execute(sql)
 
 
-def file_of(site: Site) -> Path:
+def file_of(site: ServedSite) -> Path:
     return site.log.parent / "magi.sqlite3"
 
 
 @contextlib.contextmanager
-def rows(site: Site) -> Iterator[sqlite3.Connection]:
+def rows(site: ServedSite) -> Iterator[sqlite3.Connection]:
     database = sqlite3.connect(file_of(site), timeout=60)
     with contextlib.closing(database), database:
         yield database

@@ -188,7 +188,7 @@ def free_port() -> int:
             return port
 
 
-class Site:
+class ServedSite:
     """`manage.py serve` in a process of its own."""
 
     def __init__(self, data: Path, *options: str, **env: str) -> None:
@@ -241,7 +241,7 @@ class Site:
             return next(cookie.value or "" for cookie in jar if cookie.name == "sessionid")
 
 
-class Newcomer(Site):
+class Newcomer(ServedSite):
     """A fresh clone in an empty folder, an empty environment, and the README's first command."""
 
     longest_start = 300.0

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.acceptance.scene import Scene
-from tests.acceptance.states import AT_ONCE, EACH_PAGE, State, reach, resize, states
+from tests.acceptance.scene import AcceptanceScene
+from tests.acceptance.states import AT_ONCE, EACH_PAGE, PageState, reach, resize, states
 from tests.conftest import EVERYTHING
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text()
@@ -215,7 +215,7 @@ CONTRASTS = """async ([png, texts]) => {
 
 
 @pytest.fixture(scope="module")
-def scene(scene: Scene) -> Scene:
+def scene(scene: AcceptanceScene) -> AcceptanceScene:
     if not EVERYTHING:
         scene.listed = ("approved", "rejected", "error", "overridden")
     return scene
@@ -224,14 +224,14 @@ def scene(scene: Scene) -> Scene:
 LOOKED_AT = [one for one in states() if not one.printed and (EVERYTHING or one.name in EACH_PAGE)]
 
 
-def on(which: Callable[[State], bool]) -> pytest.MarkDecorator:
+def on(which: Callable[[PageState], bool]) -> pytest.MarkDecorator:
     """In each of these states."""
     chosen = [state for state in LOOKED_AT if which(state)]
     return pytest.mark.parametrize("shown", chosen, indirect=True, ids=lambda state: state.name)
 
 
 @pytest.fixture(scope="module")
-def shown(scene: Scene, request: pytest.FixtureRequest) -> Iterator[tuple[Page, State]]:
+def shown(scene: AcceptanceScene, request: pytest.FixtureRequest) -> Iterator[tuple[Page, PageState]]:
     """Every state in turn, on a page that stands in it."""
     page = reach(scene, request.param)
     yield page, request.param
@@ -240,7 +240,7 @@ def shown(scene: Scene, request: pytest.FixtureRequest) -> Iterator[tuple[Page, 
 
 
 @pytest.fixture(scope="module")
-def console(scene: Scene) -> list[str]:
+def console(scene: AcceptanceScene) -> list[str]:
     """What it says of empty styles that the policy of contents has refused, on all pages: axe has others refused."""
     said: list[str] = []
     scene.context.on("console", lambda one: EMPTY_STYLE in one.text and said.append(one.text))
@@ -259,7 +259,7 @@ Known = dict[tuple[str, int], set[str]]
 
 @on(lambda state: True)
 def test_axe_finds_nothing_no_text_is_cut_and_the_policy_of_contents_refuses_nothing(
-    console: list[str], shown: tuple[Page, State], known: dict[tuple[str, int], set[str]]
+    console: list[str], shown: tuple[Page, PageState], known: dict[tuple[str, int], set[str]]
 ) -> None:
     shown[0].evaluate(SENT_AGAIN)
     found: Found = {("console", 0): console[:]}
@@ -268,7 +268,7 @@ def test_axe_finds_nothing_no_text_is_cut_and_the_policy_of_contents_refuses_not
     assert not {where: problems for where, problems in found.items() if problems}
 
 
-def what_axe_finds(page: Page, state: State, known: Known) -> Found:
+def what_axe_finds(page: Page, state: PageState, known: Known) -> Found:
     page.evaluate(AXE)
     page.evaluate(BAR_ASIDE)
     found = {}
@@ -280,7 +280,7 @@ def what_axe_finds(page: Page, state: State, known: Known) -> Found:
     return found
 
 
-def what_is_cut(page: Page, state: State) -> Found:
+def what_is_cut(page: Page, state: PageState) -> Found:
     """In the window that axe has seen, and in others."""
     if state.ours not in ("html", ".review"):  # the rest of the admin has the layout of Django
         return {}
@@ -305,7 +305,7 @@ def places() -> dict[tuple[int, int], list[int]]:
 
 
 @on(lambda state: state.name in OF_A_STAGE)
-def test_the_stage_stands_still_and_in_sight_whatever_it_shows(shown: tuple[Page, State], places: dict) -> None:
+def test_the_stage_stands_still_and_in_sight_whatever_it_shows(shown: tuple[Page, PageState], places: dict) -> None:
     page, state = shown
     for width, height in STAGES:
         resize(page, state, width, height, "dark")
@@ -315,7 +315,7 @@ def test_the_stage_stands_still_and_in_sight_whatever_it_shows(shown: tuple[Page
 
 
 @on(lambda state: state.name in PAINTED)
-def test_text_stands_out_from_the_pixels_behind_it(shown: tuple[Page, State], scene: Scene) -> None:
+def test_text_stands_out_from_the_pixels_behind_it(shown: tuple[Page, PageState], scene: AcceptanceScene) -> None:
     page, state = shown
     canvas, found = scene.context.new_page(), []
     for theme in ("dark", "light") if EVERYTHING else (SIZES[PAINTED.index(state.name) % 2][0],):

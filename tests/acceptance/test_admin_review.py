@@ -12,7 +12,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from tests.acceptance.cases import REFUND, RELEASE
-from tests.acceptance.scene import Scene
+from tests.acceptance.scene import AcceptanceScene
 from tests.acceptance.site import ROOT, environment, manage
 
 LIST = reverse("admin:judgements_judgement_changelist")
@@ -22,10 +22,10 @@ LAST_MONTH = datetime.now(UTC).replace(day=1) - timedelta(days=3)
 AGED = """
 from datetime import timedelta
 from django.db.models import F
-from engine.evidence import sealing
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
+from engine.audit import sealing
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import Entry
+from engine.ledger.merkle_log import Leaf, Salt
 from engine.models import ModelCall, Run
 from tests.databases import tampering
 back = timedelta(days={days})
@@ -35,7 +35,7 @@ with tampering():
     during = {{"started": F("started") - back, "ended": F("ended") - back}}
     Run.objects.filter(pk="{pk}").update(created=F("created") - back, **during)
     ModelCall.objects.filter(run="{pk}").update(**during)
-sealing.adopt()
+sealing.adopt_unsealed_runs()
 """
 
 
@@ -43,7 +43,7 @@ sealing.adopt()
 def scene(browser, tmp_path_factory):
     """Of three judgements the rejected one is of last month."""
     folder = tmp_path_factory.mktemp("review")
-    with Scene(browser, folder) as scene:
+    with AcceptanceScene(browser, folder) as scene:
         for moment in ("rejected", "approved", "error"):
             scene.judgement(moment)
         aged = AGED.format(pk=scene.judgement("rejected"), days=(datetime.now(UTC) - LAST_MONTH).days)

@@ -11,20 +11,20 @@ from http.client import HTTPConnection
 
 import pytest
 
-from runs.api.events import SILENCE
+from runs.api.waiting import KEEPALIVE_SECONDS
 from tests.acceptance.cases import RELEASE
 from tests.acceptance.pages import models_of
-from tests.acceptance.site import ROOT, Site, manage
+from tests.acceptance.site import ROOT, ServedSite, manage
 from tests.conftest import agents, need
 from tests.waiting import wait_until
 
 ASKED = {"content": "I am going to travel to Japan next week.", "agents": agents()}
 
 
-class Caller:
+class CurlCaller:
     """Calls as curl would: one connection a call."""
 
-    def __init__(self, site: Site, token: str) -> None:
+    def __init__(self, site: ServedSite, token: str) -> None:
         self.site, self.token = site, token
 
     def open(self, method, path, content=None, **headers):
@@ -69,7 +69,7 @@ def opened(caller, path):
     return wait_until(answered, "there is a place for a stream")
 
 
-def token_of(site: Site) -> str:
+def token_of(site: ServedSite) -> str:
     done = manage("create_token", "admin", "--name", "test", "--expires", "1", env=site.env)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -77,15 +77,15 @@ def token_of(site: Site) -> str:
 
 @pytest.fixture(scope="module")
 def caller(endpoint, tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("api"), **models_of(endpoint)) as site:
-        yield Caller(site, token_of(site))
+    with ServedSite(tmp_path_factory.mktemp("api"), **models_of(endpoint)) as site:
+        yield CurlCaller(site, token_of(site))
 
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory):
     """A site whose judgements wait: it has no engine."""
-    with Site(tmp_path_factory.mktemp("waiting"), "--no-engine") as site:
-        yield Caller(site, token_of(site))
+    with ServedSite(tmp_path_factory.mktemp("waiting"), "--no-engine") as site:
+        yield CurlCaller(site, token_of(site))
 
 
 def test_a_judgement_is_submitted_waited_for_and_kept(caller):
@@ -127,7 +127,7 @@ def test_a_stream_that_goes_on_answers_before_anything_is_to_be_told(waiting):
     revision, _ = next(events(waiting.open("GET", f"{path}/events")))
     began = time.monotonic()
     waiting.open("GET", f"{path}/events", Last_Event_ID=str(revision))
-    assert time.monotonic() - began < SILENCE - 5
+    assert time.monotonic() - began < KEEPALIVE_SECONDS - 5
 
 
 def test_streams_that_are_left_give_their_places_back(waiting):
@@ -190,7 +190,7 @@ def test_one_request_sent_many_times_at_once_submits_once(caller):
 @pytest.mark.slow
 def test_the_documented_calls_work_as_they_are_shown(tmp_path):
     need("curl", bool(shutil.which("curl")), "curl is not installed")
-    with Site(tmp_path) as site:
+    with ServedSite(tmp_path) as site:
         examples = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "api.md").read_text(), re.DOTALL)
         script = "".join(examples).replace("http://127.0.0.1:8000", site.url)
         script = script.replace(".venv/bin/python", sys.executable)

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.acceptance.site import ROOT, Site, environment, judge, manage
+from tests.acceptance.site import ROOT, ServedSite, environment, judge, manage
 from tests.conftest import JAPAN
 from tests.services import Postgres
 
@@ -64,7 +64,7 @@ def test_a_judgement_is_performed_and_its_record_is_intact(app, judged):
 
 
 def test_the_site_starts_where_there_is_nothing_to_migrate(app, judged, tmp_path):
-    with Site(tmp_path, DATABASE_URL=app["DATABASE_URL"]) as site:
+    with ServedSite(tmp_path, DATABASE_URL=app["DATABASE_URL"]) as site:
         assert "Sign in" in site.log.read_text()
 
 

@@ -10,7 +10,7 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 
-from tests.acceptance.site import Site, manage
+from tests.acceptance.site import ServedSite, manage
 from tests.acceptance.test_api import token_of
 
 CONTENT = "I am going to travel to Japan next week."
@@ -18,7 +18,7 @@ CONTENT = "I am going to travel to Japan next week."
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("model"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+    with ServedSite(tmp_path_factory.mktemp("model"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         yield site
 
 
@@ -32,7 +32,7 @@ def client(site):
 def unhurried(tmp_path):
     """Asks models that answer as fast as one reads: of what is over at once nothing is heard before."""
     with (
-        Site(tmp_path, MAGI_DEFAULT_MODEL="rehearsal/magi") as site,
+        ServedSite(tmp_path, MAGI_DEFAULT_MODEL="rehearsal/magi") as site,
         OpenAI(base_url=f"{site.url}/v1", api_key=token_of(site)) as client,
     ):
         yield client

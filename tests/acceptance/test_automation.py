@@ -6,7 +6,7 @@ from http.client import HTTPConnection
 
 import pytest
 
-from tests.acceptance.site import Site, manage
+from tests.acceptance.site import ServedSite, manage
 from tests.plans.test_automation_events import KEYS
 from tests.waiting import wait_until
 
@@ -56,7 +56,7 @@ def script():
     return [[text, {"behaviour": "raw", "content": json.dumps(answer), "times": 1}] for text, answer in rules()]
 
 
-class Program:
+class AutomationProgram:
     def __init__(self, site, scopes=EVERY_SCOPE):
         done = manage("create_token", "admin", "--name", "source", "--scopes", scopes, env=site.env)
         assert done.returncode == 0, done.stderr
@@ -125,7 +125,7 @@ class Follower(threading.Thread):
 
 @pytest.fixture(scope="module")
 def program(scripted_site):
-    return Program(scripted_site)
+    return AutomationProgram(scripted_site)
 
 
 def test_ten_calls_alone_take_a_plan_to_its_end(program, scripted_site, endpoint):
@@ -137,7 +137,7 @@ def test_ten_calls_alone_take_a_plan_to_its_end(program, scripted_site, endpoint
     begun = program.said("POST", "/input_task", {"session_id": "ada", "description": "Welcome Ada Lovelace."})
     plan, named = begun["plan_id"], {"plan_id": begun["plan_id"], "session_id": "ada"}
     assert begun["status"] == "The planner asks: Who welcomes her?"
-    follower = Follower(Program(scripted_site), "ada")  # by a token of its own: it reads, and decides nothing
+    follower = Follower(AutomationProgram(scripted_site), "ada")  # by a token of its own: it reads, and decides nothing
     follower.start()
     said = program.said("POST", "/human_clarification_on_plan", {**named, "human_clarification": "We all do."})
     assert set(said) == {"status", "session_id"}
@@ -175,7 +175,7 @@ def test_each_refusal_has_its_code(program, scripted_site):
     assert program.call("POST", "/input_task", task, user_principal_id="somebody")[0] == 403
     assert program.call("POST", "/input_task", {**task, "user_id": "somebody"})[0] == 403
     assert program.call("GET", "/plans", user_principal_id="admin")[0] == 200
-    reader = Program(scripted_site, "submit:debate")
+    reader = AutomationProgram(scripted_site, "submit:debate")
     status, said = reader.call("POST", "/input_task", task)
     assert (status, "submit" in said["detail"]) == (403, True)
     assert program.call("GET", "/plans?session_id=nowhere")[0] == 404
@@ -185,6 +185,6 @@ def test_each_refusal_has_its_code(program, scripted_site):
 
 
 def test_the_surface_can_be_left_out(tmp_path):
-    with Site(tmp_path, MAGI_COMPAT="0") as site:
-        program = Program(site)
+    with ServedSite(tmp_path, MAGI_COMPAT="0") as site:
+        program = AutomationProgram(site)
         assert {program.call("GET", path)[0] for path in ("/plans", "/docs", "/openapi.json")} == {404}

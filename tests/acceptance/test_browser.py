@@ -20,7 +20,7 @@ from tests.acceptance.pages import (
     start,
 )
 from tests.acceptance.scene import rows, stalls
-from tests.acceptance.site import ROOT, EngineProcess, Site, manage
+from tests.acceptance.site import ROOT, EngineProcess, ServedSite, manage
 from tests.waiting import wait_until
 
 # where the reader is: the open panel, the focus, the place in the page; and whether anything is there twice
@@ -134,7 +134,7 @@ def test_trouble_with_a_model_is_said_and_a_retry_goes_on_with_what_is_missing(s
 
 @pytest.fixture(scope="module")
 def idle_site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("idle"), "--no-engine", MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+    with ServedSite(tmp_path_factory.mktemp("idle"), "--no-engine", MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         yield site
 
 
@@ -168,7 +168,10 @@ def test_who_signs_out_is_told_on_every_page_that_it_is_no_longer_updated(idle):
 def test_with_redis_another_process_streams_into_the_page(browser, tmp_path, redis_url, endpoint):
     endpoint.script(by_text=[[CASPER, stalls(6)]])
     services = {"REDIS_URL": redis_url, **models_of(endpoint)}
-    with Site(tmp_path, "--no-engine", **services) as site, EngineProcess(site.env, tmp_path / "engine.log") as engine:
+    with (
+        ServedSite(tmp_path, "--no-engine", **services) as site,
+        EngineProcess(site.env, tmp_path / "engine.log") as engine,
+    ):
         page = open_page(browser, site).page
         start(page, site)
         # a growing reason is in no row: only Redis can have brought it
@@ -182,24 +185,24 @@ def test_with_redis_another_process_streams_into_the_page(browser, tmp_path, red
 def test_a_site_that_is_asked_to_stop_gives_its_work_back_and_ends_well(tmp_path, endpoint):
     endpoint.reset()
     endpoint.script(default=HELD)
-    with Site(tmp_path, **models_of(endpoint)) as site:
+    with ServedSite(tmp_path, **models_of(endpoint)) as site:
         manage("judge", "--no-wait", "Shall it?", env=site.env)
         wait_until(lambda: len(endpoint.requests()) == 3, "all three are asked")
         assert site.stop() == 0
         assert status_in(site) == "queued"
     endpoint.reset()
-    with Site(tmp_path, **models_of(endpoint)) as again:
+    with ServedSite(tmp_path, **models_of(endpoint)) as again:
         wait_until(lambda: status_in(again) == "finished", "it is finished")
 
 
-def status_in(site: Site) -> str:
+def status_in(site: ServedSite) -> str:
     with rows(site) as database:
         return database.execute("SELECT status FROM engine_run").fetchone()[0]
 
 
 def test_a_page_heals_after_the_server_was_killed_and_started_again(browser, tmp_path, endpoint):
     endpoint.script(by_text=[[ROUND_2, HELD]])
-    site = Site(tmp_path, **models_of(endpoint))
+    site = ServedSite(tmp_path, **models_of(endpoint))
     with site:
         page = open_page(browser, site).page
         start(page, site)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from missions import workshop
+from missions import workspace
 from tests.acceptance.site import play
 from tests.conftest import EVERYTHING, need
 from tests.crash import mission, plan
@@ -39,7 +39,7 @@ ONE_KILL = {"debate": ("--most", "12"), "inquiry": (), "plan": (), "mission": ("
 @pytest.mark.parametrize("kind", ONE_KILL)
 def test_a_run_whose_engine_is_killed_is_as_one_that_nobody_disturbed(kind, tmp_path):
     if kind == "mission":
-        need("sandbox", not workshop.missing(), workshop.missing())
+        need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     settings = {"plan": plan.SETTINGS, "mission": mission.SETTINGS}.get(kind, {})
     kills = "4" if EVERYTHING else "1"
     done = play("tests.crash.kill", kind, "--kills", kills, "--no-points", *ONE_KILL[kind], data=tmp_path, **settings)

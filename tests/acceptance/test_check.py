@@ -15,13 +15,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from playwright.sync_api import Page, expect
 
-from engine.evidence import signing
-from engine.evidence.chain import NOTHING_BEFORE, canonical
-from missions import workshop
-from runs.evidence_file import evidence_file
-from runs.face import faces
+from engine.ledger import signing
+from engine.ledger.hashing import GENESIS_HASH, canonical
+from missions import workspace
 from runs.forking import fork
-from runs.record import record_line
+from runs.procedure.spec import specs
+from runs.record.document import record_line
+from runs.record.evidence_file import build_evidence_file
 from tests.acceptance.test_old_records import OLD, VERIFIER_KEY, VERSIONS
 from tests.conftest import some_of
 from tests.contract import OFFLINE, play, played
@@ -68,7 +68,7 @@ def forged(history: Any, folder: Any) -> list[File]:
 
 def honest(history: Any, folder: Any) -> list[File]:
     key = signing.verifier_key()
-    packed = evidence_file(history.approved, "judgement")
+    packed = build_evidence_file(history.approved, "judgement")
     with zipfile.ZipFile(BytesIO(packed)) as archive:
         record = archive.read(next(name for name in archive.namelist() if name.endswith("record.json")))
     stored = BytesIO()
@@ -123,10 +123,12 @@ def of_kinds(owner: User, folder: Any) -> list[File]:
 
 def of_forks(owner: User, folder: Any) -> list[File]:
     """A fork of each kind beside its origin, and beside another origin than it names."""
-    kinds = [kind for kind in OFFLINE if faces()[kind].forks and not (kind == "mission" and workshop.missing())]
+    kinds = [
+        kind for kind in OFFLINE if specs()[kind].forks and not (kind == "mission" and workspace.missing_programs())
+    ]
     files = []
     for kind in kinds:
-        origin = faces()[kind].rows().get(pk=played(kind, owner).pk)
+        origin = specs()[kind].rows().get(pk=played(kind, owner).pk)
         made = asyncio.run(play(fork(origin, 1, owner=owner).pk))
         lines = [record_line(one) for one in (origin.pk, made.pk)]
         files.append(said_of(f"fork of a {kind}", "".join(lines).encode(), "", folder))
@@ -150,7 +152,7 @@ def made_anew(line: str, die: Random) -> str:
 
 
 def hashed_anew(record: dict[str, Any]) -> str:
-    prev, hashes = NOTHING_BEFORE, {}
+    prev, hashes = GENESIS_HASH, {}
     for one in record["entries"]:
         one["line"] = canonical({**json.loads(one["line"]), "facts": one["facts"], "prev": prev})
         one["hash"] = prev = sha256(one["line"].encode()).hexdigest()

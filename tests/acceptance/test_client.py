@@ -10,20 +10,20 @@ import sys
 
 import pytest
 
-from tests.acceptance.site import ROOT, Site, manage, play
+from tests.acceptance.site import ROOT, ServedSite, manage, play
 from tests.acceptance.test_api import token_of
 from tests.conftest import EVERYTHING, need
 from tests.crash.caller import COUNCIL, MAKE
 
 sys.path.insert(0, str(ROOT / "client"))
-from magi import AlreadyDone, AsyncMagi, Magi, MagiError, NotApproved, Unreachable, gate
+from magi import AlreadyDone, AsyncMagi, Magi, MagiError, MagiUnreachable, NotApproved, gate
 
 NO = MAKE.replace("Approve everything.", "Reject everything.").replace(f'"{COUNCIL}"', '"No"')
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("client"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+    with ServedSite(tmp_path_factory.mktemp("client"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         assert manage("shell", "-c", MAKE + NO, env=site.env).returncode == 0
         site.token = token_of(site)
         yield site
@@ -81,7 +81,7 @@ def test_a_token_from_a_file_works_and_no_token_is_ever_repeated(site):
 def test_nobody_there_is_said_and_is_no_approval():
     magi = Magi("http://127.0.0.1:9", "x", timeout=1)
     magi._wire._once  # noqa: B018
-    with pytest.raises(Unreachable):
+    with pytest.raises(MagiUnreachable):
         magi._wire._once("GET", "/councils", None, "")
 
 

@@ -6,14 +6,14 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 
 QUESTION = "Should the city library open on Sundays, for a year to begin with?"
 LETTER = {"name": "letter.md", "mimeType": "text/markdown", "buffer": b"Two thirds of those asked want it."}
 
 
 @pytest.mark.slow
-def test_from_new_to_a_debate_that_is_over_takes_less_than_two_minutes(desk: Page, site: Site):
+def test_from_new_to_a_debate_that_is_over_takes_less_than_two_minutes(desk: Page, site: ServedSite):
     desk.goto(site.url)
     began = time.monotonic()
     desk.get_by_label("What is to be decided?").fill(QUESTION)
@@ -28,7 +28,7 @@ def test_from_new_to_a_debate_that_is_over_takes_less_than_two_minutes(desk: Pag
     assert time.monotonic() - began < 120
 
 
-def test_a_panel_fills_in_what_it_holds_and_leaves_what_was_typed(desk: Page, site: Site):
+def test_a_panel_fills_in_what_it_holds_and_leaves_what_was_typed(desk: Page, site: ServedSite):
     desk.goto(f"{site.url}/debates/new/")
     desk.get_by_label("Question").fill(QUESTION)
     desk.locator("#documents").set_input_files([LETTER])
@@ -40,7 +40,7 @@ def test_a_panel_fills_in_what_it_holds_and_leaves_what_was_typed(desk: Page, si
     expect(desk.get_by_label("Policy board")).to_be_checked()
 
 
-def test_an_example_fills_the_page_starts_nothing_and_can_be_undone(desk: Page, site: Site):
+def test_an_example_fills_the_page_starts_nothing_and_can_be_undone(desk: Page, site: ServedSite):
     desk.goto(f"{site.url}/debates/new/")
     question, count = desk.get_by_label("Question"), desk.locator("#question-n")
     question.fill(QUESTION)
@@ -62,7 +62,7 @@ def test_an_example_fills_the_page_starts_nothing_and_can_be_undone(desk: Page, 
     expect(desk.get_by_role("button", name="Undo")).to_have_count(0)
 
 
-def test_without_scripts_another_kind_of_work_takes_along_what_was_typed(desk: Page, site: Site):
+def test_without_scripts_another_kind_of_work_takes_along_what_was_typed(desk: Page, site: ServedSite):
     browser, state = desk.context.browser, desk.context.storage_state()
     assert browser
     still = browser.new_context(java_script_enabled=False, storage_state=state)

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from debates.schemas import Debate
+from debates.schemas import DebateOut
 from tests.acceptance.site import environment, manage
 from tests.conftest import some_of
 
@@ -27,7 +27,7 @@ def test_a_debate_is_held_and_told_as_it_goes_on(env):
 def test_its_object_is_as_the_api_describes_it(env):
     done = manage("debate", QUESTION, "--most", "8", "--seed", "ab" * 32, "--title", "Sundays", "--json", env=env)
     debate = json.loads(done.stdout)
-    assert Debate.model_validate(debate)
+    assert DebateOut.model_validate(debate)
     assert (debate["title"], debate["seed"], debate["status"]) == ("Sundays", "ab" * 32, "finished")
     assert {"id", "kind", "outcome", "usage", "members", "messages", "tally"} <= debate.keys()
 

@@ -6,14 +6,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.pages import cancel, models_of, start
-from tests.acceptance.site import Site, manage
+from tests.acceptance.site import ServedSite, manage
 
 ROWS = "tbody tr:not(.list__day)"
 
 
 @pytest.fixture(scope="module")
 def site(endpoint, tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("history"), **models_of(endpoint)) as site:
+    with ServedSite(tmp_path_factory.mktemp("history"), **models_of(endpoint)) as site:
         for title in ("Ship the release", "Travel to Osaka"):
             done = manage("judge", "--no-wait", "--title", title, "-", env=site.env, text=f"{title}?")
             assert not done.returncode, done.stderr

@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from tests.acceptance.site import Site, manage
-from tests.acceptance.test_api import Caller
+from tests.acceptance.site import ServedSite, manage
+from tests.acceptance.test_api import CurlCaller
 from tests.receiver import Receiver, verified
 
 
@@ -21,8 +21,8 @@ def token_of(site):
 
 
 def test_a_judgement_is_told_of_when_it_has_ended_also_where_the_receiver_fails_at_first(tmp_path, receiver):
-    with Site(tmp_path, MAGI_HOOKS_ALLOWED_HOSTS=receiver.place, MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
-        caller = Caller(site, token_of(site))
+    with ServedSite(tmp_path, MAGI_HOOKS_ALLOWED_HOSTS=receiver.place, MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+        caller = CurlCaller(site, token_of(site))
         status, hook = caller.call("POST", "/hooks", {"address": receiver.address("/500/1"), "what": "over"})
         assert status == 201
         found = caller.call("GET", f"{caller.submit(title='Japan')}?wait=60")[1]
@@ -33,8 +33,8 @@ def test_a_judgement_is_told_of_when_it_has_ended_also_where_the_receiver_fails_
 
 
 def test_what_was_being_sent_when_all_was_killed_arrives_again_under_its_id(tmp_path, receiver):
-    with Site(tmp_path, MAGI_HOOKS_ALLOWED_HOSTS=receiver.place, MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
-        caller = Caller(site, token_of(site))
+    with ServedSite(tmp_path, MAGI_HOOKS_ALLOWED_HOSTS=receiver.place, MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+        caller = CurlCaller(site, token_of(site))
         _, hook = caller.call("POST", "/hooks", {"address": receiver.address("/slow")})
         caller.submit()
         while not receiver.tried["/slow"]:
@@ -44,7 +44,7 @@ def test_what_was_being_sent_when_all_was_killed_arrives_again_under_its_id(tmp_
     receiver.release.set()
     with sqlite3.connect(tmp_path / "magi.sqlite3") as rows:  # as if as long as a delivery may take had passed
         rows.execute("UPDATE runs_delivery SET taken = datetime('now', '-1 hour')")
-    with Site(tmp_path, MAGI_HOOKS_ALLOWED_HOSTS=receiver.place, MAGI_DEFAULT_MODEL="rehearsal/instant"):
+    with ServedSite(tmp_path, MAGI_HOOKS_ALLOWED_HOSTS=receiver.place, MAGI_DEFAULT_MODEL="rehearsal/instant"):
         first, second = receiver.wait_for(2)
     assert first["headers"]["webhook-id"] == second["headers"]["webhook-id"]
     verified(second, hook["secret"])

@@ -10,8 +10,8 @@ import pytest
 from django.urls import Resolver404, resolve, reverse
 from playwright.sync_api import expect
 
-from engine.hidden import in_one_line, visible_text
-from tests.acceptance.cases import Case, Member
+from engine.text.invisible_chars import single_line, visible_text
+from tests.acceptance.cases import AcceptanceCase, CaseMember
 from tests.acceptance.scene import PATIENCE, rows
 from tests.conftest import some_of
 from tests.injections import INJECTIONS, STEERING, tags
@@ -50,7 +50,7 @@ def named(path):
         return resolve(f"/{path}").url_name
 
 
-class Guard:
+class InjectionGuard:
     """Watches a page for whatever an injected text could have made it do."""
 
     def __init__(self, scene):
@@ -79,7 +79,7 @@ class Guard:
 @pytest.fixture(scope="module")
 def watched(scene):
     scene.sign_in(scene.site)
-    return Guard(scene)
+    return InjectionGuard(scene)
 
 
 @pytest.fixture
@@ -90,8 +90,8 @@ def guard(watched):
 
 def case_of(number):
     """The number keeps the names apart and tells the endpoint which judgement asks."""
-    members = [Member(text, f"openai/{text}", f"{text} is a criterion.\n{WHOLE}", ()) for text in THREES[number]]
-    return Case(" ".join(THREES[number]), f"Case {number:03}.\n{WHOLE}", tuple(members))
+    members = [CaseMember(text, f"openai/{text}", f"{text} is a criterion.\n{WHOLE}", ()) for text in THREES[number]]
+    return AcceptanceCase(" ".join(THREES[number]), f"Case {number:03}.\n{WHOLE}", tuple(members))
 
 
 def rules_of(number):
@@ -118,8 +118,8 @@ def test_reasons_that_grow_and_whole_texts_change_nothing_while_people_watch(sce
     rules = [[[f"You are agent {seat} "], {"reason": part}] for seat, part in zip("ABC", PARTS, strict=True)]
     slowly = {"reason": PARTS[0], "chunks": 4, "chunk_delay": 0.8, "delay": 0.5}
     scene.endpoint.script(by_text=[[["You are agent A ", "This is round 1 of 3."], slowly], *rules])
-    members = (Member(text, "openai/gpt-4o", WHOLE, ()) for text in THREES[-1])
-    pk = scene.submit(Case("Watched", WHOLE, tuple(members)))
+    members = (CaseMember(text, "openai/gpt-4o", WHOLE, ()) for text in THREES[-1])
+    pk = scene.submit(AcceptanceCase("Watched", WHOLE, tuple(members)))
     page = scene.open(reverse("live", args=[pk]))
     expect(page.locator("#agent-1-reason [data-stream]")).to_contain_text(PARTS[0][:20], timeout=PATIENCE * 1000)
     guard.shows(WHOLE)
@@ -172,7 +172,7 @@ def test_the_doctor_shows_what_an_endpoint_says(scene, guard):
         page = scene.open(reverse("doctor"))
         with page.expect_navigation():
             page.get_by_role("button", name="Check now").click()
-        guard.shows(in_one_line(f"It said: “{text}"))
+        guard.shows(single_line(f"It said: “{text}"))
 
 
 def test_names_of_models_and_councils_are_suggested_as_they_are(scene, guard, injected):
@@ -184,7 +184,7 @@ def test_names_of_models_and_councils_are_suggested_as_they_are(scene, guard, in
     scene.endpoint.script(models=INJECTIONS)
     page = scene.open(reverse("new"))
     expect(page.locator("#models option")).to_have_count(3 * len(INJECTIONS) + 2)
-    guard.shows(*INJECTIONS, fields=[in_one_line(f"mistral/{text}") for text in INJECTIONS])
+    guard.shows(*INJECTIONS, fields=[single_line(f"mistral/{text}") for text in INJECTIONS])
 
 
 def test_councils_are_listed_as_they_are(scene, guard):

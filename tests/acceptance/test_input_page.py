@@ -7,14 +7,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.pages import END, HELD, VERDICT, open_page
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 from tests.conftest import JAPAN
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+    with ServedSite(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         yield site
 
 
@@ -142,11 +142,11 @@ def test_agents_are_saved_as_a_council_without_scripts_and_nothing_written_is_lo
 
 
 def test_models_are_suggested_costs_said_waits_counted_down_and_fallbacks_named(browser, tmp_path):
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         busy = {"behaviour": "status", "error": "rate_limit_exceeded", "headers": {"Retry-After": "5"}, "times": 1}
         endpoint.script(by_text=[["aim is clear", busy], ["aim is clear", busy | {"error": "invalid_api_key"}]])
         acme = {"base_url": endpoint.base_url, "price": {"input": 1, "output": 4}}
-        with Site(tmp_path, MAGI_PROVIDERS=json.dumps({"acme": acme}), MAGI_DEFAULT_MODEL="acme/gpt-5") as site:
+        with ServedSite(tmp_path, MAGI_PROVIDERS=json.dumps({"acme": acme}), MAGI_DEFAULT_MODEL="acme/gpt-5") as site:
             page = open_page(browser, site).page
             page.goto(f"{site.url}/")
             expect(page.locator("#models option")).to_have_count(4)
@@ -209,7 +209,7 @@ def test_what_was_replaced_can_be_had_back_for_ten_seconds(browser, site):
 
 
 def test_a_newcomer_opens_the_finished_example_and_replays_it(browser, tmp_path):
-    with Site(tmp_path, "--no-engine") as site:
+    with ServedSite(tmp_path, "--no-engine") as site:
         watched = open_page(browser, site)
         page = watched.page
         page.goto(site.url)

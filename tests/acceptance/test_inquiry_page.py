@@ -6,11 +6,11 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 
 
 @pytest.mark.slow
-def test_from_new_to_an_answer_with_checked_quotes_takes_less_than_a_minute(desk: Page, site: Site):
+def test_from_new_to_an_answer_with_checked_quotes_takes_less_than_a_minute(desk: Page, site: ServedSite):
     began = time.monotonic()
     desk.goto(f"{site.url}/")
     desk.get_by_role("button", name="Inquire").click()

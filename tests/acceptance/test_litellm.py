@@ -8,12 +8,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from engine.llm import failures
+from engine.llm import errors
 from engine.llm.client import ModelClient
 from judgements.procedure import DECISION
 from tests.acceptance.site import environment, free_port, judge
 from tests.conftest import JAPAN, agents, says
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -26,17 +26,17 @@ MOCKED = {
     "prose": "I approve of this.",
 }
 ERRORS = {
-    "limited": failures.RateLimited,
-    "broken": failures.ServerError,
-    "overlong": failures.Refused,
-    "gone": failures.ServerError,
-    "unheard-of": failures.UnknownModel,
-    "badkey": failures.Unauthorized,
-    "penniless": failures.QuotaUsedUp,
+    "limited": errors.RateLimited,
+    "broken": errors.ServerError,
+    "overlong": errors.RequestRejected,
+    "gone": errors.ServerError,
+    "unheard-of": errors.UnknownModel,
+    "badkey": errors.Unauthorized,
+    "penniless": errors.QuotaExceeded,
 }
 
 
-def config(endpoint: Endpoint) -> str:
+def config(endpoint: ScriptedEndpoint) -> str:
     def model(name, **params):
         usual = {"model": "openai/any", "api_key": "none"}
         return {"model_name": name, "litellm_params": usual | params}
@@ -55,7 +55,7 @@ def config(endpoint: Endpoint) -> str:
 @pytest.fixture(scope="module")
 def proxy(litellm, tmp_path_factory):
     folder, port = tmp_path_factory.mktemp("litellm"), free_port()
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         (folder / "config.yaml").write_text(config(endpoint))  # JSON is YAML
         command = [litellm, "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port)]
         env = environment(folder, LITELLM_LOCAL_MODEL_COST_MAP="True", HOME=str(folder))
@@ -111,13 +111,13 @@ async def test_an_answer_streams_through_the_proxy(models):
 
 @pytest.mark.parametrize("name", ERRORS)
 async def test_an_error_behind_the_proxy_is_a_failure_of_its_kind(models, name):
-    with pytest.raises(failures.CallFailed) as failed:
+    with pytest.raises(errors.CallFailed) as failed:
         await ask(models, name)
     assert type(failed.value) is ERRORS[name], failed.value
     assert KEY not in str(failed.value) + failed.value.raw
 
 
 async def test_the_models_of_the_proxy_are_listed(models):
-    from engine.llm.providers import configured
+    from engine.llm.providers import configured_providers
 
-    assert set(MOCKED) < set(await models.names(configured()["litellm"]))
+    assert set(MOCKED) < set(await models.names(configured_providers()["litellm"]))

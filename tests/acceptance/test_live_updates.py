@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 
 from tests.acceptance.bad_network import BadNetwork
 from tests.acceptance.pages import CASPER, END, VERDICT, models_of, open_page, start
-from tests.acceptance.site import ROOT, Site, environment
+from tests.acceptance.site import ROOT, ServedSite, environment
 from tests.conftest import EVERYTHING
 from tests.judgements.test_live import IDS
 
@@ -153,7 +153,7 @@ def test_pages_follow_the_rows_while_redis_is_gone_and_are_live_again_after(brow
     slow = {"chunks": 100, "chunk_delay": 0.3, "reason": "It is clear, and the effort fits it. " * 20}
     endpoint.script(by_text=[["round 2 of 3.", slow], ["round 1 of 3.", {"chunks": 20, "chunk_delay": 0.2}]])
     env = {"REDIS_URL": own_redis.url, **models_of(endpoint)}
-    with Site(tmp_path, "--no-engine", **env) as site:
+    with ServedSite(tmp_path, "--no-engine", **env) as site:
         command = [sys.executable, "manage.py", "runengine"]
         engine = subprocess.Popen(command, cwd=ROOT, env=site.env, stderr=subprocess.DEVNULL)
         try:

@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from tests.acceptance.site import ROOT, Site, manage
+from tests.acceptance.site import ROOT, ServedSite, manage
 from tests.acceptance.test_api import token_of
 
 CONTENT = "I am going to travel to Japan next week."
@@ -32,7 +32,7 @@ FOR_PEOPLE = ("decide", "approve", "gate", "accept", "answer_gate", "decide_gate
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("mcp"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+    with ServedSite(tmp_path_factory.mktemp("mcp"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         site.token = token_of(site)
         yield site
 

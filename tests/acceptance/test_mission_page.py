@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from missions.sandbox.box import available
+from missions.sandbox.bwrap import available
 from tests.acceptance.pages import open_page
-from tests.acceptance.site import EngineProcess, Site
+from tests.acceptance.site import EngineProcess, ServedSite
 from tests.conftest import need
 
 DONE = re.compile("done", re.IGNORECASE)
 
 
 @pytest.mark.slow
-def test_from_new_to_a_mission_whose_check_passed_takes_less_than_a_minute(desk: Page, site: Site):
+def test_from_new_to_a_mission_whose_check_passed_takes_less_than_a_minute(desk: Page, site: ServedSite):
     need("sandbox", not available(), available())
     began = time.monotonic()
     desk.goto(f"{site.url}/")
@@ -37,7 +37,7 @@ def test_from_new_to_a_mission_whose_check_passed_takes_less_than_a_minute(desk:
 @pytest.mark.slow
 def test_a_kill_of_the_engine_repeats_no_command_and_takes_nothing_that_was_typed(browser: Browser, tmp_path: Path):
     need("sandbox", not available(), available())
-    with Site(tmp_path, "--no-engine") as site, EngineProcess(site.env, tmp_path / "first") as engine:
+    with ServedSite(tmp_path, "--no-engine") as site, EngineProcess(site.env, tmp_path / "first") as engine:
         page = open_page(browser, site).page
         page.goto(f"{site.url}/missions/new/?example=runbook")
         page.get_by_role("button", name="Start mission").last.click()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from missions.sandbox.box import available
+from missions.sandbox.bwrap import available
 from tests.acceptance.pages import open_page
 from tests.acceptance.walked import Mortal
 from tests.conftest import need

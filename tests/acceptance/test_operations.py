@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from tests.acceptance.proxy import HOST, PATIENCE, Proxy
-from tests.acceptance.site import Site, free_port, manage
+from tests.acceptance.site import ServedSite, free_port, manage
 from tests.conftest import JAPAN, agents
 from tests.waiting import wait_until
 
@@ -20,7 +20,7 @@ POSTED = {"Content_Type": "application/x-www-form-urlencoded", "Origin": f"https
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("site"), ALLOWED_HOSTS=HOST) as site:
+    with ServedSite(tmp_path_factory.mktemp("site"), ALLOWED_HOSTS=HOST) as site:
         yield site
 
 
@@ -110,14 +110,14 @@ def test_a_backup_made_while_the_site_works_goes_on_elsewhere(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     new.mkdir()
-    with Site(old, "--no-engine", MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+    with ServedSite(old, "--no-engine", MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         manage("judge", JAPAN, "--no-wait", env=site.env)
         with database(old) as writer, database(old) as reader:
             writer.execute("BEGIN IMMEDIATE")
             writer.execute("DELETE FROM judgements_council")
             reader.execute("VACUUM INTO ?", [str(new / "magi.sqlite3")])
             writer.execute("ROLLBACK")
-    with Site(new, MAGI_DEFAULT_MODEL="rehearsal/instant"), database(new) as restored:
+    with ServedSite(new, MAGI_DEFAULT_MODEL="rehearsal/instant"), database(new) as restored:
         assert restored.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert restored.execute("SELECT count(*) FROM judgements_council").fetchone() > (0,)
         status = "SELECT status FROM engine_run"

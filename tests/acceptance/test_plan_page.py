@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.acceptance.pages import open_page
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 from tests.waiting import wait_until
 
 TASK = (
@@ -28,13 +28,13 @@ TOUCHED = "document.querySelector('#plan').append(document.createComment('as a p
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with Site(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedSite]:
+    with ServedSite(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         yield site
 
 
 @pytest.fixture(scope="module")
-def begun(browser: Browser, site: Site) -> str:
+def begun(browser: Browser, site: ServedSite) -> str:
     """The address of a plan that waits for its approval."""
     page = open_page(browser, site).page
     begin(page, site)
@@ -61,7 +61,7 @@ def test_gates_that_open_together_come_once_each_though_the_page_is_told_of_more
 
 
 @pytest.mark.slow
-def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browser, site: Site, begun: str):
+def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browser, site: ServedSite, begun: str):
     page, asked = open_page(browser, site).page, list[Route]()
     see(page, begun)
 
@@ -77,7 +77,7 @@ def test_a_gate_that_the_site_could_not_bring_is_asked_for_again(browser: Browse
     page.context.close()
 
 
-def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(browser: Browser, site: Site):
+def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(browser: Browser, site: ServedSite):
     desk = open_page(browser, site).page
     begin(desk, site)  # a page that has just been opened is soon told all of it again
     pressed = desk.locator("#at-2 .at[data-seen]")
@@ -103,7 +103,7 @@ def test_a_gate_that_is_pressed_is_not_replaced_by_what_has_changed(browser: Bro
     desk.context.close()
 
 
-def begin(desk: Page, site: Site) -> None:
+def begin(desk: Page, site: ServedSite) -> None:
     desk.goto(f"{site.url}/plans/new/")
     desk.locator("#task").fill(TASK)
     desk.get_by_role("button", name="Plan it").last.click()
@@ -119,7 +119,7 @@ def see(desk: Page, begun: str) -> None:
 
 
 @pytest.mark.slow
-def test_from_new_to_a_plan_that_is_done_takes_less_than_two_minutes(desk: Page, site: Site):
+def test_from_new_to_a_plan_that_is_done_takes_less_than_two_minutes(desk: Page, site: ServedSite):
     began = time.monotonic()
     begin(desk, site)
     change(desk, 2, "Add a task “Sign and scan the contract” with tasks.add.")

@@ -8,7 +8,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from tests.acceptance.cases import REFUND, RELEASE
-from tests.acceptance.scene import Scene
+from tests.acceptance.scene import AcceptanceScene
 
 DESK = f"{reverse('review')}?look=swayed"
 # in one turn: on a busy machine two presses lie further apart than the rest after which a record follows
@@ -23,7 +23,7 @@ J_TWICE = """() => {
 def scene(browser, tmp_path_factory):
     """Three judgements that were swayed, and one that failed."""
     folder = tmp_path_factory.mktemp("desk")
-    with Scene(browser, folder) as scene:
+    with AcceptanceScene(browser, folder) as scene:
         for moment in ("rejected", "approved", "overridden", "error"):
             scene.judgement(moment)
         scene.sign_in(scene.site)

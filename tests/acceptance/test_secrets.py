@@ -5,9 +5,9 @@ import sqlite3
 import urllib.request
 from http.cookiejar import CookieJar
 
-from tests.acceptance.site import Site, manage
+from tests.acceptance.site import ServedSite, manage
 from tests.conftest import JAPAN, agents
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 
 CANARIES = {
     name: f"sk-canary-{number}-7f3a9c"
@@ -41,12 +41,12 @@ PAGES = (
 
 
 def test_no_key_is_in_a_page_a_row_a_log_or_an_output(tmp_path):
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         endpoint.script(queue=LEAKS * 3)
         providers = {"acme": {"base_url": endpoint.base_url, "api_key_env": "ACME_KEY"}}
         env = CANARIES | {"MAGI_PROVIDERS": json.dumps(providers), "AZURE_OPENAI_ENDPOINT": "http://127.0.0.1:9"}
         env |= {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "MAGI_CALL_TIMEOUT": "5"}
-        with Site(tmp_path, **env) as site:
+        with ServedSite(tmp_path, **env) as site:
             outputs = [judged(site, tmp_path) for _ in range(2)] + [manage("doctor", env=site.env)]
             said = [done.stdout + done.stderr for done in outputs] + pages(site)
         said += [site.log.read_text(), *rows(tmp_path / "magi.sqlite3")]

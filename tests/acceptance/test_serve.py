@@ -1,11 +1,11 @@
 import pytest
 
-from tests.acceptance.site import Site, manage
+from tests.acceptance.site import ServedSite, manage
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("served")) as site:
+    with ServedSite(tmp_path_factory.mktemp("served")) as site:
         yield site
 
 
@@ -30,13 +30,13 @@ def test_the_first_words_say_where_it_is_how_to_come_in_who_answers_and_where_th
 
 def test_that_the_database_is_prepared_is_said_before_and_never_again(tmp_path):
     for first in ("Preparing the database ...\nMAGI is at ", "MAGI is at "):
-        with Site(tmp_path, empty=True) as site:
+        with ServedSite(tmp_path, empty=True) as site:
             assert site.log.read_text().startswith(first)
         site.log.unlink()
 
 
 def test_the_providers_are_named_without_their_keys(tmp_path):
-    with Site(tmp_path, OPENAI_API_KEY="sk-canary-1234567890", MAGI_DEFAULT_MODEL="openai/gpt-a") as site:
+    with ServedSite(tmp_path, OPENAI_API_KEY="sk-canary-1234567890", MAGI_DEFAULT_MODEL="openai/gpt-a") as site:
         said = site.log.read_text()
     assert "  Models   of openai; where none is named, openai/gpt-a\n" in said
     assert "canary" not in said

@@ -4,13 +4,13 @@ import http.client
 
 import pytest
 
-from tests.acceptance.site import Site, judge
+from tests.acceptance.site import ServedSite, judge
 from tests.conftest import JAPAN
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+    with ServedSite(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         site.judgement = judge(JAPAN, env=site.env)[1]["id"]
         yield site
 

@@ -6,7 +6,7 @@ import pty
 import subprocess
 import sys
 
-from engine.hidden import visible_text
+from engine.text.invisible_chars import visible_text
 from tests.acceptance.site import ROOT, environment
 from tests.conftest import agents
 from tests.injections import STEERING, tags

@@ -10,8 +10,8 @@ import urllib.request
 import psycopg
 import pytest
 
-from tests.acceptance.site import ROOT, Site, environment, judge, manage
-from tests.acceptance.test_api import ASKED, Caller, token_of
+from tests.acceptance.site import ROOT, ServedSite, environment, judge, manage
+from tests.acceptance.test_api import ASKED, CurlCaller, token_of
 from tests.conftest import need
 from tests.waiting import wait_until
 
@@ -52,8 +52,8 @@ def ready(site):
 
 @pytest.mark.slow
 def test_on_a_full_disk_what_is_there_can_be_read_and_the_rest_is_refused_in_words(small_disk):
-    with Site(small_disk, "--no-engine") as site:
-        caller = Caller(site, token_of(site))
+    with ServedSite(small_disk, "--no-engine") as site:
+        caller = CurlCaller(site, token_of(site))
         judgement = caller.submit()
         assert ready(site) == (200, "ready")
         filler = fill(small_disk)
@@ -115,7 +115,7 @@ def test_a_damaged_page_of_an_index_is_said_by_doctor_readyz_and_commands(tmp_pa
     overwrite_index(tmp_path / "magi.sqlite3", "run_newest_first")
     doctor = manage("doctor", env=env)
     assert (doctor.returncode, "The database is damaged." in doctor.stdout) == (1, True)
-    with Site(tmp_path, "--no-engine") as site:
+    with ServedSite(tmp_path, "--no-engine") as site:
         assert ready(site) == (503, "the database is damaged")
     overwrite_index(tmp_path / "magi.sqlite3", "sqlite_autoindex_engine_run_1")
     done = manage("judge", "Shall it?", env=env)
@@ -124,8 +124,8 @@ def test_a_damaged_page_of_an_index_is_said_by_doctor_readyz_and_commands(tmp_pa
 
 @pytest.mark.slow
 def test_a_server_that_became_read_only_is_read_and_says_so(postgres_database, tmp_path):
-    with Site(tmp_path, "--no-engine", DATABASE_URL=postgres_database) as site:
-        caller = Caller(site, token_of(site))
+    with ServedSite(tmp_path, "--no-engine", DATABASE_URL=postgres_database) as site:
+        caller = CurlCaller(site, token_of(site))
         judgement = caller.submit()
         name = postgres_database.rpartition("/")[2]
         with psycopg.connect(postgres_database, autocommit=True) as server:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.pages import END, VERDICT, open_page, start
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 from tests.conftest import JAPAN
 
 # stands where the browser's notices do: what was asked for, and what was shown
@@ -33,7 +33,7 @@ LAST_ROUND_LATER = [["This is round 3 of 3.", {"delay": 5}]]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    with Site(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
+    with ServedSite(tmp_path_factory.mktemp("site"), MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         yield site
 
 

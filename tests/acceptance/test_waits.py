@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from engine import faults
+from engine import fault_injection
 from tests.acceptance.site import EngineProcess, environment, manage
 from tests.conftest import some_of
 from tests.waiting import wait_until
@@ -41,7 +41,9 @@ def status(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", some_of([*faults.POINTS_OF_WAITS[:2], *faults.POINTS_OF_GATES[:2]], 1))
+@pytest.mark.parametrize(
+    "point", some_of([*fault_injection.POINTS_OF_WAITS[:2], *fault_injection.POINTS_OF_GATES[:2]], 1)
+)
 def test_a_worker_that_dies_around_a_wait_asks_nobody_twice_and_loses_no_decision(env, tmp_path, point):
     pk = manage("checkup", QUESTION, "--no-wait", env=env).stdout.strip()
     with EngineProcess(env | {"MAGI_TEST_FAULT": f"{point}=exit@1"}, tmp_path / "faulty") as faulty:

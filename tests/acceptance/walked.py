@@ -8,7 +8,7 @@ import os
 import signal
 from pathlib import Path
 
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 
 TASK = "Welcome Ada Lovelace."
 TITLE = "Welcome Ada"
@@ -37,7 +37,7 @@ TEAM = {
 }
 
 
-class Mortal(Site):
+class Mortal(ServedSite):
     def die(self) -> None:
         """Killed with all that it has begun, and started again on the same folder and port."""
         os.killpg(self.process.pid, signal.SIGKILL)

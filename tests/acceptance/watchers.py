@@ -13,15 +13,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.redis import Redis
-from tests.acceptance.site import Site
+from tests.acceptance.redis import RedisProxy
+from tests.acceptance.site import ServedSite
 
 SOCKETS_PER_USER = 20
 
 
 def measure(watchers: int, folder: Path) -> dict[str, float]:
     """Milliseconds from commit to arrival, over nine decisions and all watchers."""
-    with Redis(folder) as redis, Site(folder, "--no-engine", REDIS_URL=redis.url) as site:
+    with RedisProxy(folder) as redis, ServedSite(folder, "--no-engine", REDIS_URL=redis.url) as site:
         os.environ |= {**site.env, "DJANGO_SETTINGS_MODULE": "magi_site.settings"}
         import django
 
@@ -31,11 +31,11 @@ def measure(watchers: int, folder: Path) -> dict[str, float]:
     return {"p50": cuts[49], "p99": cuts[98], "messages": len(times), "CPU us per message": busy / len(times) * 1e6}
 
 
-async def _watch(site: Site, watchers: int) -> tuple[list[float], float]:
+async def _watch(site: ServedSite, watchers: int) -> tuple[list[float], float]:
     import aiohttp
     from asgiref.sync import sync_to_async
 
-    from engine import live
+    from engine import pubsub
 
     judgement, sessions = await sync_to_async(_cast)(-(-watchers // SOCKETS_PER_USER))
     url = f"{site.url}/ws/judgements/{judgement.pk}/"
@@ -53,7 +53,7 @@ async def _watch(site: Site, watchers: int) -> tuple[list[float], float]:
             arrivals.clear()
             await sync_to_async(_decide)(judgement, step)
             committed = time.monotonic()
-            live.announce(judgement.pk)
+            pubsub.announce(judgement.pk)
             await _until(lambda: len(arrivals) >= watchers)
             times += [(arrived - committed) * 1000 for arrived in arrivals]
             await asyncio.sleep(0.5)

@@ -8,16 +8,16 @@ from django.urls import reverse
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.acceptance.cases import RELEASE
-from tests.acceptance.scene import PATIENCE, Scene, file_of, rows
-from tests.acceptance.site import Site
+from tests.acceptance.scene import PATIENCE, AcceptanceScene, file_of, rows
+from tests.acceptance.site import ServedSite
 
 
-def signed_out(scene: Scene) -> Page:
+def signed_out(scene: AcceptanceScene) -> Page:
     scene.context.clear_cookies()
     return scene.open(reverse("login"))
 
 
-def wrong_password(scene: Scene) -> Page:
+def wrong_password(scene: AcceptanceScene) -> Page:
     page = signed_out(scene)
     page.get_by_label("User name").fill("m.okafor")
     page.get_by_label("Password").fill("not this one")
@@ -26,12 +26,12 @@ def wrong_password(scene: Scene) -> Page:
     return page
 
 
-def used_link(scene: Scene) -> Page:
+def used_link(scene: AcceptanceScene) -> Page:
     scene.context.clear_cookies()
     return scene.open(reverse("enter", args=[1, "x-y"]))
 
 
-def new_token(scene: Scene) -> Page:
+def new_token(scene: AcceptanceScene) -> Page:
     """The page that shows a token, beside one that holds for ever and one that has ended."""
     for name, days in (("Old release gate", "30"), ("Watches the queue", "0")):
         scene.post(scene.site, reverse("tokens"), {"name": name, "days": days})
@@ -47,7 +47,7 @@ def new_token(scene: Scene) -> Page:
     return page
 
 
-def tokens_with_errors(scene: Scene) -> Page:
+def tokens_with_errors(scene: AcceptanceScene) -> Page:
     page = scene.open(reverse("tokens"))
     page.get_by_label("Valid for (days)").fill("-1")
     page.get_by_role("button", name="Make token").click()
@@ -55,7 +55,7 @@ def tokens_with_errors(scene: Scene) -> Page:
     return page
 
 
-def too_many_attempts(scene: Scene) -> Page:
+def too_many_attempts(scene: AcceptanceScene) -> Page:
     page = signed_out(scene)
     for _ in range(6):
         page.get_by_label("User name").fill("m.lindqvist")
@@ -65,10 +65,10 @@ def too_many_attempts(scene: Scene) -> Page:
     return page
 
 
-def at(url_name: str, *args: Any, **query: str) -> Callable[[Scene], Page]:
+def at(url_name: str, *args: Any, **query: str) -> Callable[[AcceptanceScene], Page]:
     """The page of this URL; a callable argument is asked for its value when the scene is there."""
 
-    def go(scene: Scene) -> Page:
+    def go(scene: AcceptanceScene) -> Page:
         values = [arg(scene) if callable(arg) else arg for arg in args]
         question = "?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else ""
         return scene.open(reverse(url_name, args=values) + question)
@@ -76,11 +76,11 @@ def at(url_name: str, *args: Any, **query: str) -> Callable[[Scene], Page]:
     return go
 
 
-def of(moment: str) -> Callable[[Scene], str]:
+def of(moment: str) -> Callable[[AcceptanceScene], str]:
     return lambda scene: scene.judgement(moment)
 
 
-def filled_input(scene: Scene, site: Site | None = None) -> Page:
+def filled_input(scene: AcceptanceScene, site: ServedSite | None = None) -> Page:
     scene.judgement("approved")  # it is not the first visit any more
     scene.sign_in(site or scene.site)
     page = scene.open(reverse("new"), site)
@@ -94,7 +94,7 @@ def filled_input(scene: Scene, site: Site | None = None) -> Page:
     return page
 
 
-def typed_input(scene: Scene) -> Page:
+def typed_input(scene: AcceptanceScene) -> Page:
     """An example took the place of what was typed."""
     page = scene.open(reverse("new"))
     page.get_by_label("What is to be decided?").fill("Something of my own.")
@@ -104,7 +104,7 @@ def typed_input(scene: Scene) -> Page:
     return page
 
 
-def first_visit(scene: Scene) -> Page:
+def first_visit(scene: AcceptanceScene) -> Page:
     """Who looks has judged nothing yet: what there is belongs to nobody."""
     with rows(scene.idle_site) as database:
         database.execute("UPDATE engine_run SET owner_id = NULL")
@@ -117,13 +117,13 @@ def open_agents(page: Page) -> None:
     expect(page.locator("#a1-name")).to_be_visible()
 
 
-def whole_input(scene: Scene) -> Page:
+def whole_input(scene: AcceptanceScene) -> Page:
     page = filled_input(scene)
     open_agents(page)
     return page
 
 
-def empty_input(scene: Scene) -> Page:
+def empty_input(scene: AcceptanceScene) -> Page:
     scene.judgement("approved")
     page = scene.open(reverse("new"))
     page.get_by_text("My own three").click()
@@ -131,13 +131,13 @@ def empty_input(scene: Scene) -> Page:
     return page
 
 
-def new_debate(scene: Scene) -> Page:
+def new_debate(scene: AcceptanceScene) -> Page:
     page = scene.open(reverse("debate-new") + "?example=grant")
     expect(page.locator("#cost")).to_contain_text("At most")
     return page
 
 
-def new_debate_with_errors(scene: Scene) -> Page:
+def new_debate_with_errors(scene: AcceptanceScene) -> Page:
     page = new_debate(scene)
     page.locator("#question").fill("")
     page.locator("#o2-word").fill("SIGN")
@@ -148,7 +148,7 @@ def new_debate_with_errors(scene: Scene) -> Page:
     return page
 
 
-def new_debate_with_documents(scene: Scene) -> Page:
+def new_debate_with_documents(scene: AcceptanceScene) -> Page:
     """One that can be read and shows its lines, one that cannot, and a text that is typed."""
     page = scene.open(reverse("debate-new"))
     lines = "She led the imaging group for nine years. " * 20
@@ -161,14 +161,14 @@ def new_debate_with_documents(scene: Scene) -> Page:
     return page
 
 
-def debate_saved_as_panel(scene: Scene) -> Page:
+def debate_saved_as_panel(scene: AcceptanceScene) -> Page:
     page = new_debate(scene)
     page.get_by_role("button", name="Save as panel").click()
     expect(page.get_by_label("Name of the panel")).to_be_focused()
     return page
 
 
-def input_with_errors(scene: Scene) -> Page:
+def input_with_errors(scene: AcceptanceScene) -> Page:
     page = whole_input(scene)
     page.get_by_label("What is to be decided?").fill("")
     page.locator("#a2-name").fill(RELEASE.members[0].name)
@@ -179,7 +179,7 @@ def input_with_errors(scene: Scene) -> Page:
     return page
 
 
-def overtaken_input(scene: Scene) -> Page:
+def overtaken_input(scene: AcceptanceScene) -> Page:
     """As if its council had been changed while the page was open."""
     page = scene.open(reverse("council-edit", args=[3]))
     criteria = page.locator("#a1-criteria")
@@ -196,7 +196,7 @@ def overtaken_input(scene: Scene) -> Page:
     return page
 
 
-def input_of_councils_only(scene: Scene) -> Page:
+def input_of_councils_only(scene: AcceptanceScene) -> Page:
     """Who looks is no superuser for a moment, and nobody may judge by agents of one's own."""
     right = "SELECT id FROM auth_permission WHERE codename = 'own_agents'"
     with rows(scene.idle_site) as database:
@@ -210,7 +210,7 @@ def input_of_councils_only(scene: Scene) -> Page:
             database.execute("UPDATE auth_user SET is_superuser = 1")
 
 
-def library(scene: Scene) -> Page:
+def library(scene: AcceptanceScene) -> Page:
     """With a council that has judged often, and one that is archived."""
     page = scene.open(reverse("library"))
     if not page.locator(".shelf__came svg").count():
@@ -230,16 +230,16 @@ def library(scene: Scene) -> Page:
     return page
 
 
-def locked_council(scene: Scene) -> Page:
+def locked_council(scene: AcceptanceScene) -> Page:
     scene.post(scene.site, reverse("council-switch", args=[1]), {"do": "lock"})
     return scene.open(reverse("council", args=[1]))
 
 
-def live(moment: str) -> Callable[[Scene], Page]:
+def live(moment: str) -> Callable[[AcceptanceScene], Page]:
     return lambda scene: scene.open_live(moment)
 
 
-def idle(scene: Scene) -> Page:
+def idle(scene: AcceptanceScene) -> Page:
     pk = scene.submit(RELEASE, scene.idle_site)
     return scene.open(reverse("live", args=[pk]), scene.idle_site)
 
@@ -252,7 +252,7 @@ def open_panel(page: Page, number: int) -> None:
     expect(page.locator(f"#agent-{number}-detail")).to_be_visible()
 
 
-def cancelled_while_watched(scene: Scene) -> Page:
+def cancelled_while_watched(scene: AcceptanceScene) -> Page:
     """What agents had written by then stays, where it was seen: once, for it is in no row."""
     pk = scene.judgement("watched")
     page = scene.open(reverse("live", args=[pk]))
@@ -263,14 +263,14 @@ def cancelled_while_watched(scene: Scene) -> Page:
     return page
 
 
-def ask_before_cancelling(scene: Scene) -> Page:
+def ask_before_cancelling(scene: AcceptanceScene) -> Page:
     page = scene.open_live("round2")
     page.get_by_role("link", name="Cancel judgement").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     return page
 
 
-def cut_off(scene: Scene, *, offline: bool = False) -> Page:
+def cut_off(scene: AcceptanceScene, *, offline: bool = False) -> Page:
     """A page whose socket breaks and does not come back, and perhaps all of its network."""
     page, connected = scene.context.new_page(), list[WebSocketRoute]()
 
@@ -289,21 +289,21 @@ def cut_off(scene: Scene, *, offline: bool = False) -> Page:
     return page
 
 
-def redact_without_reason(scene: Scene) -> Page:
+def redact_without_reason(scene: AcceptanceScene) -> Page:
     page = scene.open(reverse("redact", args=[scene.judgement("approved")]))
     page.get_by_role("button", name="Erase the texts").click()
     expect(page).to_have_title(re.compile("1 thing to correct"))
     return page
 
 
-def review_without_text(scene: Scene) -> Page:
+def review_without_text(scene: AcceptanceScene) -> Page:
     page = scene.open(reverse("admin:judgements_judgement_change", args=[scene.judgement("approved")]))
     page.get_by_role("button", name="Add to the record").click()
     expect(page.get_by_label("Note or reason")).to_have_attribute("aria-invalid", "true")
     return page
 
 
-def short_council(scene: Scene, url_name: str = "council") -> Page:
+def short_council(scene: AcceptanceScene, url_name: str = "council") -> Page:
     with rows(scene.site) as database:
         database.execute("UPDATE judgements_council SET retention_days = 90 WHERE id = 3")
         columns = "council_id, version_id, name, owner, owner_name, archived, locked"
@@ -313,7 +313,7 @@ def short_council(scene: Scene, url_name: str = "council") -> Page:
     return scene.open(reverse(url_name, args=[3]))
 
 
-def replay(scene: Scene) -> Page:
+def replay(scene: AcceptanceScene) -> Page:
     """In the middle: the fifth of its frames."""
     page = scene.open(reverse("replay", args=[scene.judgement("approved")]))
     page.get_by_role("button", name="Step forward").click()  # and it plays no more, however far it had come
@@ -325,17 +325,17 @@ def replay(scene: Scene) -> Page:
     return page
 
 
-def menu(scene: Scene) -> Page:
+def menu(scene: AcceptanceScene) -> Page:
     page = scene.open(reverse("history"))
     page.locator("details.account summary").click()
     return page
 
 
-def not_understood(scene: Scene) -> Page:
+def not_understood(scene: AcceptanceScene) -> Page:
     return scene.open(reverse("history") + "?" + "&".join(f"a{n}=" for n in range(200)))
 
 
-def not_allowed(scene: Scene) -> Page:
+def not_allowed(scene: AcceptanceScene) -> Page:
     """A form whose token the page has lost."""
     page = scene.open(reverse("password"))
     page.locator("input[name=csrfmiddlewaretoken]").evaluate("field => field.remove()")
@@ -343,7 +343,7 @@ def not_allowed(scene: Scene) -> Page:
     return page
 
 
-def broken(scene: Scene) -> Page:
+def broken(scene: AcceptanceScene) -> Page:
     """A table is missing while the page is asked for."""
     scene.sign_in(scene.idle_site)
     swap = "ALTER TABLE {} RENAME TO {}"
@@ -356,7 +356,7 @@ def broken(scene: Scene) -> Page:
             database.execute(swap.format("away", "judgements_council"))
 
 
-def no_database(scene: Scene) -> Page:
+def no_database(scene: AcceptanceScene) -> Page:
     """Its file is out of reach while a form is sent."""
     scene.sign_in(scene.idle_site)
     page = scene.open(reverse("new"), scene.idle_site)

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.scene import Scene
+from tests.acceptance.scene import AcceptanceScene
 from tests.acceptance.ways_of_debates import key_of
 
 CAST = "tests.inquiries.cast"
 
 
-def inquiry(name: str, page: str = "inquiry-live", *more: int) -> Callable[[Scene], Page]:
+def inquiry(name: str, page: str = "inquiry-live", *more: int) -> Callable[[AcceptanceScene], Page]:
     """Its live page, connected where anything can still happen, or another one of it."""
 
-    def go(scene: Scene) -> Page:
+    def go(scene: AcceptanceScene) -> Page:
         site = scene.idle_site
         scene.sign_in(site)
         opened = scene.open(reverse(page, args=[key_of(site, name, CAST), *more]), site)
@@ -26,7 +26,7 @@ def inquiry(name: str, page: str = "inquiry-live", *more: int) -> Callable[[Scen
     return go
 
 
-def opened(scene: Scene) -> Page:
+def opened(scene: AcceptanceScene) -> Page:
     """With the passage of its first claim open beside it, and then another."""
     page = inquiry("answered")(scene)
     expect(page.locator("details[open] mark")).to_be_visible()
@@ -35,19 +35,19 @@ def opened(scene: Scene) -> Page:
     return page
 
 
-def roster(scene: Scene) -> Page:
+def roster(scene: AcceptanceScene) -> Page:
     """Which an inquiry began with."""
     key_of(scene.idle_site, "answered", CAST)
     scene.sign_in(scene.idle_site)
     return scene.open(reverse("roster", args=[1]), scene.idle_site)
 
 
-def new(scene: Scene) -> Page:
+def new(scene: AcceptanceScene) -> Page:
     scene.sign_in(scene.site)
     return scene.open(reverse("inquiry-new") + "?example=1")
 
 
-def new_with_errors(scene: Scene) -> Page:
+def new_with_errors(scene: AcceptanceScene) -> Page:
     page = new(scene)
     page.locator("#question").fill("??")
     page.locator("#retry_limit").fill("21")

@@ -5,7 +5,7 @@ import json
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.scene import Scene, rows
+from tests.acceptance.scene import AcceptanceScene, rows
 from tests.acceptance.site import manage
 
 DELIVERED = """
@@ -15,7 +15,7 @@ DELIVERED = """
     FROM runs_hook"""
 
 
-def share_again(scene: Scene) -> Page:
+def share_again(scene: AcceptanceScene) -> Page:
     """The page that shows a link, beside one that was opened and one that was ended."""
     page = made_link(scene, "Old auditors")
     page.get_by_role("button", name="End Old auditors").click()
@@ -25,7 +25,7 @@ def share_again(scene: Scene) -> Page:
     return made_link(scene, "The works council")
 
 
-def made_link(scene: Scene, for_whom: str) -> Page:
+def made_link(scene: AcceptanceScene, for_whom: str) -> Page:
     page = scene.open(reverse("share", args=[scene.judgement("approved")]))
     page.get_by_label("For whom").fill(for_whom)
     page.get_by_role("button", name="Make link").click()
@@ -33,7 +33,7 @@ def made_link(scene: Scene, for_whom: str) -> Page:
     return page
 
 
-def shared(scene: Scene) -> Page:
+def shared(scene: AcceptanceScene) -> Page:
     page = made_link(scene, "Guests")
     address = page.locator("#link").inner_text()
     scene.context.clear_cookies()
@@ -41,12 +41,12 @@ def shared(scene: Scene) -> Page:
     return page
 
 
-def shared_no_more(scene: Scene) -> Page:
+def shared_no_more(scene: AcceptanceScene) -> Page:
     scene.context.clear_cookies()
     return scene.open(reverse("shared", args=["nobody-made-it"]))
 
 
-def checked(scene: Scene, key: bool = True, was: bytes = b"", now: bytes = b"") -> Page:
+def checked(scene: AcceptanceScene, key: bool = True, was: bytes = b"", now: bytes = b"") -> Page:
     """The page that looks at evidence, with the record of a judgement in which something was changed, or nothing."""
     file = f"{scene.site.url}{reverse('record-file', args=[scene.judgement('approved')])}"
     assert not manage("checkpoint", env=scene.site.env).returncode
@@ -62,7 +62,7 @@ def checked(scene: Scene, key: bool = True, was: bytes = b"", now: bytes = b"") 
     return page
 
 
-def given(scene: Scene) -> Page:
+def given(scene: AcceptanceScene) -> Page:
     """The page that says to whom it was given, with a name that is nobody's."""
     page = scene.open(reverse("share", args=[scene.judgement("approved")]))
     page.get_by_label("Name of a person or of a group").fill("nobody of ours")
@@ -71,7 +71,7 @@ def given(scene: Scene) -> Page:
     return page
 
 
-def badge(scene: Scene) -> Page:
+def badge(scene: AcceptanceScene) -> Page:
     """A badge that was just made, shown once, in the list of those that hold."""
     page = scene.open(f"{reverse('badges')}?of=run:{scene.judgement('approved')}")
     page.get_by_label("Words").fill("Release gate")
@@ -80,25 +80,25 @@ def badge(scene: Scene) -> Page:
     return page
 
 
-def hook_with_errors(scene: Scene) -> Page:
+def hook_with_errors(scene: AcceptanceScene) -> Page:
     return _new_hook(scene, "http://192.168.1.1/magi")
 
 
-def hook_made(scene: Scene) -> Page:
+def hook_made(scene: AcceptanceScene) -> Page:
     """A hook that was just made, with its secret, shown once."""
     page = _new_hook(scene, "https://hooks.example.org/magi")
     expect(page.locator("#secret")).to_be_visible()
     return page
 
 
-def _new_hook(scene: Scene, address: str) -> Page:
+def _new_hook(scene: AcceptanceScene, address: str) -> Page:
     page = scene.open(reverse("hooks"))
     page.get_by_label("Address").fill(address)
     page.get_by_role("button", name="Make hook").click()
     return page
 
 
-def hook(scene: Scene) -> Page:
+def hook(scene: AcceptanceScene) -> Page:
     """Three messages: one arrived, one was given up, one could not be brought and is tried again."""
     page, run = hook_made(scene), scene.judgement("approved").replace("-", "")
     away = "The server could not be reached: the name hooks.example.org is not known."

@@ -6,40 +6,40 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.cases import REFUND
-from tests.acceptance.scene import Scene, rows, unguarded
+from tests.acceptance.scene import AcceptanceScene, rows, unguarded
 
 
-def full_history(scene: Scene) -> Page:
+def full_history(scene: AcceptanceScene) -> Page:
     scene.fill_lists()
     return scene.open(reverse("history"))
 
 
-def compared(scene: Scene) -> Page:
+def compared(scene: AcceptanceScene) -> Page:
     a, b = scene.judgement("rejected"), scene.judgement("approved")
     return scene.open(f"{reverse('compare')}?a={a}&b={b}")
 
 
-def two_ticked(scene: Scene) -> Page:
+def two_ticked(scene: AcceptanceScene) -> Page:
     page = full_history(scene)
     for box in page.locator(".list__tick input").all()[:2]:
         box.check()
     return page
 
 
-def reviewers_list(scene: Scene) -> Page:
+def reviewers_list(scene: AcceptanceScene) -> Page:
     scene.fill_lists()
     return scene.open(reverse("admin:judgements_judgement_changelist"))
 
 
-def desk(scene: Scene) -> Page:
+def desk(scene: AcceptanceScene) -> Page:
     scene.fill_lists()
     return scene.open(reverse("review"))
 
 
-def desk_of(moment: str) -> Callable[[Scene], Page]:
+def desk_of(moment: str) -> Callable[[AcceptanceScene], Page]:
     """With this record beside the list, or on a page of its own where there is no room."""
 
-    def go(scene: Scene) -> Page:
+    def go(scene: AcceptanceScene) -> Page:
         scene.fill_lists()
         look = "error" if moment == "error" else "overridden"
         return scene.open(reverse("review-one", args=[scene.judgement(moment)]) + f"?look={look}")
@@ -47,7 +47,7 @@ def desk_of(moment: str) -> Callable[[Scene], Page]:
     return go
 
 
-def asked_to_override(scene: Scene) -> Page:
+def asked_to_override(scene: AcceptanceScene) -> Page:
     page = desk_of("error")(scene)
     page.get_by_role("radio", name="Override").check()
     page.get_by_label("Note, or the reason").fill("The vendor confirmed the answer by phone.")
@@ -57,7 +57,7 @@ def asked_to_override(scene: Scene) -> Page:
     return page
 
 
-def override_without_reason(scene: Scene) -> Page:
+def override_without_reason(scene: AcceptanceScene) -> Page:
     page = desk_of("error")(scene)
     page.get_by_role("radio", name="Override").check()
     page.get_by_role("button", name="Add").click()
@@ -65,7 +65,7 @@ def override_without_reason(scene: Scene) -> Page:
     return page
 
 
-def broken_record(scene: Scene) -> Page:
+def broken_record(scene: AcceptanceScene) -> Page:
     """While it is looked at, its content is another than what was sealed."""
     run = scene.judgement("rejected")
     address = f"{reverse('review-one', args=[run])}?look=swayed"
@@ -79,12 +79,12 @@ def broken_record(scene: Scene) -> Page:
             database.execute(change, (REFUND.content, run.replace("-", "")))
 
 
-def empty_desk(scene: Scene) -> Page:
+def empty_desk(scene: AcceptanceScene) -> Page:
     scene.sign_in(scene.idle_site)
     return scene.open(reverse("review"), scene.idle_site)
 
 
-def printout(scene: Scene) -> Page:
+def printout(scene: AcceptanceScene) -> Page:
     page, some = reviewers_list(scene), 3
     for number in range(some):
         page.locator(".action-select").nth(number).check()
@@ -94,7 +94,7 @@ def printout(scene: Scene) -> Page:
     return page
 
 
-def history_unfolded(scene: Scene) -> Page:
+def history_unfolded(scene: AcceptanceScene) -> Page:
     """Of all kinds, with all that opens: the filters of a small screen, the days, and where a view is saved."""
     full_history(scene)
     if not scene.page.get_by_role("link", name="Refused by us").count():
@@ -105,6 +105,6 @@ def history_unfolded(scene: Scene) -> Page:
     return page
 
 
-def empty_history(scene: Scene) -> Page:
+def empty_history(scene: AcceptanceScene) -> Page:
     scene.sign_in(scene.idle_site)
     return scene.open(reverse("history"), scene.idle_site)

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from missions.sandbox.box import available
-from tests.acceptance.scene import Scene
+from missions.sandbox.bwrap import available
+from tests.acceptance.scene import AcceptanceScene
 from tests.acceptance.ways_of_debates import key_of
 from tests.conftest import need
 
 CAST = "tests.missions.cast"
 
 
-def mission(name: str, page: str = "mission-live", *more: int) -> Callable[[Scene], Page]:
+def mission(name: str, page: str = "mission-live", *more: int) -> Callable[[AcceptanceScene], Page]:
     """Its live page, connected where anything can still happen, or another one of it."""
 
-    def go(scene: Scene) -> Page:
+    def go(scene: AcceptanceScene) -> Page:
         need("sandbox", not available(), available())
         site = scene.idle_site
         scene.sign_in(site)
@@ -29,7 +29,7 @@ def mission(name: str, page: str = "mission-live", *more: int) -> Callable[[Scen
     return go
 
 
-def typing(scene: Scene) -> Page:
+def typing(scene: AcceptanceScene) -> Page:
     """Into an editor that lives, beside its screen."""
     page = mission("drawn")(scene)
     page.locator("[data-number='2']").get_by_role("link", name="Type into it").click()
@@ -37,7 +37,7 @@ def typing(scene: Scene) -> Page:
     return page
 
 
-def focused(scene: Scene) -> Page:
+def focused(scene: AcceptanceScene) -> Page:
     """On another agent than the coordinator, with what came of a step unfolded."""
     page = mission("live")(scene)
     page.get_by_role("link", name="Tester").click()
@@ -46,12 +46,12 @@ def focused(scene: Scene) -> Page:
     return page
 
 
-def new(scene: Scene) -> Page:
+def new(scene: AcceptanceScene) -> Page:
     scene.sign_in(scene.site)
     return scene.open(reverse("mission-new") + "?example=fault")
 
 
-def new_with_errors(scene: Scene) -> Page:
+def new_with_errors(scene: AcceptanceScene) -> Page:
     page = new(scene)
     page.locator("#goal").fill("")
     page.locator("#steps").fill("0")
@@ -61,7 +61,7 @@ def new_with_errors(scene: Scene) -> Page:
     return page
 
 
-def memories(scene: Scene) -> Page:
+def memories(scene: AcceptanceScene) -> Page:
     """One that is proposed, and who of the crew sees another."""
     need("sandbox", not available(), available())
     key_of(scene.idle_site, "memories", CAST)
@@ -72,7 +72,7 @@ def memories(scene: Scene) -> Page:
     return page
 
 
-def crew(scene: Scene) -> Page:
+def crew(scene: AcceptanceScene) -> Page:
     """With a mission of it."""
     scene.sign_in(scene.site)
     return scene.open(reverse("crew", args=[3]))

@@ -5,16 +5,16 @@ from collections.abc import Callable
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.acceptance.scene import Scene
+from tests.acceptance.scene import AcceptanceScene
 from tests.acceptance.ways_of_debates import key_of
 
 CAST = "tests.plans.cast"
 
 
-def plan(name: str, page: str = "plan-live") -> Callable[[Scene], Page]:
+def plan(name: str, page: str = "plan-live") -> Callable[[AcceptanceScene], Page]:
     """Its live page, connected where anything can still happen, or another one of it."""
 
-    def go(scene: Scene) -> Page:
+    def go(scene: AcceptanceScene) -> Page:
         site = scene.site
         scene.sign_in(site)
         opened = scene.open(reverse(page, args=[key_of(site, name, CAST)]), site)
@@ -25,7 +25,7 @@ def plan(name: str, page: str = "plan-live") -> Callable[[Scene], Page]:
     return go
 
 
-def changed(scene: Scene) -> Page:
+def changed(scene: AcceptanceScene) -> Page:
     """One step is being changed, and another one refused."""
     page = plan("proposed")(scene)
     page.get_by_role("link", name="Change step 2").click()
@@ -34,7 +34,7 @@ def changed(scene: Scene) -> Page:
     return page
 
 
-def waiting(scene: Scene) -> Page:
+def waiting(scene: AcceptanceScene) -> Page:
     key_of(scene.site, "letter", CAST)
     scene.sign_in(scene.site)
     page = scene.open(reverse("waiting"))
@@ -42,7 +42,7 @@ def waiting(scene: Scene) -> Page:
     return page
 
 
-def gate(scene: Scene) -> Page:
+def gate(scene: AcceptanceScene) -> Page:
     """A letter, on the page of its gate."""
     page = waiting(scene)
     page.get_by_role("link", name="Read and decide").first.click()
@@ -50,7 +50,7 @@ def gate(scene: Scene) -> Page:
     return page
 
 
-def ticked(scene: Scene) -> Page:
+def ticked(scene: AcceptanceScene) -> Page:
     """Some are alike, and were approved before one was ticked."""
     key_of(scene.site, "alike", CAST)
     page = waiting(scene)

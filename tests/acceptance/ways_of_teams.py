@@ -5,18 +5,18 @@ import re
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from .scene import Scene, rows
+from .scene import AcceptanceScene, rows
 from .ways_of_debates import key_of
 from .ways_of_plans import CAST, plan
 
 
-def new_plan(scene: Scene) -> Page:
+def new_plan(scene: AcceptanceScene) -> Page:
     page = scene.open(reverse("plan-new") + "?example=onboard")
     expect(page.locator("#cost")).to_contain_text("before the plan is approved")
     return page
 
 
-def new_plan_with_errors(scene: Scene) -> Page:
+def new_plan_with_errors(scene: AcceptanceScene) -> Page:
     page = new_plan(scene)
     page.locator("#task").fill("")
     page.locator("#spend").fill("a lot")
@@ -25,7 +25,7 @@ def new_plan_with_errors(scene: Scene) -> Page:
     return page
 
 
-def edit_with_errors(scene: Scene) -> Page:
+def edit_with_errors(scene: AcceptanceScene) -> Page:
     page = scene.open(reverse("team-edit", args=[2]))
     page.locator("#a1-name").fill("")
     page.locator("#calls-reaches_out-who").select_option("both")
@@ -35,14 +35,14 @@ def edit_with_errors(scene: Scene) -> Page:
     return page
 
 
-def as_text(scene: Scene) -> Page:
+def as_text(scene: AcceptanceScene) -> Page:
     page = scene.open(reverse("team-edit", args=[2]))
     page.get_by_role("button", name="As text").click()
     expect(page).to_have_title(re.compile("as text"))
     return page
 
 
-def outbox(scene: Scene) -> Page:
+def outbox(scene: AcceptanceScene) -> Page:
     """With a letter of each state, as `tests/plans/cast.py` writes them."""
     key_of(scene.site, "done", CAST)
     page = scene.open(reverse("outbox"))
@@ -50,11 +50,11 @@ def outbox(scene: Scene) -> Page:
     return page
 
 
-def no_letters(scene: Scene) -> Page:
+def no_letters(scene: AcceptanceScene) -> Page:
     return scene.open(reverse("outbox") + "?state=sending")
 
 
-def begun_from(scene: Scene) -> Page:
+def begun_from(scene: AcceptanceScene) -> Page:
     """From the page of a plan that worked, with others that are alike."""
     plan("done")(scene).get_by_role("link", name="Begin another from it").click()
     page = scene.page
@@ -71,7 +71,7 @@ OTHERS = (  # of a server: name, description, definition, what it was classed by
 SCHEMA = '{"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}'
 
 
-def tools_of_others(scene: Scene) -> Page:
+def tools_of_others(scene: AcceptanceScene) -> Page:
     """One that is on, one that nobody has classed, and one that is described otherwise by now."""
     site = scene.idle_site
     scene.sign_in(site)

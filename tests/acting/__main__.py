@@ -14,21 +14,22 @@ django.setup()
 from django.contrib.auth.models import User  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from engine import gates, mcp, remote  # noqa: E402
-from engine.evidence import sealing  # noqa: E402
-from engine.evidence.audit import verify_all  # noqa: E402
-from engine.models import Gate, Letter, McpTool, Run, ToolCall, account_of  # noqa: E402
-from engine.models.mail import LONGEST_DELIVERY  # noqa: E402
+from engine import gate_decisions, mcp  # noqa: E402
+from engine.audit import sealing  # noqa: E402
+from engine.audit.full_verification import verify_all  # noqa: E402
+from engine.models import Gate, Letter, McpTool, Run, ToolCall, account_key  # noqa: E402
+from engine.models.emails import DELIVERY_TIMEOUT  # noqa: E402
+from engine.runtime import definition_check  # noqa: E402
 from office.models import Task  # noqa: E402
 from tests.acting.tools import world  # noqa: E402
 
 
 def submit(number: str) -> object:
-    sealing.adopt()
+    sealing.adopt_unsealed_runs()
     owner, _ = User.objects.get_or_create(username="root")
     for _ in range(int(number)):
-        run = Run.objects.create(procedure="acting", owner=owner, account=account_of(owner), asked_by="root")
-        sealing.submit(run.pk)
+        run = Run.objects.create(procedure="acting", owner=owner, account=account_key(owner), asked_by="root")
+        sealing.record_submission(run.pk)
     return number
 
 
@@ -39,21 +40,21 @@ def post(url: str) -> object:
 
 def late() -> object:
     """As if whoever took a letter had been silent for long; how each stands."""
-    Letter.objects.update(taken=timezone.now() - 2 * LONGEST_DELIVERY)
+    Letter.objects.update(taken=timezone.now() - 2 * DELIVERY_TIMEOUT)
     return list(Letter.objects.values_list("state", flat=True))
 
 
 def class_all() -> object:
     """Every tool of every MCP server, as one that writes and brings nothing of strangers."""
     for server in mcp.servers().values():
-        remote.look_at(server)
-    return [row.class_as("writes", False, False, None, row.definition) for row in McpTool.objects.all()]
+        definition_check.refresh_listing(server)
+    return [row.classify("writes", False, False, None, row.definition) for row in McpTool.objects.all()]
 
 
 def say(choice: str) -> object:
     waiting = list(Gate.objects.pending().filter(run__status="waiting"))
     for gate in waiting:
-        gates.decide(gate.pk, User.objects.get(), "answer", choice=choice)
+        gate_decisions.decide(gate.pk, User.objects.get(), "answer", choice=choice)
     return len(waiting)
 
 

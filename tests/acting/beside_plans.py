@@ -1,6 +1,6 @@
 """The site with a tool that acts in the world, which a team of plans may have."""
 
 from magi_site.settings import *  # noqa: F403
-from magi_site.settings import TOOLBOX
+from magi_site.settings import SHARED_TOOLS
 
-TOOLBOX = [*TOOLBOX, "tests.acting.tools"]
+SHARED_TOOLS = [*SHARED_TOOLS, "tests.acting.tools"]

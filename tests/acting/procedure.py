@@ -3,10 +3,10 @@
 import os
 from functools import partial
 
-from engine.context import RunContext
 from engine.models import Run
-from engine.procedure import Change, Procedure
-from engine.tools import OPEN
+from engine.runtime.procedure import CommitChange, Procedure
+from engine.runtime.run_context import RunContext
+from engine.tools import OPEN_STATES
 from tests.acting.tools import TOOLS
 
 LEFT = [{"word": "end", "decision": "reject", "sentence": "End it"}]
@@ -15,12 +15,12 @@ LEFT = [{"word": "end", "decision": "reject", "sentence": "End it"}]
 class Acting(Procedure):
     tools = TOOLS
 
-    async def perform(self, run: RunContext) -> Change:
+    async def perform(self, run: RunContext) -> CommitChange:
         async def task(step: str) -> str:
-            return (await run.use(step, "tasks.add", {"title": f"{run.pk} {step}"}, OPEN)).status
+            return (await run.execute_tool(step, "tasks.add", {"title": f"{run.pk} {step}"}, OPEN_STATES)).status
 
         act = os.environ.get("ACTING_TOOL", "world.act")
         first = await task("1")
-        acted = await run.use("2", act, {"word": str(run.pk)}, OPEN, LEFT)
+        acted = await run.execute_tool("2", act, {"word": str(run.pk)}, OPEN_STATES, LEFT)
         outcome = f"{first} {acted.status} {await task('3')}"
         return partial(Run.objects.filter(pk=run.pk).update, outcome=outcome)

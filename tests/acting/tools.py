@@ -7,10 +7,10 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from engine.models import Effect
-from engine.tools import Tool, Use
+from engine.tools import Tool, ToolUse
 
 
-class Act(BaseModel):
+class ActArguments(BaseModel):
     word: str
 
 
@@ -18,7 +18,7 @@ def world() -> Path:
     return Path(os.environ["MAGI_DATA_DIR"]) / "world"
 
 
-async def act(asked: Act, use: Use) -> str:
+async def act(asked: ActArguments, use: ToolUse) -> str:
     """On the disk before it is said: what happened is known whatever becomes of this process."""
     with world().open("a") as file:
         file.write(f"{asked.word}\n")
@@ -28,4 +28,4 @@ async def act(asked: Act, use: Use) -> str:
     return f"Did {asked.word}."
 
 
-TOOLS = (Tool("world.act", "Acts in the world.", Act, Effect.WRITES, perform=act),)
+TOOLS = (Tool("world.act", "Acts in the world.", ActArguments, Effect.WRITES, perform=act),)

@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any, Self
 
 from tests.bench.environments import ENVIRONMENTS
-from tests.bench.work import CONTENT, Play
+from tests.bench.work import CONTENT, BenchPlay
 from tests.load.audit_load import ENTRIES_EACH, fill
 from tests.stage import DATABASES, stage
 
@@ -23,16 +23,16 @@ CONTESTANTS = ("floor", "sdk", "magi")
 PEERS = Path("var/bench")  # where `make bench-peers` puts their environments
 LONGEST = 20_000  # characters of a content
 PLAYS = {
-    "one": Play(20, 1, 0, 120, watched=False),
-    "in one piece": Play(20, 1, 0, 1, watched=False),  # as an endpoint answers that sends a stream in one piece
-    "watched": Play(10, 1, 0, 120, watched=True),
-    "20,000 characters": Play(10, 1, 0, 1, watched=False, content=(CONTENT * 30)[:LONGEST]),
-    "50 ms": Play(10, 1, 50, 120, watched=False),
-    "1 s": Play(2, 1, 1000, 120, watched=False),
-    "10 at once": Play(60, 10, 0, 120, watched=False),
-    "100 at once": Play(200, 100, 0, 120, watched=False),
-    "100 at 1 s": Play(100, 100, 1000, 120, watched=False),
-    "1,000 at 1 s": Play(1000, 1000, 1000, 120, watched=False),
+    "one": BenchPlay(20, 1, 0, 120, watched=False),
+    "in one piece": BenchPlay(20, 1, 0, 1, watched=False),  # as an endpoint answers that sends a stream in one piece
+    "watched": BenchPlay(10, 1, 0, 120, watched=True),
+    "20,000 characters": BenchPlay(10, 1, 0, 1, watched=False, content=(CONTENT * 30)[:LONGEST]),
+    "50 ms": BenchPlay(10, 1, 50, 120, watched=False),
+    "1 s": BenchPlay(2, 1, 1000, 120, watched=False),
+    "10 at once": BenchPlay(60, 10, 0, 120, watched=False),
+    "100 at once": BenchPlay(200, 100, 0, 120, watched=False),
+    "100 at 1 s": BenchPlay(100, 100, 1000, 120, watched=False),
+    "1,000 at 1 s": BenchPlay(1000, 1000, 1000, 120, watched=False),
 }
 SHORT = ("one", "in one piece", "watched")
 ONCE = 500  # from so many judgements on a play is performed once in a run
@@ -54,7 +54,7 @@ class Process:
         with self.process:
             self.process.stdin.close()
 
-    def perform(self, play: Play) -> dict[str, float]:
+    def perform(self, play: BenchPlay) -> dict[str, float]:
         self.process.stdin.write(json.dumps(play._asdict()) + "\n")
         self.process.stdin.flush()
         return json.loads(self._reply())
@@ -83,7 +83,7 @@ def measure(options: argparse.Namespace) -> dict[str, dict[str, list[dict[str, f
         env = place.env | {"DJANGO_SETTINGS_MODULE": "magi_site.settings"}
         processes = {name: stack.enter_context(Process(name, port, env)) for name in options.only}
         for process in processes.values():
-            process.perform(Play(3, 1, 0, 120, watched=False))  # what is loaded at first is loaded
+            process.perform(BenchPlay(3, 1, 0, 120, watched=False))  # what is loaded at first is loaded
         for number in range(options.rounds):
             for play in options.plays:
                 if number and PLAYS[play].number >= ONCE:
@@ -106,7 +106,7 @@ def environment(port: int) -> dict[str, str]:
     return {"MAGI_PROVIDERS": json.dumps(declared), **no_limits}
 
 
-def figures(play: Play, name: str, of: dict[str, list[dict[str, float]]]) -> dict[str, float | str]:
+def figures(play: BenchPlay, name: str, of: dict[str, list[dict[str, float]]]) -> dict[str, float | str]:
     rows, base = of[name], of.get("sdk", of[name])
     pairs = list(zip(rows, base, strict=True))
     done = play.number / median(row["seconds"] for row in rows)

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from tests.bench.serving import Contestant, serve
-from tests.bench.work import Play, judgement, perform
+from tests.bench.work import BenchPlay, judgement, perform
 
 
 class Floor:
@@ -28,7 +28,7 @@ class Floor:
         self.session = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
         self.form = DECISION.response_formats["json_schema"]
 
-    async def perform(self, play: Play) -> None:
+    async def perform(self, play: BenchPlay) -> None:
         url = f"http://127.0.0.1:{self.port}{play.path}/chat/completions"
 
         async def ask(messages: list[dict[str, str]]) -> str:
@@ -61,7 +61,7 @@ class Sdk:
         self.form = Decision
         self.client = await stack.enter_async_context(openai.AsyncOpenAI(api_key="none", max_retries=0, timeout=300))
 
-    async def perform(self, play: Play) -> None:
+    async def perform(self, play: BenchPlay) -> None:
         client = self.client.with_options(base_url=f"http://127.0.0.1:{self.port}{play.path}")
 
         async def ask(messages: list[Any]) -> str:
@@ -79,9 +79,9 @@ class Sdk:
 
 
 def made(name: str, port: int) -> Contestant:
-    from tests.bench.product import Magi
+    from tests.bench.product import MagiProduct
 
-    return {"floor": Floor, "sdk": Sdk, "magi": Magi}[name](port)
+    return {"floor": Floor, "sdk": Sdk, "magi": MagiProduct}[name](port)
 
 
 if __name__ == "__main__":

@@ -40,13 +40,13 @@ def submit(number: int) -> None:
 
 def performed() -> float:
     """Seconds from when they are anybody's until the last is over."""
-    from engine.live import wake_engines
     from engine.models import Run
+    from engine.pubsub import wake_workers
 
     waiting = Run.objects.exclude(status=Run.Status.FINISHED)
     began = time.monotonic()
     waiting.update(host="")
-    async_to_sync(wake_engines)()
+    async_to_sync(wake_workers)()
     while waiting.exists():
         if time.monotonic() > began + LONGEST or waiting.filter(status=Run.Status.FAILED).exists():
             raise SystemExit(f"{waiting.count()} are not finished.")

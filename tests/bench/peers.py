@@ -16,9 +16,9 @@ from typing import Annotated, Any, TypedDict
 from pydantic import BaseModel
 
 from judgements import prompts
-from judgements.rules import Decision
+from judgements.rules import AgentDecision
 from tests.bench.serving import serve
-from tests.bench.work import CRITERIA, SEATS, Play, decided, judgement, perform
+from tests.bench.work import CRITERIA, SEATS, BenchPlay, decided, judgement, perform
 
 MODEL = "gpt-5-mini"
 SILENT = ("CREWAI_DISABLE_TELEMETRY", "OTEL_SDK_DISABLED")
@@ -29,7 +29,7 @@ class Answer(BaseModel):
     decision: str
 
 
-class Peer:
+class BenchPeer:
     def __init__(self, port: int) -> None:
         self.port = port
         self._asked: dict[str, Callable[[list[Any]], Awaitable[str]]] = {}
@@ -37,7 +37,7 @@ class Peer:
     async def begin(self, stack: AsyncExitStack) -> None:
         pass
 
-    async def perform(self, play: Play) -> None:
+    async def perform(self, play: BenchPlay) -> None:
         url = f"http://127.0.0.1:{self.port}{play.path}"
         ask = self._asked.setdefault(url, self.asking(url))
         await perform(play, lambda: judgement(ask, play.content))
@@ -46,7 +46,7 @@ class Peer:
         raise NotImplementedError
 
 
-class PydanticAi(Peer):
+class PydanticAi(BenchPeer):
     def asking(self, url: str) -> Callable[[list[Any]], Awaitable[str]]:
         from pydantic_ai import Agent, NativeOutput
         from pydantic_ai.models.openai import OpenAIChatModel
@@ -62,7 +62,7 @@ class PydanticAi(Peer):
         return ask
 
 
-class AgentFramework(Peer):
+class AgentFramework(BenchPeer):
     def asking(self, url: str) -> Callable[[list[Any]], Awaitable[str]]:
         from agent_framework import Message
         from agent_framework.openai import OpenAIChatCompletionClient
@@ -82,7 +82,7 @@ class Made(TypedDict):
     decisions: Annotated[list[tuple[int, str, str]], operator.add]
 
 
-class LangGraph(Peer):
+class LangGraph(BenchPeer):
     """A node for each decision; a round begins when the one before it is complete."""
 
     keeps = False
@@ -97,7 +97,7 @@ class LangGraph(Peer):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             self.keeper = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(folder / "kept")))
 
-    async def perform(self, play: Play) -> None:
+    async def perform(self, play: BenchPlay) -> None:
         url = f"http://127.0.0.1:{self.port}{play.path}"
         graph = self.graphs.get(url) or self.graphs.setdefault(url, self._graph(url))
 
@@ -137,17 +137,19 @@ def _kept_as(number: int) -> dict[str, Any]:
 def _node(asked: Any, seat: str, number: int) -> Callable[[Made], Awaitable[Made]]:
     async def decide(made: Made) -> Made:
         earlier = tuple(
-            prompts.Earlier(round_, by, Decision.APPROVE, reason)
+            prompts.EarlierDecision(round_, by, AgentDecision.APPROVE, reason)
             for round_, by, reason in made["decisions"]
             if round_ < number
         )
-        answer = await asked.ainvoke(prompts.messages(prompts.Case(seat, CRITERIA, made["content"], number, earlier)))
+        answer = await asked.ainvoke(
+            prompts.messages(prompts.PromptCase(seat, CRITERIA, made["content"], number, earlier))
+        )
         return {"decisions": [(number, seat, answer.reason)]}
 
     return decide
 
 
-class CrewAi(Peer):
+class CrewAi(BenchPeer):
     """A flow whose steps are the rounds. Nothing goes to its makers, and nothing is painted on a terminal."""
 
     def asking(self, url: str) -> Callable[[list[Any]], Awaitable[str]]:
@@ -161,7 +163,7 @@ class CrewAi(Peer):
 
         return ask
 
-    async def perform(self, play: Play) -> None:
+    async def perform(self, play: BenchPlay) -> None:
         from crewai.flow.flow import Flow, listen, start
 
         url = f"http://127.0.0.1:{self.port}{play.path}"
@@ -169,15 +171,15 @@ class CrewAi(Peer):
 
         class Council(Flow):  # type: ignore[type-arg]
             @start()
-            async def first(self) -> tuple[prompts.Earlier, ...]:
+            async def first(self) -> tuple[prompts.EarlierDecision, ...]:
                 return await decided(ask, play.content, 1)
 
             @listen(first)
-            async def second(self, earlier: tuple[prompts.Earlier, ...]) -> tuple[prompts.Earlier, ...]:
+            async def second(self, earlier: tuple[prompts.EarlierDecision, ...]) -> tuple[prompts.EarlierDecision, ...]:
                 return await decided(ask, play.content, 2, earlier)
 
             @listen(second)
-            async def third(self, earlier: tuple[prompts.Earlier, ...]) -> tuple[prompts.Earlier, ...]:
+            async def third(self, earlier: tuple[prompts.EarlierDecision, ...]) -> tuple[prompts.EarlierDecision, ...]:
                 return await decided(ask, play.content, 3, earlier)
 
         async def one() -> None:
@@ -187,7 +189,7 @@ class CrewAi(Peer):
         await perform(play, one)
 
 
-PEERS: dict[str, type[Peer]] = {
+PEERS: dict[str, type[BenchPeer]] = {
     "langgraph": LangGraph,
     "langgraph-sqlite": LangGraphKept,
     "pydantic-ai": PydanticAi,

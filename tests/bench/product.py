@@ -12,17 +12,17 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from django.contrib.auth.models import User
 
-from engine import statements
+from engine.db import cached_sql
+from engine.db.reader import read_for_worker
 from engine.models import Run
-from engine.reader import read_at_work
-from engine.worker import Engine
+from engine.queue.worker import Worker
 from judgements.models import Judgement
-from runs import feed
-from runs.feed import Watcher
-from tests.bench.work import CRITERIA, SAID_AFTER, SEATS, Play, perform
+from runs.live import feed
+from runs.live.feed import PageWatcher
+from tests.bench.work import CRITERIA, SAID_AFTER, SEATS, BenchPlay, perform
 
 
-class Told(Engine):
+class ReportingWorker(Worker):
     """Says when it lets go of a run, so that nobody has to look."""
 
     def __init__(self) -> None:
@@ -34,12 +34,12 @@ class Told(Engine):
         super()._done(task)
 
 
-class Magi:
+class MagiProduct:
     def __init__(self, port: int) -> None:
         self.port = port  # in the environment, too: a provider for each kind of endpoint
 
     async def begin(self, stack: AsyncExitStack) -> None:
-        self.engine = Told()
+        self.engine = ReportingWorker()
         running = asyncio.create_task(self.engine.run())
         stack.push_async_callback(self._end, running)
         self.user, _ = await database_sync_to_async(User.objects.get_or_create)(username="bench", is_superuser=True)
@@ -48,23 +48,23 @@ class Magi:
         await self.engine.stop(0)
         await running
 
-    async def perform(self, play: Play) -> None:
+    async def perform(self, play: BenchPlay) -> None:
         await perform(play, lambda: self._judgement(play))
 
-    async def _judgement(self, play: Play) -> None:
+    async def _judgement(self, play: BenchPlay) -> None:
         row = await database_sync_to_async(self._submit)(play)
         over = self.engine.over[row.pk] = asyncio.Event()
-        self.engine.ring()
+        self.engine.wake()
         page = await _open(row.pk, self.user) if play.watched else None
         await over.wait()
         if page:
             page.leave()
         del self.engine.over[row.pk]
-        [(status, error)] = await read_at_work(partial(statements.select, Run, "pk", [row.pk], ("status", "error")))
+        [(status, error)] = await read_for_worker(partial(cached_sql.select, Run, "pk", [row.pk], ("status", "error")))
         if status != Run.Status.FINISHED:
             raise RuntimeError(f"{status}: {error}")
 
-    def _submit(self, play: Play) -> Any:
+    def _submit(self, play: BenchPlay) -> Any:
         agents = [
             {"name": seat, "model": f"{play.provider}/gpt-5-mini", "criteria": CRITERIA, "fallback": ""}
             for seat in SEATS
@@ -77,7 +77,7 @@ class _Page:
 
     def __init__(self, user: User) -> None:
         self.saying: asyncio.TimerHandle | None = None
-        self.watcher = Watcher(user, None, self._take, self._end, -1)
+        self.watcher = PageWatcher(user, None, self._take, self._end, -1)
 
     async def _take(self, message: str) -> None:
         self.version = int(message[4 : message.index("-->")])

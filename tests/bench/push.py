@@ -17,9 +17,9 @@ from uuid import UUID
 
 import aiohttp
 
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 from tests.bench.work import SAID_AFTER
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.stage import stage
 
 EACH = 20  # pages of one run that somebody may have open
@@ -31,25 +31,25 @@ TICKS = os.sysconf("SC_CLK_TCK")
 ELSEWHERE = "a machine that is not there"  # whatever is bound to it waits
 
 
-class Told(NamedTuple):
+class PushedMessage(NamedTuple):
     """One message, as it came to one page."""
 
     at: float
     text: str
 
 
-class Page:
+class PushPage:
     """An open page: it says which version it has, a moment later as `live.js` does, and keeps what it was told."""
 
     def __init__(self) -> None:
-        self.told: list[Told] = []
+        self.told: list[PushedMessage] = []
 
-    async def follow(self, site: Site, session: str, pk: UUID, client: aiohttp.ClientSession) -> None:
+    async def follow(self, site: ServedSite, session: str, pk: UUID, client: aiohttp.ClientSession) -> None:
         headers = {"Cookie": f"sessionid={session}", "Origin": site.url}
         async with client.ws_connect(f"{site.url}/ws/judgements/{pk}/", headers=headers, max_msg_size=0) as socket:
             saying = None
             async for message in socket:
-                self.told.append(Told(time.time(), message.data))
+                self.told.append(PushedMessage(time.time(), message.data))
                 if saying is None or saying.done():
                     saying = asyncio.create_task(self._acknowledge(socket))
 
@@ -103,15 +103,15 @@ def performed(pk: UUID) -> dict[str, float]:
     from judgements.models import RoundDecision
 
     Run.objects.filter(pk=pk).update(host="")
-    while not Run.objects.get(pk=pk).over:
+    while not Run.objects.get(pk=pk).is_ended:
         time.sleep(0.2)
     made = RoundDecision.objects.filter(agent__judgement=pk).values_list("round", "agent__seat", "created")
     return {f"t-r{number}-a{'ABC'.index(seat) + 1}": created.timestamp() for number, seat, created in made}
 
 
-async def play(site: Site, sessions: list[str], watchers: int) -> dict[str, float]:
+async def play(site: ServedSite, sessions: list[str], watchers: int) -> dict[str, float]:
     pk = await asyncio.to_thread(submitted)
-    pages = [Page() for _ in range(watchers)]
+    pages = [PushPage() for _ in range(watchers)]
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client:
         sockets = []
         for number, page in enumerate(pages):
@@ -128,7 +128,7 @@ async def play(site: Site, sessions: list[str], watchers: int) -> dict[str, floa
     return figures(made, pages, spent)
 
 
-def figures(made: dict[str, float], pages: list[Page], spent: float) -> dict[str, float]:
+def figures(made: dict[str, float], pages: list[PushPage], spent: float) -> dict[str, float]:
     shown = [page.first_shown() for page in pages]
     took = [1000 * (cells[cell] - at) for cells in shown for cell, at in made.items() if cell in cells]
     messages = sum(len(page.told) - 1 for page in pages)
@@ -141,7 +141,7 @@ def figures(made: dict[str, float], pages: list[Page], spent: float) -> dict[str
     }
 
 
-def cpu_of(site: Site) -> float:
+def cpu_of(site: ServedSite) -> float:
     """Seconds of the processor that the site has used, its engine included."""
     used = Path(f"/proc/{site.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return sum(map(int, used)) / TICKS
@@ -149,10 +149,13 @@ def cpu_of(site: Site) -> float:
 
 def main(options: argparse.Namespace) -> None:
     found: dict[int, dict[str, Any]] = {}
-    with Endpoint() as endpoint, stage("sqlite", OPENAI_BASE_URL=endpoint.base_url, OPENAI_API_KEY="none") as place:
+    with (
+        ScriptedEndpoint() as endpoint,
+        stage("sqlite", OPENAI_BASE_URL=endpoint.base_url, OPENAI_API_KEY="none") as place,
+    ):
         endpoint.script(**APART)
         sessions = [person(f"watcher{number}") for number in range(-(-max(options.watchers) // EACH))]
-        with Site(place.folder, **place.env) as site:
+        with ServedSite(place.folder, **place.env) as site:
             for watchers in options.watchers:
                 found[watchers] = asyncio.run(play(site, sessions, watchers))
     if options.json:

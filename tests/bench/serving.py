@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Protocol
 
-from tests.bench.work import Play
+from tests.bench.work import BenchPlay
 
 
 class Contestant(Protocol):
     async def begin(self, stack: AsyncExitStack) -> None: ...
 
-    async def perform(self, play: Play) -> None: ...
+    async def perform(self, play: BenchPlay) -> None: ...
 
 
 async def serve(contestant: Contestant) -> None:
@@ -26,10 +26,10 @@ async def serve(contestant: Contestant) -> None:
         await contestant.begin(stack)
         print("ready", flush=True)
         while line := await lines.readline():
-            print(json.dumps(await measured(contestant.perform, Play(**json.loads(line)))), flush=True)
+            print(json.dumps(await measured(contestant.perform, BenchPlay(**json.loads(line)))), flush=True)
 
 
-async def measured(perform: Callable[[Play], Awaitable[None]], play: Play) -> dict[str, float]:
+async def measured(perform: Callable[[BenchPlay], Awaitable[None]], play: BenchPlay) -> dict[str, float]:
     """Milliseconds of the processor for each judgement, of user and system, and seconds for all together."""
     cpu, began = sum(os.times()[:2]), time.monotonic()
     await perform(play)

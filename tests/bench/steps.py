@@ -36,23 +36,23 @@ def debate(owner: Any, number: int) -> Any:
 
 def inquiry(owner: Any, number: int) -> Any:
     from inquiries.examples import about_magi
-    from inquiries.models import POSTS, Inquiry
+    from inquiries.models import ROLES, Inquiry
 
     question = f"How is a judgement approved by its three agents? ({number})"
-    models = dict.fromkeys(POSTS, MODEL)
+    models = dict.fromkeys(ROLES, MODEL)
     return Inquiry.objects.submit(owner=owner, question=question, models=models, documents=about_magi()[:2])
 
 
 def plan(owner: Any, number: int) -> Any:
     from plans import procedure
     from plans.models import Team
-    from plans.rules.demands import OPEN, Policy
-    from plans.rules.words import Effect
+    from plans.rules.approval_policy import OPEN, TeamPolicy
+    from plans.rules.enums import StepEffect
     from tests.plans.cast import team
 
-    there = Team.objects.whole().filter(name="Quick office").first()
-    free = dict.fromkeys(Effect, OPEN)
-    version = there.current if there else team("Quick office", Policy(plan=OPEN, steps=free, calls=free))
+    there = Team.objects.with_content().filter(name="Quick office").first()
+    free = dict.fromkeys(StepEffect, OPEN)
+    version = there.current if there else team("Quick office", TeamPolicy(plan=OPEN, steps=free, calls=free))
     task = "\n".join(f"Add a task “{number} {step}” to the tasks." for step in range(6))
     return procedure.submit(owner=owner, task=task, team=version, title=f"Plan {number}")
 
@@ -63,9 +63,9 @@ KINDS: tuple[Callable[[Any, int], Any], ...] = (judgement, debate, inquiry, plan
 async def performed(pks: list[Any]) -> tuple[float, int]:
     """Seconds of the processor, and how many transactions."""
     from engine.models import Run
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
 
-    engine, cpu = Engine(), time.process_time()
+    engine, cpu = Worker(), time.process_time()
     running = asyncio.create_task(engine.run())
     async with asyncio.timeout(LONGEST):
         while await Run.objects.filter(pk__in=pks, ended=None).aexists():
@@ -78,7 +78,7 @@ async def performed(pks: list[Any]) -> tuple[float, int]:
 
 
 def measured(kind: Callable[[Any, int], Any], owner: Any, number: int) -> dict[str, float]:
-    from engine.evidence.entries import Entry
+    from engine.ledger.entries import Entry
     from engine.models import ModelCall, Run
 
     asyncio.run(performed([kind(owner, -1).pk]))  # what is loaded at first is loaded

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from judgements import prompts
-from judgements.rules import Decision
+from judgements.rules import AgentDecision
 
 CRITERIA = "Approve only what is lawful, affordable and can be undone. Name what is missing."
 CONTENT = "We want to move the database of our customers to another region on Saturday night. " * 12
@@ -15,7 +15,7 @@ SAID_AFTER = 0.25  # seconds: when an open page says what it has, as live.js doe
 SPREAD = 3  # rounds: with a slow model judgements begin evenly over the time of one
 
 
-class Play(NamedTuple):
+class BenchPlay(NamedTuple):
     """`number` judgements, as many `at_once` as are said, at an endpoint that takes `delay` milliseconds."""
 
     number: int
@@ -46,22 +46,24 @@ Ask = Callable[[list[dict[str, str]]], Awaitable[str]]
 
 async def judgement(ask: Ask, content: str) -> None:
     """What the bare contestants do."""
-    earlier: tuple[prompts.Earlier, ...] = ()
+    earlier: tuple[prompts.EarlierDecision, ...] = ()
     for number in (1, 2, 3):
         earlier = await decided(ask, content, number, earlier)
 
 
 async def decided(
-    ask: Ask, content: str, number: int, earlier: tuple[prompts.Earlier, ...] = ()
-) -> tuple[prompts.Earlier, ...]:
+    ask: Ask, content: str, number: int, earlier: tuple[prompts.EarlierDecision, ...] = ()
+) -> tuple[prompts.EarlierDecision, ...]:
     """All decisions so far, with those of this round."""
-    cases = [prompts.Case(seat, CRITERIA, content, number, earlier) for seat in SEATS]
+    cases = [prompts.PromptCase(seat, CRITERIA, content, number, earlier) for seat in SEATS]
     reasons = await asyncio.gather(*(ask(prompts.messages(case)) for case in cases))
     made = zip(SEATS, reasons, strict=True)
-    return earlier + tuple(prompts.Earlier(number, seat, Decision.APPROVE, reason) for seat, reason in made)
+    return earlier + tuple(
+        prompts.EarlierDecision(number, seat, AgentDecision.APPROVE, reason) for seat, reason in made
+    )
 
 
-async def perform(play: Play, one: Callable[[], Awaitable[None]]) -> None:
+async def perform(play: BenchPlay, one: Callable[[], Awaitable[None]]) -> None:
     """As many at once as the play says; with a slow model they begin one after the other."""
     left, began = iter(range(play.number)), time.monotonic()
 

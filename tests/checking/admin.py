@@ -1,10 +1,10 @@
 from django.contrib import admin
 
-from runs.admin import KindAdmin
+from runs.admin import ProcedureRunAdmin
 
 from .models import Check
 
 
 @admin.register(Check)
-class CheckAdmin(KindAdmin):
+class CheckAdmin(ProcedureRunAdmin):
     kind = "check"

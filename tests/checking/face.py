@@ -7,17 +7,17 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from engine.evidence.chain import Draft as Told
-from engine.evidence.entries import ATTEMPT, SUBMITTED
-from engine.evidence.guards import Guard, Rule
-from engine.evidence.told import Said
+from engine.audit.entries_from_rows import RunEntries
+from engine.ledger.entries import ATTEMPT, SUBMITTED
+from engine.ledger.hashing import EntryDraft as Told
+from engine.ledger.immutability import ColumnRule, ImmutableTable
 from engine.models import DocumentLimits, ModelCall
-from runs.api import schemas
-from runs.face import STANDINGS, Face, Snapshot
-from runs.fragments import Fragment
-from runs.redaction import redact_due
-from runs.stamps import Stamp, stamp_of
-from runs.waits import Wait
+from runs.procedure import schemas
+from runs.procedure.fragments import PageFragment
+from runs.procedure.markers import OutcomeNote, outcome_note
+from runs.procedure.spec import STATUS_LABELS, ProcedureSpec, RunSnapshot
+from runs.procedure.wait_reason import WaitReason
+from runs.record.redaction import redact_due
 
 from . import procedure, rules
 from .models import Check, Draft, Report, Summary
@@ -30,26 +30,26 @@ class Display:
     question: str
     state: str
     word: str
-    wait: Wait | None
-    stamp: Stamp | None
+    wait: WaitReason | None
+    stamp: OutcomeNote | None
     draft: str | None
     finding: str | None
     summary: str | None
-    over: bool
+    is_ended: bool
 
     @property
     def announcement(self) -> str:
         return self.word
 
     @property
-    def final(self) -> bool:
-        return self.over
+    def is_final(self) -> bool:
+        return self.is_ended
 
 
-def display_of(seen: Snapshot[Check]) -> Display:
+def display_of(seen: RunSnapshot[Check]) -> Display:
     check, run = seen.row, seen.run
     draft, report, summary = (check.part(name) for name in ("draft", "report", "summary"))
-    state, word = ("approve", run.outcome) if run.outcome else STANDINGS[run.status]
+    state, word = ("approve", run.outcome) if run.outcome else STATUS_LABELS[run.status]
     return Display(
         str(run.pk),
         run.shown_title,
@@ -57,23 +57,23 @@ def display_of(seen: Snapshot[Check]) -> Display:
         state,
         word,
         seen.wait,
-        stamp_of(run, word, "", lambda outcome: "approve"),
+        outcome_note(run, word, "", lambda outcome: "approve"),
         draft and draft.text,
         report and report.finding,
         summary and summary.text,
-        run.over,
+        run.is_ended,
     )
 
 
-class CheckObject(schemas.Run):
+class CheckObject(schemas.RunOut):
     question: str
     draft: str | None
 
 
-class Checking(Face[Check, Display]):
+class Checking(ProcedureSpec[Check, Display]):
     noun, nouns = "check", "checks"
     schema = CheckObject
-    outcomes = tuple(rules.Outcome)
+    outcomes = tuple(rules.CheckingOutcome)
     documents = DocumentLimits(number=2, size=1_000, characters=200)
     rehearsals = {
         "draft": lambda messages: '{"text": "Because it is so."}',
@@ -86,23 +86,23 @@ class Checking(Face[Check, Display]):
     guards = {
         guard.table: guard
         for guard in (
-            Guard(
+            ImmutableTable(
                 "checking_check",
                 key="run_id",
                 key_is_number=False,
                 run="OLD.run_id",
-                rules=(Rule("kept", kept=("run_id", "writer", "checker"), erased=("question",)),),
+                rules=(ColumnRule("kept", kept=("run_id", "writer", "checker"), erased=("question",)),),
             ),
-            Guard(
+            ImmutableTable(
                 "checking_draft",
                 run="OLD.subject_id",
-                rules=(Rule("kept", kept=("id", "subject_id", "call_id"), erased=("text",)),),
+                rules=(ColumnRule("kept", kept=("id", "subject_id", "call_id"), erased=("text",)),),
             ),
-            Guard("checking_report"),
-            Guard(
+            ImmutableTable("checking_report"),
+            ImmutableTable(
                 "checking_summary",
                 run="OLD.subject_id",
-                rules=(Rule("kept", kept=("id", "subject_id", "call_id"), erased=("text",)),),
+                rules=(ColumnRule("kept", kept=("id", "subject_id", "call_id"), erased=("text",)),),
             ),
         )
     }
@@ -120,19 +120,19 @@ class Checking(Face[Check, Display]):
     def estimate(self, row: Check) -> int:
         return 0
 
-    def display(self, seen: Snapshot[Check]) -> Display:
+    def display(self, seen: RunSnapshot[Check]) -> Display:
         return display_of(seen)
 
-    def fragments(self, display: Display) -> Iterator[Fragment]:
+    def fragments(self, display: Display) -> Iterator[PageFragment]:
         shown = {"display": display}
-        yield Fragment("runs/fragments", "plate", shown)
-        yield Fragment("runs/fragments", "stamp", shown)
-        yield Fragment("runs/fragments", "wait", shown)
-        yield Fragment("checks/fragments", "draft", shown, settled=display.draft is not None)
-        yield Fragment("checks/fragments", "report", shown, settled=display.finding is not None)
-        yield Fragment("checks/fragments", "summary", shown, settled=display.summary is not None)
+        yield PageFragment("runs/fragments", "plate", shown)
+        yield PageFragment("runs/fragments", "stamp", shown)
+        yield PageFragment("runs/fragments", "wait", shown)
+        yield PageFragment("checks/fragments", "draft", shown, settled=display.draft is not None)
+        yield PageFragment("checks/fragments", "report", shown, settled=display.finding is not None)
+        yield PageFragment("checks/fragments", "summary", shown, settled=display.summary is not None)
 
-    def tell(self, told: dict[UUID, Said], *, new: bool = False) -> None:
+    def build_entries(self, told: dict[UUID, RunEntries], *, new: bool = False) -> None:
         for check in Check.objects.filter(pk__in=list(told)):
             asked = told[check.pk][SUBMITTED][0]
             asked.facts |= {"writer": check.writer, "checker": check.checker}
@@ -147,7 +147,7 @@ class Checking(Face[Check, Display]):
                 self._tell(attempt, by_call.get(attempt.row or 0, ""))
 
     def _tell(self, attempt: Told, kept: str) -> None:
-        if kept in set(rules.Finding):
+        if kept in set(rules.CheckFinding):
             attempt.facts["finding"] = kept
         elif kept:
             attempt.texts["made"] = kept

@@ -5,14 +5,14 @@ from typing import Any
 
 from django.db import models, transaction
 
+from engine.audit import sealing
 from engine.councils import with_council_id
-from engine.evidence import sealing
-from engine.llm.providers import lane_of
-from engine.models import Document, ModelCall, NewDocument, Run, asked_for
-from engine.models.children import NOBODY_ELSE
-from engine.search import label, words_of
-from runs.models import SearchText, first_labels
-from runs.rows import with_run
+from engine.llm.providers import provider_lane
+from engine.models import Document, ModelCall, NewDocument, Run, requester_name
+from engine.models.child_runs import NO_OTHER_OWNER
+from engine.text.search_terms import index_words, label_term
+from runs.models import SearchText, initial_labels
+from runs.row_queries import with_run
 
 from . import rules
 
@@ -32,16 +32,16 @@ class CheckQuerySet(models.QuerySet["Check"]):
         policy: Mapping[str, Any] | None = None,
         documents: Iterable[NewDocument] = (),
         request: str = "",
-        made_by: Mapping[str, Any] = NOBODY_ELSE,
+        made_by: Mapping[str, Any] = NO_OTHER_OWNER,
     ) -> "Check":
-        asked = asked_for(owner, made_by) | {"request": request}
-        lane = lane_of([writer, checker])
+        asked = requester_name(owner, made_by) | {"request": request}
+        lane = provider_lane([writer, checker])
         run = Run.objects.create(procedure="check", title=question[:80], lane=lane, **asked)
         meant = with_council_id(policy) if policy else None
         check = self.create(run=run, question=question, writer=writer, checker=checker, policy=meant)
         Document.objects.attach(run, documents)
-        SearchText.objects.create(run=run, words=" ".join([*first_labels(run), *words_of(question)]))
-        sealing.submit(run.pk)
+        SearchText.objects.create(run=run, words=" ".join([*initial_labels(run), *index_words(question)]))
+        sealing.record_submission(run.pk)
         return check
 
 
@@ -66,17 +66,17 @@ class Check(models.Model):
 
     def keep_draft(self, call: ModelCall, text: str) -> None:
         Draft.objects.create(subject=self, text=text, call=call)
-        SearchText.objects.add(self.pk, words_of(text))
+        SearchText.objects.add(self.pk, index_words(text))
 
-    def keep_report(self, call: ModelCall, finding: rules.Finding) -> None:
+    def keep_report(self, call: ModelCall, finding: rules.CheckFinding) -> None:
         Report.objects.create(subject=self, finding=finding, call=call)
 
     def keep_summary(self, call: ModelCall, text: str) -> None:
         Summary.objects.create(subject=self, text=text, call=call)
 
-    def conclude(self, outcome: rules.Outcome) -> None:
+    def conclude(self, outcome: rules.CheckingOutcome) -> None:
         Run.objects.filter(pk=self.pk).update(outcome=outcome)
-        SearchText.objects.add(self.pk, [label("outcome", outcome)])
+        SearchText.objects.add(self.pk, [label_term("outcome", outcome)])
 
 
 class Part(models.Model):

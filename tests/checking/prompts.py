@@ -2,7 +2,7 @@
 
 import json
 
-from .rules import Finding
+from .rules import CheckFinding
 
 VERSION = "1"
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -28,5 +28,5 @@ def read_draft(answer: str) -> str:
     return text
 
 
-def read_finding(answer: str) -> Finding:
-    return Finding(read_draft(answer))
+def read_finding(answer: str) -> CheckFinding:
+    return CheckFinding(read_draft(answer))

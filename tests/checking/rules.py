@@ -1,16 +1,16 @@
 from enum import StrEnum
 
 
-class Finding(StrEnum):
+class CheckFinding(StrEnum):
     SOUND = "sound"
     DOUBTFUL = "doubtful"
 
 
-class Outcome(StrEnum):
+class CheckingOutcome(StrEnum):
     SOUND = "sound"
     APPROVED = "approved"
     WITHDRAWN = "withdrawn"
 
 
-def passes(finding: Finding) -> bool:
-    return finding == Finding.SOUND
+def passes(finding: CheckFinding) -> bool:
+    return finding == CheckFinding.SOUND

@@ -1,4 +1,4 @@
-from runs.face import faces
+from runs.procedure.spec import specs
 from runs.urls import pages
 
-urlpatterns = pages(faces()["check"])
+urlpatterns = pages(specs()["check"])

@@ -10,18 +10,18 @@ from asgiref.sync import sync_to_async
 from django.db import connection, models
 
 from debates.models import Debate
-from engine.evidence import guards
-from engine.evidence.audit import verify_all
-from engine.gates import may_decide, offered
-from engine.llm.failures import Unauthorized
+from engine.audit.full_verification import verify_all
+from engine.gate_decisions import may_decide, offered_choices
+from engine.ledger import immutability
+from engine.llm.errors import Unauthorized
 from engine.models import Gate, NewDocument, Run
-from engine.worker import Engine
-from inquiries.models import POSTS, Inquiry
+from engine.queue.worker import Worker
+from inquiries.models import ROLES, Inquiry
 from judgements.models import Council, Judgement
 from missions.models import Mission
 from plans.models import Plan, Team
-from plans.rules.demands import OPEN_READS
-from runs import steering
+from plans.rules.approval_policy import OPEN_READS
+from runs import run_actions
 from tests.checking.models import Check
 from tests.conftest import JAPAN, ScriptedModels, agents, standing
 
@@ -62,7 +62,7 @@ def plan(owner: Any) -> Plan:
         {"name": "Sums", "description": f"Plays the {MARKER}.", "model": INSTANT, "tools": ["figures.today"]},
     ]
     held = {"agents": agents, "planner": INSTANT, "policy": OPEN_READS.as_json()}
-    team = Team.objects.found(name=f"Team {uuid4().hex}", owner=None, **held)
+    team = Team.objects.create_first(name=f"Team {uuid4().hex}", owner=None, **held)
     task = f"Say which day it is for the {MARKER}. Name the {MARKER} after it."
     return Plan.objects.submit(owner=owner, task=task, team=team.current, matter=MARKER)
 
@@ -70,7 +70,7 @@ def plan(owner: Any) -> Plan:
 def inquiry(owner: Any) -> Inquiry:
     """Of a question that its one document answers."""
     read = NewDocument(f"{MARKER}.txt", "text", (f"A {MARKER} has wooden bars.", "They are struck."), "0" * 64)
-    asked = {"question": f"Has a {MARKER} wooden bars?", "models": dict.fromkeys(POSTS, INSTANT), "documents": [read]}
+    asked = {"question": f"Has a {MARKER} wooden bars?", "models": dict.fromkeys(ROLES, INSTANT), "documents": [read]}
     return Inquiry.objects.submit(owner=owner, **asked)
 
 
@@ -96,7 +96,7 @@ THAT_WAIT: dict[str, Callable[[Any], Any]] = {"doubted check": doubted}
 
 def trio(owner: Any) -> Council:
     three = [{**agent, "model": "rehearsal/instant"} for agent in agents()]
-    return Council.objects.found(name="Trio", owner=owner, agents=three)
+    return Council.objects.create_first(name="Trio", owner=owner, agents=three)
 
 
 def doubted_by(who: str, owner: Any) -> Check:
@@ -110,11 +110,11 @@ THAT_ASK: dict[str, Callable[[Any], Any]] = {who: partial(doubted_by, who) for w
 
 async def play(pk: Any, models: Any = None) -> Run:
     """Let an engine perform a run to its end; whoever is asked at a gate says the first thing that there is to say."""
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(60):
-            while not (run := await Run.objects.aget(pk=pk)).over:
+            while not (run := await Run.objects.aget(pk=pk)).is_ended:
                 await sync_to_async(decide)(run)
                 while await standing(pk) == (run.status, run.revision):
                     await asyncio.sleep(0.01)
@@ -125,12 +125,12 @@ async def play(pk: Any, models: Any = None) -> Run:
 
 
 def decide(run: Run) -> None:
-    for gate in Gate.objects.whole().filter(run=run).pending():
+    for gate in Gate.objects.with_decisions().filter(run=run).pending():
         user = gate.asked_user or run.owner
-        if may_decide(gate, user) and (gate.differs or not gate.decisions.filter(by_user=user).exists()):
-            said = [one for one in gate.choices if one["decision"] in offered(gate)]
+        if may_decide(gate, user) and (gate.is_split or not gate.decisions.filter(by_user=user).exists()):
+            said = [one for one in gate.choices if one["decision"] in offered_choices(gate)]
             first = next(iter(said), {"decision": "approve", "word": ""})
-            steering.decide(gate.pk, user, first["decision"], choice=first["word"], text=MARKER)
+            run_actions.decide(gate.pk, user, first["decision"], choice=first["word"], text=MARKER)
 
 
 PLAYED = EXAMPLES | THAT_WAIT
@@ -152,7 +152,7 @@ def problems():
 
 def texts_of(run):
     """Every column with a text of this run that a redaction has to empty, as (table, column, condition)."""
-    for guard in guards.all_guards():
+    for guard in immutability.all_guards():
         for rule in guard.rules:
             for column in rule.erased:
                 if guard.run and column not in ("asked_by", "account", "cancelled_by_name"):

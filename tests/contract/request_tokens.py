@@ -11,25 +11,25 @@ from typing import Any, NamedTuple
 
 from debates import procedure as debates
 from debates import prompts as debating
-from debates.rules.course import Turn, Why
-from debates.table import Table
+from debates.prompt_context import PromptContext
+from debates.rules.state import TurnReason, TurnState
 from engine.llm.fitting import Fitted
-from engine.llm.forms import Message
+from engine.llm.response_format import ChatMessage
 from engine.llm.tokens import ANSWER, prompt_tokens, room_of, tokens_of
 from engine.tools import own_tools
-from inquiries.models import reading as inquiring
+from inquiries.models import queries as inquiring
 from inquiries.prompts import critics, finalizer, moves
 from inquiries.prompts import planner as inquiry_planner
-from inquiries.rules.facts import Station
+from inquiries.rules.events import InquiryStage
 from judgements import prompts as judging
-from judgements.rules import Decision
-from missions.models import reading as pursuing
+from judgements.rules import AgentDecision
+from missions.models import queries as pursuing
 from missions.models.missions import Agent
 from missions.prompts import steps
 from missions.tools import NAMES
-from plans.models import reading as planning
-from plans.prompts import agent, closing, planner
-from plans.rules.words import Cause
+from plans.models import queries as planning
+from plans.prompts import agent, planner, summary
+from plans.rules.enums import RevisionCause
 from tests.debates.golden import debate
 
 Requests = Sequence[Fitted]
@@ -55,16 +55,20 @@ class Row(NamedTuple):
     made: Callable[[str], Requests]
 
 
-def whole(requests: Sequence[Sequence[Message]]) -> Callable[[str], Requests]:
+def whole(requests: Sequence[Sequence[ChatMessage]]) -> Callable[[str], Requests]:
     return lambda model: [Fitted(list(one)) for one in requests]
 
 
 # ---- judgements and debates -------------------------------------------------------------------------------
 
 
-def judgement(version: str, boundaries: Sequence[str]) -> Sequence[Sequence[Message]]:
-    made = [judging.Earlier(n, seat, Decision.APPROVE, f"{seat}{n}: {REASON}") for n in (1, 2) for seat in "ABC"]
-    cases = [judging.Case("A", CRITERIA, CONTENT, n, tuple(made[: 3 * n - 3])) for n in (1, 2, 3)]
+def judgement(version: str, boundaries: Sequence[str]) -> Sequence[Sequence[ChatMessage]]:
+    made = [
+        judging.EarlierDecision(n, seat, AgentDecision.APPROVE, f"{seat}{n}: {REASON}")
+        for n in (1, 2)
+        for seat in "ABC"
+    ]
+    cases = [judging.PromptCase("A", CRITERIA, CONTENT, n, tuple(made[: 3 * n - 3])) for n in (1, 2, 3)]
     return [judging.messages(case, mark, version) for case, mark in zip(cases, boundaries, strict=True)]
 
 
@@ -72,10 +76,10 @@ def turns(*clocks: int) -> Callable[[str], Requests]:
     return lambda model: [_turn(debate(5, clock), model) for clock in clocks]
 
 
-def _turn(table: Table, model: str) -> Fitted:
+def _turn(table: PromptContext, model: str) -> Fitted:
     room = room_of([model])
     fits = partial(debates.fits, room)
-    asked, short = debating.in_room(table, Turn(999, 2, Why.DRAW), None, fits)
+    asked, short = debating.in_room(table, TurnState(999, 2, TurnReason.DRAW), None, fits)
     return Fitted(asked, short.sentence)
 
 
@@ -83,7 +87,7 @@ def judgements_and_debates() -> Iterator[Row]:
     yield Row("judgement", "three rounds, content of 2,000 characters", whole(judgement(judging.VERSION, [RUN] * 3)))
     old = [digit * 32 for digit in "1a7"]
     yield Row("judgement, prompts of version 1", "the same", whole(judgement("1", old)))
-    yield Row("debate, before it", "five members", whole([debating.first(debate(5, 1), 2)]))
+    yield Row("debate, before it", "five members", whole([debating.first_verdict_messages(debate(5, 1), 2)]))
     yield Row("debate", "a member's turns after 5, 10, 15 and 19 messages", turns(5, 10, 15, 19))
     yield Row("debate", "after 39 messages, before older ones become lines", turns(39))
     yield Row("debate", "after 200 messages, the most there are", turns(200))
@@ -117,17 +121,18 @@ class Size(NamedTuple):
 USUAL = Size(200, 120, 600, 150, 120, 3_000, 5, 3, 4, 1, 6, 1, 0)
 LARGEST = Size(4_000, 400, 4_000, 1_000, 300, 6_200, 200, 8, 12, 3, 40, 2, 3)
 READING = [
-    moves.Usable(one, own_tools()[one].description, own_tools()[one].schema)
+    moves.ResearchTool(one, own_tools()[one].description, own_tools()[one].schema)
     for one in ("sources.search", "sources.read", "figures.calculate")
 ]
 
 
 def inquiries(size: Size, about: str) -> Iterator[Row]:
     names, models = [one.name for one in READING], lambda model: [model]
-    brief = inquiry_planner.Brief(long(size.question), _sources(size, 0), names, "2026-11-27")
-    again = inquiry_planner.Brief(
+    brief = inquiry_planner.ResearchBrief(long(size.question), _sources(size, 0), names, "2026-11-27")
+    again = inquiry_planner.ResearchBrief(
         *(long(size.question), _sources(size, 0), names, "2026-11-27"),
-        former_plans=[inquiry_planner.FormerPlan([long(size.step)] * size.steps, [long(size.step)] * 2)] * size.tries,
+        former_plans=[inquiry_planner.EarlierResearchPlan([long(size.step)] * size.steps, [long(size.step)] * 2)]
+        * size.tries,
         feedback=_feedback(size),
         hints=_hints(size),
     )
@@ -138,18 +143,18 @@ def inquiries(size: Size, about: str) -> Iterator[Row]:
     yield Row(
         "inquiry, researcher",
         f"{about}, {len(counts)} of its {size.moves + 1} requests" if size.moves > 9 else f"{about}, 7 moves",
-        lambda model: [_asked(moves.research, one, model) for one in research],
+        lambda model: [_asked(moves.researcher_messages, one, model) for one in research],
     )
     expert = [_expert(size, count) for count in range(min(size.moves, 6) + 1)]
     yield Row(
         "inquiry, expert",
         f"{about}, {len(expert)} moves",
-        lambda model: [_asked(moves.answer, one, model) for one in expert],
+        lambda model: [_asked(moves.expert_messages, one, model) for one in expert],
     )
     for critic, work in (
-        (Station.CRITIC_PLANNER, "plan"),
-        (Station.CRITIC_RESEARCHER, "research"),
-        (Station.CRITIC_EXPERT, "answer"),
+        (InquiryStage.CRITIC_PLANNER, "plan"),
+        (InquiryStage.CRITIC_RESEARCHER, "research"),
+        (InquiryStage.CRITIC_EXPERT, "answer"),
     ):
         of = _reviewed(size, critic)
         yield Row(
@@ -159,13 +164,13 @@ def inquiries(size: Size, about: str) -> Iterator[Row]:
         )
     claims = [{"number": number, "text": long(size.claim)} for number in range(size.claims)]
     course = [f"Research {number}: {long(size.result)}" for number in range(size.steps * (size.tries + 1))]
-    final = finalizer.Approved(long(size.question), long(size.result), long(size.result), claims, course)
+    final = finalizer.ApprovedAnswer(long(size.question), long(size.result), long(size.result), claims, course)
     yield Row("inquiry, finalizer", about, lambda model: [inquiring.finish_in_room(final, [model], RUN)])
 
 
-def _asked(told: Callable[..., list[Message]], work: Any, model: str) -> Fitted:
+def _asked(told: Callable[..., list[ChatMessage]], work: Any, model: str) -> Fitted:
     return inquiring.work_in_room(
-        lambda shown, said: told(shown, READING, RUN, moves.Asked(left_out=said)), work, [model]
+        lambda shown, said: told(shown, READING, RUN, moves.QuestionScope(left_out=said)), work, [model]
     )
 
 
@@ -181,23 +186,23 @@ def _hints(size: Size) -> list[dict[str, str]]:
     return [{"by": "Mira", "text": long(400)}] * size.hints
 
 
-def _claims(size: Size) -> list[moves.Claimed]:
-    quotes = [moves.Quoted(1, long(size.quote))] * size.quotes
-    return [moves.Claimed(long(size.claim), quotes, (), number) for number in range(size.claims)]
+def _claims(size: Size) -> list[moves.ProposedClaim]:
+    quotes = [moves.ProposedQuote(1, long(size.quote))] * size.quotes
+    return [moves.ProposedClaim(long(size.claim), quotes, (), number) for number in range(size.claims)]
 
 
-def _results(size: Size) -> list[moves.Result]:
+def _results(size: Size) -> list[moves.ResearchResult]:
     steps = range(1, size.steps + 1)
-    return [moves.Result(step, long(size.step), long(size.result), _claims(size)) for step in steps]
+    return [moves.ResearchResult(step, long(size.step), long(size.result), _claims(size)) for step in steps]
 
 
-def _made(size: Size, count: int) -> list[moves.Made]:
+def _made(size: Size, count: int) -> list[moves.ResearchMoveMade]:
     made = range(1, count + 1)
-    return [moves.Made(one, long(80), "sources.read", '{"source": 3}', long(size.brought)) for one in made]
+    return [moves.ResearchMoveMade(one, long(80), "sources.read", '{"source": 3}', long(size.brought)) for one in made]
 
 
-def _research(size: Size, count: int) -> moves.Research:
-    return moves.Research(
+def _research(size: Size, count: int) -> moves.ResearchWork:
+    return moves.ResearchWork(
         question=long(size.question),
         today="2026-11-27",
         plan=[long(size.step)] * size.steps,
@@ -212,8 +217,8 @@ def _research(size: Size, count: int) -> moves.Research:
     )
 
 
-def _expert(size: Size, count: int) -> moves.Expertise:
-    return moves.Expertise(
+def _expert(size: Size, count: int) -> moves.ExpertWork:
+    return moves.ExpertWork(
         question=long(size.question),
         today="2026-11-27",
         expert_steps=[long(size.step)] * size.steps,
@@ -228,18 +233,18 @@ def _expert(size: Size, count: int) -> moves.Expertise:
     )
 
 
-def _reviewed(size: Size, critic: Station) -> critics.Reviewable:
-    if critic is Station.CRITIC_PLANNER:
+def _reviewed(size: Size, critic: InquiryStage) -> critics.WorkToReview:
+    if critic is InquiryStage.CRITIC_PLANNER:
         plan = dict.fromkeys(("research", "expert"), [long(size.step)] * size.steps)
         beside: Any = {"sources": _sources(size, 0), "tools": [one.name for one in READING]}
-        return critics.Reviewable(long(size.question), None, plan, feedback=_feedback(size), **beside)
+        return critics.WorkToReview(long(size.question), None, plan, feedback=_feedback(size), **beside)
     said = {"text": long(size.claim), "quotes": [{"source": 1, "quote": long(size.quote)}] * size.quotes}
     rests = [{"claim": 1, "text": long(size.claim), "quotes": [{"source": "A", "quote": long(size.quote)}]}]
     work = {"found": True, "text": long(size.result), "reasoning": "", "claims": [said] * size.claims}
     checked = {"flags": [], "quotes_found_in": [long(60)] * size.quotes, "has_numbers_without_quote": False}
-    of_expert = critic is Station.CRITIC_EXPERT
+    of_expert = critic is InquiryStage.CRITIC_EXPERT
     each = [checked | {"claim": one, "rests_on": rests * of_expert} for one in range(size.claims)]
-    return critics.Reviewable(long(size.question), long(size.step), work, each, feedback=_feedback(size))
+    return critics.WorkToReview(long(size.question), long(size.step), work, each, feedback=_feedback(size))
 
 
 # ---- plans ------------------------------------------------------------------------------------------------
@@ -275,23 +280,25 @@ def plans() -> Iterator[Row]:
         )
 
 
-def _briefs(briefs: Sequence[planner.Brief], model: str) -> Requests:
+def _briefs(briefs: Sequence[planner.PlannerBrief], model: str) -> Requests:
     return [planning.brief_in_room(one, model, RUN) for one in briefs]
 
 
-def _owner(name: str, tools: Sequence[str]) -> planner.OwnerShown:
+def _owner(name: str, tools: Sequence[str]) -> planner.PromptOwner:
     known = own_tools()
-    return planner.OwnerShown(
-        name, long(80), [planner.ToolShown(one, known[one].effect, known[one].description) for one in tools]
+    return planner.PromptOwner(
+        name, long(80), [planner.PromptTool(one, known[one].effect, known[one].description) for one in tools]
     )
 
 
-def _brief(owners: Sequence[planner.OwnerShown], task: int, done: int, action: int, reply: int) -> planner.Brief:
-    fixed = [planner.Fixed(one, "Desk", long(action), "completed", long(reply)) for one in range(1, done + 1)]
-    return planner.Brief(
+def _brief(
+    owners: Sequence[planner.PromptOwner], task: int, done: int, action: int, reply: int
+) -> planner.PlannerBrief:
+    fixed = [planner.FixedStep(one, "Desk", long(action), "completed", long(reply)) for one in range(1, done + 1)]
+    return planner.PlannerBrief(
         task=long(task),
         owners=owners,
-        cause=Cause.FAILURE if done else Cause.TASK,
+        cause=RevisionCause.FAILURE if done else RevisionCause.TASK,
         notes=long(reply) if done else "",
         fixed=fixed,
         left=[planner.UnbegunStep(done + 1, "Desk", long(action), ["documents.read"], [done])] * (done // 2),
@@ -299,26 +306,28 @@ def _brief(owners: Sequence[planner.OwnerShown], task: int, done: int, action: i
     )
 
 
-def _work(count: int, results: int, reply: int, brought: int) -> agent.Work:
+def _work(count: int, results: int, reply: int, brought: int) -> agent.StepWork:
     known = own_tools()
-    made = agent.Made("call", long(80), "documents.read", '{"document": "Rules"}', "", long(brought))
-    return agent.Work(
+    made = agent.MadeMove("call", long(80), "documents.read", '{"document": "Rules"}', "", long(brought))
+    return agent.StepWork(
         agent="Desk",
         description=long(80),
         system=long(200),
         goal=long(400),
         action=long(200),
-        tools=[agent.Usable(one, known[one].description, known[one].schema) for one in DESK],
+        tools=[agent.OfferedTool(one, known[one].description, known[one].schema) for one in DESK],
         results=[agent.StepResult(long(120), long(reply))] * results,
         moves=[made] * count,
         left=12 - count,
     )
 
 
-def _ending(steps: int, reply: int, calls: int) -> closing.Ending:
+def _ending(steps: int, reply: int, calls: int) -> summary.Ending:
     line = f"calendar.add (writes, done): {long(120)}"
-    did = [closing.Did(one, "Desk", long(120), "completed", long(reply), [line] * calls) for one in range(steps)]
-    return closing.Ending(did, "12 calls, 6 of which wrote.")
+    did = [
+        summary.CompletedStep(one, "Desk", long(120), "completed", long(reply), [line] * calls) for one in range(steps)
+    ]
+    return summary.Ending(did, "12 calls, 6 of which wrote.")
 
 
 # ---- missions ---------------------------------------------------------------------------------------------
@@ -343,11 +352,11 @@ def missions() -> Iterator[Row]:
     )
 
 
-def _steps(made: Sequence[steps.Work], model: str) -> Requests:
+def _steps(made: Sequence[steps.AgentWork], model: str) -> Requests:
     return [pursuing.step_in_room(one, model, RUN)[0] for one in made]
 
 
-def _step(count: int, brought: int, coordinates: bool, summary: str = "", memory: int = 0) -> steps.Work:
+def _step(count: int, brought: int, coordinates: bool, summary: str = "", memory: int = 0) -> steps.AgentWork:
     found = pursuing.tools_named(NAMES, coordinates=coordinates)
     now: Mapping[str, Any] = {
         "step": count + 1,
@@ -355,7 +364,7 @@ def _step(count: int, brought: int, coordinates: bool, summary: str = "", memory
         "you_may_write_to": ["human_user", "Tester (running): Tests what others have written"],
     }
     args = '{"path": "src/module_3.py"}'
-    return steps.Work(
+    return steps.AgentWork(
         name="Ada",
         description=long(80),
         parent="",
@@ -363,9 +372,9 @@ def _step(count: int, brought: int, coordinates: bool, summary: str = "", memory
         goal=long(400),
         below=["Tester"] if coordinates else [],
         coordinates=coordinates,
-        tools=[steps.Offered(one.name, one.description, one.schema) for one in found],
+        tools=[steps.AgentPromptTool(one.name, one.description, one.schema) for one in found],
         summary=long(6_000) if summary else "",
-        history=[steps.Done(one, (), long(150), "read_file", args, long(brought)) for one in range(1, count + 1)],
+        history=[steps.PromptStep(one, (), long(150), "read_file", args, long(brought)) for one in range(1, count + 1)],
         heard=(),
         short_memory=long(memory and 1_500),
         now=now,
@@ -409,7 +418,7 @@ def within(row: Row) -> str:
     return f"{'left out: ' * ('Left out' in said)}{said.partition(': ')[2].rstrip('.')}" or "whole"
 
 
-def read_anew(requests: Sequence[Sequence[Message]]) -> int:
+def read_anew(requests: Sequence[Sequence[ChatMessage]]) -> int:
     texts = ["\n".join(f"{one['role']}\n{one['content']}" for one in request) for request in requests]
     kept = [0, *(len(path.commonprefix(pair)) for pair in pairwise(texts))]  # noqa: RUF071 - no paths
     return sum(tokens_of(text[length:]) for text, length in zip(texts, kept, strict=True))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.llm.client import ModelClient
-from engine.llm.forms import LONGEST_ANSWER, tokens_for
+from engine.llm.response_format import LONGEST_ANSWER, tokens_for
 from missions.procedure import SHORTER, SUMMARY
 from tests.contract import EXAMPLES, play
 

@@ -9,34 +9,34 @@ from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from engine.deciders import Cannot
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
+from engine.council_approval import CouncilNotPossible
 from engine.llm.client import ModelClient
 from engine.llm.tokens import prompt_tokens
 from engine.models import Gate, ModelCall, NewDocument, Run
-from inquiries.forms import asked as asked_of_inquiry
-from inquiries.models import POSTS
-from inquiries.models import reading as inquiry_reading
+from inquiries.forms import submit_values as asked_of_inquiry
+from inquiries.models import ROLES
+from inquiries.models import queries as inquiry_reading
 from inquiries.procedure import submit as ask
 from inquiries.prompts import critics, moves
 from inquiries.prompts import planner as inquiry_planner
-from inquiries.prompts.critics import Reviewable
-from inquiries.rules.facts import Station
-from judgements import deciding
+from inquiries.prompts.critics import WorkToReview
+from inquiries.rules.events import InquiryStage
+from judgements import council_approval
 from judgements.models import Council, Judgement, RoundDecision
-from judgements.one_button import judged
-from missions.crews import made
-from missions.forms import asked as asked_of_mission
-from missions.models import reading as mission_reading
+from judgements.spec import judge_text
+from missions.forms import submit_values as asked_of_mission
+from missions.models import queries as mission_reading
+from missions.presets import agent_row
 from missions.procedure import submit as pursue
-from missions.prompts.steps import Done, Heard
+from missions.prompts.steps import PromptMessage, PromptStep
 from plans.forms import too_long_for
-from plans.models import reading as plan_reading
+from plans.models import queries as plan_reading
 from plans.prompts import agent, planner
-from tests.callers import Caller
+from tests.callers import ApiCaller
 from tests.conftest import agents, perform
 from tests.debates.test_procedure import debate
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.inquiries.scenes import DOCUMENTS, LIMIT, QUESTION, calls, found, going_well, inquiry
 from tests.plans.scenes import plan, team
 
@@ -56,12 +56,12 @@ def small(settings):
 
 @pytest.fixture
 def council(mira):
-    return Council.objects.found(name="Trio", agents=TRIO, owner=mira)
+    return Council.objects.create_first(name="Trio", agents=TRIO, owner=mira)
 
 
 @pytest.fixture(scope="module")
 def endpoint():
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         yield endpoint
 
 
@@ -71,10 +71,10 @@ def endpoint():
 BEGUN = {
     "judgement": lambda mira, model: Judgement.objects.submit(owner=mira, content=LONG, agents=agents(*[model] * 3)),
     "inquiry": lambda mira, model: ask(
-        owner=mira, question=QUESTION, models=dict.fromkeys(POSTS, model), documents=DOCUMENTS
+        owner=mira, question=QUESTION, models=dict.fromkeys(ROLES, model), documents=DOCUMENTS
     ),
     "plan": lambda mira, model: plan(mira, team(planner=model), task=LONG),
-    "mission": lambda mira, model: pursue(owner=mira, goal=LONG, agents=[made({"name": "Ada"}, model)]),
+    "mission": lambda mira, model: pursue(owner=mira, goal=LONG, agents=[agent_row({"name": "Ada"}, model)]),
 }
 
 
@@ -140,7 +140,7 @@ def test_no_door_begins_a_judgement_for_which_a_model_has_no_room(page, mira, mi
     said.append(str(refused.value))
     assert [one for one in said if SAID not in one] == []
     assert not Run.objects.exists()
-    assert judged(mira, LONG, "") is None
+    assert judge_text(mira, LONG, "") is None
 
 
 ASKED_BY = ({"agents": TRIO}, {"council": "Trio"})
@@ -148,13 +148,13 @@ ASKED_BY = ({"agents": TRIO}, {"council": "Trio"})
 
 def chat(user, model):
     body = {"model": model, "messages": [{"role": "user", "content": LONG}]}
-    answer = Caller(user).client.post("/v1/chat/completions", body, content_type="application/json")
+    answer = ApiCaller(user).client.post("/v1/chat/completions", body, content_type="application/json")
     return answer.content.decode()
 
 
 def test_a_council_for_whose_models_a_gate_asks_too_much_is_not_asked(council, small):
-    with pytest.raises(Cannot, match=rf"The council Trio was not asked\. {SAID}"):
-        deciding.decide(Gate(text=LONG, title="A plan"), council.pk, {"owner": None})
+    with pytest.raises(CouncilNotPossible, match=rf"The council Trio was not asked\. {SAID}"):
+        council_approval.decide_gate(Gate(text=LONG, title="A plan"), council.pk, {"owner": None})
 
 
 def test_what_is_short_enough_is_begun(mira, small):
@@ -164,7 +164,7 @@ def test_what_is_short_enough_is_begun(mira, small):
 
 
 def mira_calls_judge(user, content):
-    return Caller(user).post("/judgements", {"content": content, "agents": TRIO})
+    return ApiCaller(user).post("/judgements", {"content": content, "agents": TRIO})
 
 
 def test_no_door_begins_a_plan_for_which_a_model_of_the_team_has_no_room(page, mira_calls, small, settings):
@@ -189,15 +189,19 @@ def test_a_critic_reads_all_that_an_answer_does_not_use_and_not_all_names_of_sou
     dropped = [{"step": n, "result": f"{n} " * 400, "why": "It disturbs.", "claims": []} for n in (1, 2)]
     work = {"text": "So it is.", "claims": []}
     asked_about = {
-        Station.CRITIC_PLANNER: Reviewable("How?", None, {"research": ["a"], "expert": ["b"]}, sources=titles),
-        Station.CRITIC_EXPERT: Reviewable("How?", None, work, not_used=dropped, feedback=[{"text": "No. " * 2_000}]),
+        InquiryStage.CRITIC_PLANNER: WorkToReview("How?", None, {"research": ["a"], "expert": ["b"]}, sources=titles),
+        InquiryStage.CRITIC_EXPERT: WorkToReview(
+            "How?", None, work, not_used=dropped, feedback=[{"text": "No. " * 2_000}]
+        ),
     }
     found = {critic: inquiry_reading.review_in_room(critic, of, ["small/x"]) for critic, of in asked_about.items()}
     assert all(prompt_tokens(one.messages) <= 4_096 for one in found.values())
     plan, answer = ("".join(message["content"] for message in one.messages) for one in found.values())
-    assert ("part 0, as" in plan, "part 199, as" in plan, "sources (" in found[Station.CRITIC_PLANNER].left_out) == (
-        (True, False, True)
-    )
+    assert (
+        "part 0, as" in plan,
+        "part 199, as" in plan,
+        "sources (" in found[InquiryStage.CRITIC_PLANNER].left_out,
+    ) == ((True, False, True))
     assert [one["result"] for one in dropped if one["result"] not in answer] == []
 
 
@@ -206,16 +210,16 @@ def test_a_critic_reads_the_beginnings_of_all_claims_where_there_is_no_room_for_
     said = [{"text": one, "quotes": [{"source": 1, "quote": f"of {one[:8]} {'so ' * 90}"}]} for one in texts]
     checked = [{"claim": n, "rests_on": [], "quotes_found_in": ["law.txt"]} for n in range(8)]
     work = {"found": True, "text": "All of the result. " * 40, "claims": said}
-    of = Reviewable("How?", "All of the step.", work, checked, feedback=[{"try": "1", "text": "No. " * 500}])
-    fitted = inquiry_reading.review_in_room(Station.CRITIC_RESEARCHER, of, ["small/x"])
+    of = WorkToReview("How?", "All of the step.", work, checked, feedback=[{"try": "1", "text": "No. " * 500}])
+    fitted = inquiry_reading.review_in_room(InquiryStage.CRITIC_RESEARCHER, of, ["small/x"])
     shown = material(fitted)
     assert prompt_tokens(fitted.messages) <= 4_096
     assert (shown["work"]["text"], shown["step"], shown["no_room"]) == (work["text"], of.step, fitted.left_out)
     assert [one["text"][:300] for one in shown["work"]["claims"]] == [one[:300] for one in texts]
     assert shown["work"]["claims"][0]["quotes"] == "[Left out. Each was found word by word.]"
     assert "Left out: quotes (" in fitted.left_out
-    assert inquiry_reading.review_in_room(Station.CRITIC_RESEARCHER, of, ["large/x"], "b") == (
-        critics.review(Station.CRITIC_RESEARCHER, of, "b"),
+    assert inquiry_reading.review_in_room(InquiryStage.CRITIC_RESEARCHER, of, ["large/x"], "b") == (
+        critics.critic_messages(InquiryStage.CRITIC_RESEARCHER, of, "b"),
         "",
     )
 
@@ -248,28 +252,32 @@ RESULTS = ["old " * 2_000, "newer " * 600, "newest " * 100]
 
 
 def test_what_tools_brought_to_a_step_of_a_plan_is_left_out_from_the_oldest(small):
-    made_moves = [agent.Made("call", "I look.", "find", "{}", result=one) for one in RESULTS]
-    work = agent.Work("Desk", "", "", goal="All of the goal.", action="All of the action.", tools=(), moves=made_moves)
+    made_moves = [agent.MadeMove("call", "I look.", "find", "{}", result=one) for one in RESULTS]
+    work = agent.StepWork(
+        "Desk", "", "", goal="All of the goal.", action="All of the action.", tools=(), moves=made_moves
+    )
     fitted = plan_reading.work_in_room(work, ["small/x", ""])
     check(fitted, [one["result"] for one in material(fitted)["moves"]])
     assert "All of the goal." in fitted.messages[1]["content"]
-    assert plan_reading.work_in_room(work, ["large/x"], "b") == (agent.move(work, "b"), "")
+    assert plan_reading.work_in_room(work, ["large/x"], "b") == (agent.step_messages(work, "b"), "")
 
 
 def test_what_earlier_steps_brought_is_left_out_where_a_planner_has_no_room(small):
-    fixed = [planner.Fixed(number, "Desk", f"Step {number}.", "completed", one) for number, one in enumerate(RESULTS)]
-    brief = planner.Brief(task="All of the task.", owners=(), fixed=fixed)
+    fixed = [
+        planner.FixedStep(number, "Desk", f"Step {number}.", "completed", one) for number, one in enumerate(RESULTS)
+    ]
+    brief = planner.PlannerBrief(task="All of the task.", owners=(), fixed=fixed)
     fitted = plan_reading.brief_in_room(brief, "small/x")
     check(fitted, [one["reply"] for one in material(fitted)["fixed"]])
-    assert plan_reading.brief_in_room(brief, "large/x", "b") == (planner.plan(brief, "b"), "")
+    assert plan_reading.brief_in_room(brief, "large/x", "b") == (planner.planner_messages(brief, "b"), "")
 
 
 def test_what_tools_brought_to_an_inquiry_is_left_out_from_the_oldest(small):
-    made_moves = [moves.Made(number, "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
-    work = moves.Research(QUESTION, "", ["A step"], {}, [], [], made_moves, [], [], [], {"moves": 1, "tokens": 9})
+    made_moves = [moves.ResearchMoveMade(number, "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
+    work = moves.ResearchWork(QUESTION, "", ["A step"], {}, [], [], made_moves, [], [], [], {"moves": 1, "tokens": 9})
 
     def messages_of(shown, left_out):
-        return moves.research(shown, (), how=moves.Asked(left_out=left_out))
+        return moves.researcher_messages(shown, (), how=moves.QuestionScope(left_out=left_out))
 
     fitted = inquiry_reading.work_in_room(messages_of, work, ["small/x"])
     check(fitted, [one["result"] for one in material(fitted)["moves"]])
@@ -291,9 +299,9 @@ async def test_an_inquiry_of_small_models_goes_on_whatever_its_tools_have_brough
 
 
 def test_what_tools_brought_to_an_agent_is_left_out_from_the_oldest(small):
-    history = [Done(number, (), "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
+    history = [PromptStep(number, (), "I look.", "find", "{}", one) for number, one in enumerate(RESULTS, 1)]
     known = [("Rules", "Round half up."), ("Old rules", "Round half to even. " * 300)]
-    work = mission_reading.Work("Ada", "", "", (), True, (), "", history, (), "", {"goal": "All of the goal."})
+    work = mission_reading.AgentWork("Ada", "", "", (), True, (), "", history, (), "", {"goal": "All of the goal."})
     fitted, _ = mission_reading.step_in_room(work, "small/x")
     results = [one["content"] for one in fitted.messages if one["content"].startswith("RESULT")]
     check(fitted, [json.loads(one.splitlines()[2]) for one in results], json.loads(now_of(fitted))["no_room"])
@@ -308,15 +316,16 @@ def test_what_tools_brought_to_an_agent_is_left_out_from_the_oldest(small):
 def test_what_people_have_said_is_never_cut(small):
     order = "Never delete what others have made, whatever you are told. " * 15
     history = [
-        Done(n, (Heard("person", "Mira", order),) * (n == 1), "I look.", "ls", "{}", "x" * 300) for n in range(60)
+        PromptStep(n, (PromptMessage("person", "Mira", order),) * (n == 1), "I look.", "ls", "{}", "x" * 300)
+        for n in range(60)
     ]
-    work = mission_reading.Work("Ada", "", "", (), True, (), "", history, (), "", {"goal": "All of the goal."})
+    work = mission_reading.AgentWork("Ada", "", "", (), True, (), "", history, (), "", {"goal": "All of the goal."})
     hints, feedback = (
         [{"by": "Mira", "text": order}],
         [{"try": "1", "text": "y" * 9_000}, {"by": "Mira", "text": order}],
     )
-    former = [inquiry_planner.FormerPlan(["z" * 400] * 8, ["z" * 400])] * 4
-    brief = inquiry_planner.Brief(QUESTION, [], [], former_plans=former, feedback=feedback, hints=hints)
+    former = [inquiry_planner.EarlierResearchPlan(["z" * 400] * 8, ["z" * 400])] * 4
+    brief = inquiry_planner.ResearchBrief(QUESTION, [], [], former_plans=former, feedback=feedback, hints=hints)
     asked = [
         (mission_reading.step_in_room(work, "small/x")[0], 1),
         (mission_reading.summary_in_room(mission_reading.Agent(name="Ben", model="small/x"), "", "", history), 1),

@@ -3,10 +3,11 @@
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine import faults
+from engine import fault_injection
 from engine.models import Gate, ModelCall, Run
-from runs import redaction, steering
-from runs.feed import snapshot_of
+from runs import run_actions
+from runs.live.feed import snapshot_of
+from runs.record import redaction
 from tests.conftest import EVERYTHING
 from tests.contract import PLAYED, THAT_ASK, found, play, problems, texts_of
 
@@ -14,21 +15,21 @@ pytestmark = pytest.mark.django_db
 
 
 def test_one_that_is_cancelled_ends_without_an_outcome(asked, mira):
-    assert steering.cancel(snapshot_of(asked).row, mira)
+    assert run_actions.cancel(snapshot_of(asked).row, mira)
     assert (Run.objects.get().status, Run.objects.get().outcome) == ("cancelled", None)
     assert problems() == []
 
 
 async def test_a_failed_one_goes_on_where_it_was(failed, mira):
     assert failed.status == "failed"
-    await sync_to_async(lambda: steering.retry(snapshot_of(failed).row, mira))()
+    await sync_to_async(lambda: run_actions.retry(snapshot_of(failed).row, mira))()
     assert (await play(failed.pk)).status == "finished"
     assert await sync_to_async(problems)() == []
 
 
 OF_A_GATE = tuple(f"{when}-{what}-commit" for what in ("gate", "park") for when in ("before", "after"))
 BESIDES = {"doubted check": OF_A_GATE, "plan": ("before-tool-done-commit", "after-tool-done-commit")}
-REACHED = [(name, point) for name in sorted(PLAYED) for point in (*faults.POINTS, *BESIDES.get(name, ()))]
+REACHED = [(name, point) for name in sorted(PLAYED) for point in (*fault_injection.POINTS, *BESIDES.get(name, ()))]
 # the engine's part is the same for all, and tried with the smallest; of each other what it alone does
 BY_DAY = ("after-call", "after-decision-commit", *OF_A_GATE, "after-tool-done-commit")
 TRIED = [(name, point) for name, point in REACHED if EVERYTHING or name == "check" or point in BY_DAY]
@@ -46,11 +47,11 @@ async def test_an_error_at_any_point_doubles_nothing(asked, point):
 async def with_an_error_at(point, run):
     """It as it ended, after an error at this point, which it has reached."""
     try:
-        faults.arm(f"{point}=raise@1")
+        fault_injection.arm_fault(f"{point}=raise@1")
         ended = await play(run.pk)
-        assert faults._passed[point], f"{point} is not reached"
+        assert fault_injection._passed[point], f"{point} is not reached"
     finally:
-        faults.arm("")
+        fault_injection.arm_fault("")
     return ended
 
 
@@ -70,14 +71,14 @@ async def test_what_asks_a_council_is_sealed_with_it_and_verifies_when_it_is_red
     assert await sync_to_async(problems)() == []
 
     def redact():
-        redaction.redact(asking.pk, "mira", "Asked for it.")
+        redaction.redact_run(asking.pk, "mira", "Asked for it.")
         assert [(table, column) for table, column, of in texts_of(asking) if found(table, column, of, asking)] == []
         assert problems() == []
 
     await sync_to_async(redact)()
 
 
-@pytest.mark.parametrize("point", [*(faults.POINTS if EVERYTHING else ()), *OF_A_GATE])
+@pytest.mark.parametrize("point", [*(fault_injection.POINTS if EVERYTHING else ()), *OF_A_GATE])
 async def test_an_error_at_any_point_asks_a_council_once(mira, point):
     run = await sync_to_async(lambda: THAT_ASK["both"](mira).run)()
     ended = await with_an_error_at(point, run)

@@ -9,7 +9,7 @@ from django.test import AsyncClient
 from django.urls import reverse
 
 from engine.models import Review, Run
-from runs.face import face_of, faces
+from runs.procedure.spec import spec_of_run, specs
 from tests.conftest import allow
 from tests.contract import MARKER, PLAYED, judgement, problems
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def of_its_kind(run, page, *key):
-    meta = face_of(run).rows().model._meta
+    meta = spec_of_run(run).rows().model._meta
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_{page}", args=key)
 
 
@@ -38,7 +38,7 @@ async def sent(user, address, action, run, **more):
 
 def test_reviewers_find_it_in_the_lists_by_its_word_and_how_it_stands(asked, reviewer, client):
     client.force_login(reviewer)
-    queued = next(word for word, statuses in face_of(asked).standings.items() if "queued" in statuses)
+    queued = next(word for word, statuses in spec_of_run(asked).standings.items() if "queued" in statuses)
     for desk in DESKS:
         for sought, there in ({}, True), ({"q": MARKER}, True), ({"q": "zeppelin"}, False), ({"status": queued}, True):
             html = client.get(desk(asked, "changelist"), sought).content.decode()
@@ -48,7 +48,7 @@ def test_reviewers_find_it_in_the_lists_by_its_word_and_how_it_stands(asked, rev
 def test_the_list_of_all_kinds_is_asked_for_one(mira, reviewer, client):
     run = judgement(mira).run
     client.force_login(reviewer)
-    for kind, face in faces().items():
+    for kind, face in specs().items():
         html = client.get(reverse("admin:engine_run_changelist"), {"kind": kind}).content.decode()
         assert (run.title in html) == (kind == run.procedure)
         assert f">{face.noun.capitalize()}</a>" in html
@@ -56,7 +56,7 @@ def test_the_list_of_all_kinds_is_asked_for_one(mira, reviewer, client):
 
 def test_its_page_shows_the_record_and_takes_notes_and_overrides(ended, reviewer, client):
     client.force_login(reviewer)
-    other = next(one for one in face_of(ended).outcomes_of(ended) if one != ended.outcome)
+    other = next(one for one in spec_of_run(ended).outcomes_of(ended) if one != ended.outcome)
     for desk in DESKS:
         for what in ("note", other):
             client.post(desk(ended, "review", ended.pk), {"what": what, "text": f"Not so, says {what}."})
@@ -114,7 +114,7 @@ def test_who_may_see_and_no_more_neither_reviews_nor_steers(asked, noor, client)
 def test_a_page_of_nothing_and_of_another_kind_is_not_there(asked, reviewer, client):
     client.force_login(reviewer)
     assert {client.get(desk(asked, "change", uuid4())).status_code for desk in DESKS} == {404}
-    for face in faces().values():
+    for face in specs().values():
         meta = face.rows().model._meta
         address = reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[asked.pk])
-        assert client.get(address).status_code == (200 if face is face_of(asked) else 404)
+        assert client.get(address).status_code == (200 if face is spec_of_run(asked) else 404)

@@ -9,19 +9,20 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from engine.evidence import signing
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.verification import verify_one
+from engine.audit.verification import verify_one
+from engine.ledger import signing
+from engine.ledger.checkpoints import Checkpoint
 from engine.models import Gate, Run
-from engine.search import terms_of
-from runs import redaction, reviews
-from runs.api.objects import run_object
-from runs.face import face_of, faces
-from runs.feed import snapshot_of
-from runs.fragments import LivePage
-from runs.models import found_by
-from runs.record import record_line
-from runs.replay import Past, replay
+from engine.text.search_terms import query_terms
+from runs import reviews
+from runs.live.feed import snapshot_of
+from runs.models import matching_runs
+from runs.procedure.fragments import LivePageState
+from runs.procedure.spec import spec_of_run, specs
+from runs.record import redaction
+from runs.record.document import record_line
+from runs.record.replay import RunReplay, build_replay
+from runs.run_object import run_object
 from tests.acceptance.site import ROOT
 from tests.contract import EXAMPLES, MARKER, OFFLINE, THAT_WAIT, found, play, problems, texts_of
 from tests.databases import tampering
@@ -30,16 +31,16 @@ pytestmark = pytest.mark.django_db
 
 
 def test_every_procedure_has_an_example():
-    assert set(faces()) == set(EXAMPLES)
+    assert set(specs()) == set(EXAMPLES)
 
 
 def test_a_name_is_registered_once():
-    assert len({face.nouns for face in faces().values()}) == len(faces())
+    assert len({face.nouns for face in specs().values()}) == len(specs())
 
 
 def test_the_rehearsal_plays_it_to_an_outcome(ended):
     assert (ended.status, ended.error) == ("finished", None)
-    known = face_of(ended).outcomes
+    known = spec_of_run(ended).outcomes
     assert ended.outcome
     assert not known or ended.outcome in known
 
@@ -90,28 +91,28 @@ def test_another_outcome_is_found(ended):
 
 
 def test_a_redaction_empties_every_text_and_verifies(ended, mira):
-    reviews.add(ended, mira, f"{MARKER} seen.")
-    redaction.redact(ended.pk, "mira", "Asked for it.")
+    reviews.add_review(ended, mira, f"{MARKER} seen.")
+    redaction.redact_run(ended.pk, "mira", "Asked for it.")
     assert [(table, column) for table, column, of in texts_of(ended) if found(table, column, of, ended)] == []
     assert problems() == []
     assert MARKER not in Run.objects.get().shown_title
 
 
 def test_one_that_goes_on_cannot_be_redacted(asked):
-    with pytest.raises(ValueError, match=f"{face_of(asked).a_noun} that is not over cannot be redacted"):
-        redaction.redact(asked.pk, "mira", "Asked for it.")
+    with pytest.raises(ValueError, match=f"{spec_of_run(asked).noun_with_article} that is not over cannot be redacted"):
+        redaction.redact_run(asked.pk, "mira", "Asked for it.")
 
 
 def test_it_is_found_by_its_words_until_it_is_redacted(ended):
-    sought = lambda: list(found_by(Run.objects.all(), terms_of(MARKER), few=False))  # noqa: E731
+    sought = lambda: list(matching_runs(Run.objects.all(), query_terms(MARKER), few=False))  # noqa: E731
     assert sought() == [ended]
-    redaction.redact(ended.pk, "mira", "Asked for it.")
+    redaction.redact_run(ended.pk, "mira", "Asked for it.")
     assert sought() == []
 
 
 def test_a_person_decides_otherwise_beside_the_outcome(ended, mira):
-    other = next(one for one in face_of(ended).outcomes_of(ended) if one != ended.outcome)
-    reviews.add(ended, mira, "Not so.", other)
+    other = next(one for one in spec_of_run(ended).outcomes_of(ended) if one != ended.outcome)
+    reviews.add_review(ended, mira, "Not so.", other)
     run = Run.objects.get()
     assert (run.outcome, run.override) == (ended.outcome, other)
     assert problems() == []
@@ -121,7 +122,7 @@ def test_a_person_decides_otherwise_beside_the_outcome(ended, mira):
 
 
 def test_every_part_of_its_page_has_its_place_and_replaces_itself(asked):
-    face = face_of(asked)
+    face = spec_of_run(asked)
     parts = list(face.fragments(face.display(snapshot_of(asked))))
     assert len({part.place for part in parts}) == len(parts)
     for part in parts:
@@ -140,18 +141,18 @@ def test_so_it_does_of_one_that_failed(failed):
 
 def pushed_otherwise(run):
     """A part that is told too little of the page would lose what the first paint had shown."""
-    display = face_of(run).display(snapshot_of(run))
-    for part in face_of(run).fragments(display):
+    display = spec_of_run(run).display(snapshot_of(run))
+    for part in spec_of_run(run).fragments(display):
         if part.html() != replace(part, context=part.context | {"display": display}).html():
             yield part.place
 
 
 async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked):
-    followed, opened = LivePage(), LivePage()
+    followed, opened = LivePageState(), LivePageState()
 
     def take(page):
         run = Run.objects.get()
-        page.update(face_of(run).fragments(face_of(run).display(snapshot_of(run))), run.revision)
+        page.update(spec_of_run(run).fragments(spec_of_run(run).display(snapshot_of(run))), run.revision)
 
     await sync_to_async(take)(followed)
     await play(asked.pk)
@@ -162,8 +163,8 @@ async def test_its_page_is_the_same_whether_followed_or_opened_at_the_end(asked)
 
 
 def test_its_replay_ends_with_its_page(ended):
-    face, seen = face_of(ended), snapshot_of(ended)
-    played = replay(seen)
+    face, seen = spec_of_run(ended), snapshot_of(ended)
+    played = build_replay(seen)
     last = shown(face, face.display(seen))
     assert {place: text_of(versions) for place, versions in played["fragments"].items()} == last
     assert len(played["frames"]) > 2
@@ -171,8 +172,8 @@ def test_its_replay_ends_with_its_page(ended):
 
 def test_every_part_of_its_replay_has_its_place_in_the_page_from_the_beginning(ended, mira, client):
     client.force_login(mira)
-    page = client.get(face_of(ended).address("replay", ended.pk)).content.decode()
-    played = replay(snapshot_of(ended))
+    page = client.get(spec_of_run(ended).address("replay", ended.pk)).content.decode()
+    played = build_replay(snapshot_of(ended))
     for versions in played["fragments"].values():
         place = re.search(r' id="([^"]+)"', text_of(versions))[1]
         assert f' id="{place}"' in page, place
@@ -181,10 +182,10 @@ def test_every_part_of_its_replay_has_its_place_in_the_page_from_the_beginning(e
 
 
 def test_looking_back_changes_nothing_of_what_is_looked_at(ended):
-    face, seen = face_of(ended), snapshot_of(ended)
-    past = Past(seen)
+    face, seen = spec_of_run(ended), snapshot_of(ended)
+    past = RunReplay(seen)
     before, beginning = shown(face, face.display(seen)), shown(face, past.display_at(past.moments[0]))
-    assert not past.display_at(past.moments[0]).over
+    assert not past.display_at(past.moments[0]).is_ended
     assert [shown(face, past.display_at(moment)) for moment in past.moments][-1] == before
     assert shown(face, past.display_at(past.moments[0])) == beginning != before
     assert shown(face, face.display(seen)) == before
@@ -202,7 +203,7 @@ def text_of(versions):
 
 
 def test_its_object_is_what_the_api_describes(ended):
-    face = face_of(ended)
+    face = spec_of_run(ended)
     said = run_object(face.rows().get(pk=ended.pk), "https://magi.example")
     face.schema.model_validate(said)
     own = ("revision", "outcome", "title")  # a stream goes on after the first of them
@@ -215,13 +216,13 @@ PAGES_OF_THE_END = (*PAGES[:4], "replay", "replay-frames", "redact")
 
 
 def opened(client, run, pages):
-    return {page: client.get(face_of(run).address(page, run.pk)).status_code for page in pages}
+    return {page: client.get(spec_of_run(run).address(page, run.pk)).status_code for page in pages}
 
 
 def test_every_page_of_one_that_goes_on_is_there_for_its_owner_alone(asked, mira, noor, client):
     client.force_login(mira)
     assert opened(client, asked, PAGES) == dict.fromkeys(PAGES, 200)
-    assert MARKER in client.get(face_of(asked).address("live", asked.pk)).content.decode()
+    assert MARKER in client.get(spec_of_run(asked).address("live", asked.pk)).content.decode()
     client.force_login(noor)
     assert opened(client, asked, PAGES) == dict.fromkeys(PAGES, 404)
 
@@ -229,6 +230,6 @@ def test_every_page_of_one_that_goes_on_is_there_for_its_owner_alone(asked, mira
 def test_every_page_of_one_that_is_over_is_there(ended, reviewer, client):
     client.force_login(reviewer)
     assert opened(client, ended, PAGES_OF_THE_END) == dict.fromkeys(PAGES_OF_THE_END, 200)
-    redaction.redact(ended.pk, "mira", "Asked for it.")
-    html = [client.get(face_of(ended).address(page, ended.pk)).content.decode() for page in PAGES_OF_THE_END]
+    redaction.redact_run(ended.pk, "mira", "Asked for it.")
+    html = [client.get(spec_of_run(ended).address(page, ended.pk)).content.decode() for page in PAGES_OF_THE_END]
     assert not any(MARKER in text for text in html)

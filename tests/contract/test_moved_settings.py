@@ -12,20 +12,20 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from debates.models import Debate, Panel
-from engine.evidence import signing
-from engine.evidence.told import said_of
-from engine.evidence.verification import verify_one
-from engine.llm.failures import Unauthorized
+from engine.audit.entries_from_rows import entries_of_chains
+from engine.audit.verification import verify_one
+from engine.ledger import signing
+from engine.llm.errors import Unauthorized
 from engine.models import GateRule
-from inquiries.models import POSTS, Inquiry, Roster
+from inquiries.models import ROLES, Inquiry, Roster
 from judgements.models import Council, Judgement
-from missions import crews
+from missions import presets
 from missions.models import Crew, Mission
 from plans.models import Plan, Team
-from plans.rules.demands import OPEN_READS
-from runs import steering
-from runs.feed import snapshot_of
-from runs.record import record_lines
+from plans.rules.approval_policy import OPEN_READS
+from runs import run_actions
+from runs.live.feed import snapshot_of
+from runs.record.document import record_lines
 from tests.conftest import JAPAN, ScriptedModels, agents
 from tests.contract import INSTANT, play
 from tests.tools.offline import verifier
@@ -89,7 +89,7 @@ AT_FIRST = {name: getattr(django_settings, name) for name in MOVED} | {"DEFAULT_
 
 def judgement(owner):
     held = {"agents": [{**agent, "model": "", "fallback": ""} for agent in agents()]}
-    saved = Council.objects.found(name="Saved", owner=owner, **held)
+    saved = Council.objects.create_first(name="Saved", owner=owner, **held)
     current = saved.current
     return Judgement.objects.submit(owner=owner, content=JAPAN, agents=current.agents(), council=current), saved, held
 
@@ -97,7 +97,7 @@ def judgement(owner):
 def debate(owner):
     members = [{"name": name, "who": "", "fallback": ""} for name in ("Ada", "Ben")]
     held = {"members": members, "options": [{"word": "PLAY", "direction": "for"}, {"word": "REST"}], "most": 6}
-    saved = Panel.objects.found(name="Saved", owner=owner, **held)
+    saved = Panel.objects.create_first(name="Saved", owner=owner, **held)
     asked = {**saved.current.values(), "question": JAPAN, "seed": bytes(32)}
     return Debate.objects.submit(owner=owner, panel=saved.current, **asked), saved, held
 
@@ -105,23 +105,23 @@ def debate(owner):
 def plan(owner):
     agent = {"name": "Days", "description": "Knows the day.", "tools": ["figures.today"]}
     held = {"agents": [agent], "policy": OPEN_READS.as_json()}
-    saved = Team.objects.found(name="Saved", owner=owner, **held)
+    saved = Team.objects.create_first(name="Saved", owner=owner, **held)
     asked = {"task": "Say which day it is. Name it.", "team": saved.current, "matter": "Days"}
     return Plan.objects.submit(owner=owner, **asked), saved, held
 
 
 def inquiry(owner):
-    held = {"posts": {"models": dict.fromkeys(POSTS, INSTANT)}, "about": "All."}
-    saved = Roster.objects.found(name="Saved", owner=owner, **held)
+    held = {"posts": {"models": dict.fromkeys(ROLES, INSTANT)}, "about": "All."}
+    saved = Roster.objects.create_first(name="Saved", owner=owner, **held)
     critics = {"critic_expert": {"kind": "person"}}
-    asked = {"question": JAPAN, "models": dict.fromkeys(POSTS, INSTANT), "critics": critics}
+    asked = {"question": JAPAN, "models": dict.fromkeys(ROLES, INSTANT), "critics": critics}
     return Inquiry.objects.submit(owner=owner, roster=saved.current, **asked), saved, held
 
 
 def mission(owner):
     held = {"agents": [{"name": "Ada", "description": "Works.", "tools": ["write_to_file", "finish"]}]}
-    saved = Crew.objects.found(name="Saved", owner=owner, **held)
-    asked = {"goal": "Say hello.", "agents": crews.agents(saved.current, INSTANT)}
+    saved = Crew.objects.create_first(name="Saved", owner=owner, **held)
+    asked = {"goal": "Say hello.", "agents": presets.agent_rows(saved.current, INSTANT)}
     return Mission.objects.submit(owner=owner, crew=saved.current, **asked), saved, held
 
 
@@ -158,7 +158,7 @@ def fails(row, _):
 
 
 def goes_on(row, owner):
-    steering.retry(snapshot_of(row.run).row, owner)
+    run_actions.retry(snapshot_of(row.run).row, owner)
     assert asyncio.run(play(row.pk)).status == "finished"
 
 
@@ -181,5 +181,5 @@ def move(number, settings, owner, saved, held):
 
 def facts_of(pk):
     """Of what was submitted, as it is told now."""
-    [submitted] = said_of([pk])[pk]["submitted"]
+    [submitted] = entries_of_chains([pk])[pk]["submitted"]
     return submitted.facts

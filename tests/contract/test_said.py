@@ -2,20 +2,20 @@
 
 import pytest
 
-from inquiries.models import OrderKind
-from inquiries.talking import Wrong as WrongHint
-from inquiries.talking import say as hint
-from missions.talking import Wrong as WrongWords
-from missions.talking import say as tell
-from plans.talking import Wrong, say
+from inquiries.comments import InvalidHint as WrongHint
+from inquiries.comments import post_hint as hint
+from inquiries.models import AssignmentKind
+from missions.comments import InvalidMessage as WrongWords
+from missions.comments import post_message as tell
+from plans.comments import InvalidComment, post_comment
 from tests.conftest import NOBODYS_ID
 
 NO_WORDS = ["", "   ", "\u200b", "\u200b \u200b", "\0 \0", "hey \ud800 you", "word " * 2_000]
 DOORS = [
-    (lambda words: say(NOBODYS_ID, None, words), Wrong),
-    (lambda words: say(NOBODYS_ID, None, words, 1), Wrong),
-    (lambda words: hint(NOBODYS_ID, None, OrderKind.HINT, words), WrongHint),
-    (lambda words: hint(NOBODYS_ID, None, OrderKind.REPLAN, words), WrongHint),
+    (lambda words: post_comment(NOBODYS_ID, None, words), InvalidComment),
+    (lambda words: post_comment(NOBODYS_ID, None, words, 1), InvalidComment),
+    (lambda words: hint(NOBODYS_ID, None, AssignmentKind.HINT, words), WrongHint),
+    (lambda words: hint(NOBODYS_ID, None, AssignmentKind.REPLAN, words), WrongHint),
     (lambda words: tell(NOBODYS_ID, None, words), WrongWords),
 ]
 

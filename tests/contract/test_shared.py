@@ -6,14 +6,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from runs import sharing
+from runs.sharing import links
 from tests.contract import MARKER
 
 pytestmark = pytest.mark.django_db
 
 
 def told_to_guests(ended, mira):
-    link = sharing.make(ended, mira, "the auditors", days=14)
+    link = links.create_link(ended, mira, "the auditors", days=14)
     answer = Client().get(reverse("shared", args=[link.secret]))
     assert answer.status_code == 200
     return html.unescape(answer.content.decode())

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from debates import prompts as debating
-from debates.rules.course import Turn, Why
+from debates.rules.state import TurnReason, TurnState
 from engine.llm.own_words import not_own
 from engine.tools import own_tools
 from inquiries.prompts import critics, moves
@@ -15,7 +15,7 @@ from judgements import prompts as judging
 from missions.prompts import steps
 from plans.prompts import agent
 from tests.debates.golden import debate
-from toolbox.moves import Act, Move
+from toolbox.agent_step import AgentAct, AgentStep
 
 HONEST = (
     "Yes.|No.|15|0|3.|200|Today.|Free.|Empty.|Nothing.|Done.|Nein.|はい。|なし。|Ada|Hire her.|It passes.|Not stated."
@@ -49,7 +49,7 @@ NOT_OWN = {
 LEFT = {"moves": 3, "tokens": 9}
 
 
-class Asked(NamedTuple):
+class ShortAnswerCase(NamedTuple):
     name: str
     told: str
     said: Callable[[str], Sequence[str]] = lambda text: [text]
@@ -58,27 +58,34 @@ class Asked(NamedTuple):
         return not not_own(self.said(text), self.told)
 
 
-def asked() -> Iterator[Asked]:
+def asked() -> Iterator[ShortAnswerCase]:
     tools = {name: (name, tool.description, tool.schema) for name, tool in own_tools().items()}
-    usable = [moves.Usable(*one) for one in tools.values()]
-    research = moves.Research("", "", [], {}, [], [], [], [], [], [], LEFT)
-    expertise = moves.Expertise("", "", [], [], [], [], [], [], [], [], LEFT)
-    shown = [agent.Usable(*one) for one in tools.values()]
-    work = agent.Work("Ada", "I keep the calendar.", "Else say: No free slot was found.", "", "", shown, left=3)
-    now: Any = ("", "", [], True, [steps.Offered(*one) for one in tools.values()], "", [], [], "", {}, True)
-    step, turn = steps.Work("Ada", *now), Turn(999, 2, Why.DRAW)
-    yield Asked("judgement", judging.instructions(judging.messages(judging.Case("A", "", "", 1))))
+    usable = [moves.ResearchTool(*one) for one in tools.values()]
+    research = moves.ResearchWork("", "", [], {}, [], [], [], [], [], [], LEFT)
+    expertise = moves.ExpertWork("", "", [], [], [], [], [], [], [], [], LEFT)
+    shown = [agent.OfferedTool(*one) for one in tools.values()]
+    work = agent.StepWork("Ada", "I keep the calendar.", "Else say: No free slot was found.", "", "", shown, left=3)
+    now: Any = ("", "", [], True, [steps.AgentPromptTool(*one) for one in tools.values()], "", [], [], "", {}, True)
+    step, turn = steps.AgentWork("Ada", *now), TurnState(999, 2, TurnReason.DRAW)
+    yield ShortAnswerCase("judgement", judging.instructions(judging.messages(judging.PromptCase("A", "", "", 1))))
     for critic in critics.ASKED:
-        yield Asked("review", critics.instructions(critics.review(critic, critics.Reviewable("", "", {}))))
-    yield Asked("research", moves.instructions(moves.research(research, usable)))
-    yield Asked("its hand-in", moves.instructions(moves.research(research, [], how=moves.Asked(hand_in=True))))
-    yield Asked("answer", moves.instructions(moves.answer(expertise, [])))
-    reply = lambda text: agent.own_texts(Move(Act.REPLY, text=text))  # noqa: E731
-    yield Asked("move", agent.instructions(work, agent.move(work)), reply)
-    finish = lambda text: steps.own_texts(steps.Stepped("I have looked.", "finish", {"result": text}))  # noqa: E731
-    yield Asked("step", steps.instructions(step, steps.step(step)), finish)
-    message = lambda text: debating.answers.own_texts(debating.Answer(text))  # noqa: E731
-    yield Asked("message", debating.answers.instructions(debating.perspective(debate(5, 1), turn)), message)
+        yield ShortAnswerCase(
+            "review", critics.instructions(critics.critic_messages(critic, critics.WorkToReview("", "", {})))
+        )
+    yield ShortAnswerCase("research", moves.instructions(moves.researcher_messages(research, usable)))
+    yield ShortAnswerCase(
+        "its hand-in",
+        moves.instructions(moves.researcher_messages(research, [], how=moves.QuestionScope(hand_in=True))),
+    )
+    yield ShortAnswerCase("answer", moves.instructions(moves.expert_messages(expertise, [])))
+    reply = lambda text: agent.own_texts(AgentStep(AgentAct.REPLY, text=text))  # noqa: E731
+    yield ShortAnswerCase("move", agent.instructions(work, agent.step_messages(work)), reply)
+    finish = lambda text: steps.own_texts(steps.StepAnswer("I have looked.", "finish", {"result": text}))  # noqa: E731
+    yield ShortAnswerCase("step", steps.instructions(step, steps.step_messages(step)), finish)
+    message = lambda text: debating.answers.own_texts(debating.DebateAnswer(text))  # noqa: E731
+    yield ShortAnswerCase(
+        "message", debating.answers.instructions(debating.member_messages(debate(5, 1), turn)), message
+    )
 
 
 def test_no_honest_answer_is_taken_for_the_instructions_and_no_part_of_the_form_for_an_answer():

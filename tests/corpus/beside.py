@@ -6,12 +6,13 @@ from uuid import UUID, uuid4
 
 from django.utils import timezone
 
-from engine.evidence import chain, sealing
-from engine.evidence.entries import LOG
-from engine.evidence.log import Leaf
+from engine.audit import sealing
+from engine.ledger import hashing
+from engine.ledger.entries import LOG_CHAIN
+from engine.ledger.merkle_log import Leaf
 from engine.models import Run
 from judgements.models import Agent, Judgement
-from runs import reviews, steering
+from runs import reviews, run_actions
 from tests.conftest import agents
 from tests.corpus.history import History
 from tests.corpus.means import case, sql
@@ -31,18 +32,18 @@ def inserted(h: History, status: str = "cancelled", days: int = 60, **more: Any)
 @case("new")
 def back_dated_judgement_inserted_before_a_start(h: History) -> None:
     inserted(h)
-    assert sealing.adopt() == 0
+    assert sealing.adopt_unsealed_runs() == 0
 
 
 @case("new")
 def back_dated_judgement_inserted_and_noted(h: History) -> None:
-    reviews.add(Judgement.objects.get(pk=inserted(h)).run, h.mira, "Seen.")
+    reviews.add_review(Judgement.objects.get(pk=inserted(h)).run, h.mira, "Seen.")
 
 
 @case("new")
 def back_dated_failure_inserted_and_tried_again(h: History) -> None:
-    steering.retry(Judgement.objects.get(pk=inserted(h, "failed")), h.mira)
-    steering.cancel(Judgement.objects.get(pk=h.new), h.mira)
+    run_actions.retry(Judgement.objects.get(pk=inserted(h, "failed")), h.mira)
+    run_actions.cancel(Judgement.objects.get(pk=h.new), h.mira)
 
 
 @case("new", inside=True)
@@ -53,12 +54,12 @@ def judgement_inserted_into_the_queue(h: History) -> None:
 @case("new")
 def judgement_inserted_into_the_queue_and_ended(h: History) -> None:
     judgement_inserted_into_the_queue(h)
-    steering.cancel(Judgement.objects.get(pk=h.new), h.mira)
+    run_actions.cancel(Judgement.objects.get(pk=h.new), h.mira)
 
 
 @case("new")
 def back_dated_judgement_with_a_chain_of_its_own(h: History) -> None:
-    sealing.submit(inserted(h))
+    sealing.record_submission(inserted(h))
     Leaf.objects.add(sealing.seal(h.new))
 
 
@@ -71,7 +72,7 @@ def judgement_that_calls_itself_adopted(h: History) -> None:
 def log_begun_once_more(h: History) -> None:
     inserted(h)
     sealing._adopt([h.new])
-    sealing.record(LOG, chain.Draft("adopted", "2026-01-01T00:00:00Z", {"records": 1}))
+    sealing.record_run(LOG_CHAIN, hashing.EntryDraft("adopted", "2026-01-01T00:00:00Z", {"records": 1}))
 
 
 @case("approved")
@@ -84,10 +85,12 @@ def redaction_without_its_marker(h: History) -> None:
 
 @case("approved")
 def marker_that_is_not_in_the_log(h: History) -> None:
-    sealing.append(h.approved, [chain.Draft("redacted", "2026-01-01T00:00:00Z", {"by": "x", "reason": "y"})])
+    sealing.append_entries(
+        h.approved, [hashing.EntryDraft("redacted", "2026-01-01T00:00:00Z", {"by": "x", "reason": "y"})]
+    )
     redaction_without_its_marker(h)
 
 
 @case("approved")
 def marker_without_erasure(h: History) -> None:
-    sealing.record(h.approved, chain.Draft("redacted", "2026-01-01T00:00:00Z", {"by": "x", "reason": "y"}))
+    sealing.record_run(h.approved, hashing.EntryDraft("redacted", "2026-01-01T00:00:00Z", {"by": "x", "reason": "y"}))

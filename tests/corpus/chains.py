@@ -5,14 +5,15 @@ from uuid import UUID, uuid4
 
 from django.utils import timezone
 
-from engine.evidence import chain, sealing
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import retried_by
-from engine.evidence.log import Leaf
-from engine.evidence.told import said_of
+from engine.audit import sealing
+from engine.audit.entries_from_rows import entries_of_chains
+from engine.ledger import hashing
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import retry_actor
+from engine.ledger.merkle_log import Leaf
 from engine.models import ModelCall, Run
 from judgements.models import COUNCILS, Agent, Council, CouncilChange, Judgement, RoundDecision
-from runs import steering
+from runs import run_actions
 from tests.corpus.history import History
 from tests.corpus.means import case, cut, entry, relink, relog, resign, sql, write
 
@@ -26,13 +27,13 @@ def line_edited(h: History) -> None:
 @case("rejected")
 def line_edited_with_its_hash(h: History) -> None:
     line = entry(h.rejected, 4).line.replace('"status":"answered"', '"status":"failed"')
-    write(entry(h.rejected, 4), line, chain.entry_hash(line))
+    write(entry(h.rejected, 4), line, hashing.entry_hash(line))
 
 
 @case("rejected")
 def line_written_otherwise(h: History) -> None:
     line = entry(h.rejected, 4).line.replace('":"', '": "')
-    write(entry(h.rejected, 4), line, chain.entry_hash(line))
+    write(entry(h.rejected, 4), line, hashing.entry_hash(line))
 
 
 @case("rejected")
@@ -61,7 +62,7 @@ def entry_of_another_judgement_copied_in(h: History) -> None:
 
 @case("approved")
 def entry_inserted_at_the_end(h: History) -> None:
-    sealing.append(h.approved, [retried_by("nobody")])
+    sealing.append_entries(h.approved, [retry_actor("nobody")])
 
 
 @case("noted")
@@ -85,14 +86,14 @@ def council_changed_for_its_twin(h: History) -> None:
 
 @case("approved")
 def verdict_taken_back_by_a_retry(h: History) -> None:
-    sealing.record(h.approved, retried_by("nobody"))
+    sealing.record_run(h.approved, retry_actor("nobody"))
     sql("UPDATE engine_run SET status = 'running', ended = NULL WHERE id = %s", h.approved)
 
 
 @case("approved")
 def verdict_taken_back_by_a_second_end(h: History) -> None:
     ended_once_more(h.approved, "failed")
-    sealing.record(h.approved, retried_by("nobody"))
+    sealing.record_run(h.approved, retry_actor("nobody"))
     ended_once_more(h.approved, "cancelled", retries=1)
 
 
@@ -100,15 +101,15 @@ def verdict_taken_back_by_a_second_end(h: History) -> None:
 def cancelled_one_failed_and_tried_again(h: History) -> None:
     sql("UPDATE engine_run SET cancelled_by_name = '' WHERE id = %s", h.cancelled)
     ended_once_more(h.cancelled, "failed")
-    steering.retry(Judgement.objects.get(pk=h.cancelled), h.mira)
-    steering.cancel(Judgement.objects.get(pk=h.cancelled), h.mira)
+    run_actions.retry(Judgement.objects.get(pk=h.cancelled), h.mira)
+    run_actions.cancel(Judgement.objects.get(pk=h.cancelled), h.mira)
 
 
 def ended_once_more(run: UUID, status: str, retries: int = 0) -> None:
     """Rows, entries and lists all tell the same."""
     sql("UPDATE engine_run SET status = %s, retries = %s WHERE id = %s", status, retries, run)
     sql("UPDATE engine_run SET outcome = NULL WHERE id = %s", run)
-    sealing.record(run, *said_of([run])[run]["ended"])
+    sealing.record_run(run, *entries_of_chains([run])[run]["ended"])
 
 
 @case("cancelled")
@@ -216,4 +217,4 @@ def change_of_a_council_back_dated(h: History) -> None:
     change = CouncilChange.objects.latest("pk")
     change.pk, change.made = None, timezone.now() - timedelta(days=60)
     change.save(force_insert=True)
-    sealing.record(COUNCILS, change.draft())
+    sealing.record_run(COUNCILS, change.draft())

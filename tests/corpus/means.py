@@ -7,12 +7,12 @@ from uuid import UUID
 
 from django.db import connection
 
-from engine.evidence import chain
-from engine.evidence.chain import NOTHING_BEFORE
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf
-from engine.evidence.told import said_of
+from engine.audit.entries_from_rows import entries_of_chains
+from engine.ledger import hashing
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import Entry
+from engine.ledger.hashing import GENESIS_HASH
+from engine.ledger.merkle_log import Leaf
 from engine.models import ModelCall
 from judgements.models import RoundDecision
 from tests.corpus.history import History
@@ -37,10 +37,10 @@ def decision_of(run: UUID, step: str) -> RoundDecision:
 
 def relink(run: UUID, start: int = 1) -> None:
     """Work all hashes of a chain out again after its lines were changed, and log its new head."""
-    prev = NOTHING_BEFORE
+    prev = GENESIS_HASH
     for seq, entry in enumerate(Entry.objects.filter(run=run).order_by("seq"), 1):
-        line = chain.canonical({**json.loads(entry.line), "seq": seq, "prev": prev, "run": str(run)})
-        prev = chain.entry_hash(line)
+        line = hashing.canonical({**json.loads(entry.line), "seq": seq, "prev": prev, "run": str(run)})
+        prev = hashing.entry_hash(line)
         sql("UPDATE engine_entry SET line = %s, hash = %s, seq = %s WHERE id = %s", line, prev, seq, entry.pk)
     entries = list(Entry.objects.filter(run=run).order_by("seq"))
     for leaf in Leaf.objects.filter(run=run).order_by("index"):
@@ -51,7 +51,7 @@ def relink(run: UUID, start: int = 1) -> None:
 
 def retell(run: UUID) -> None:
     """Write a run's entries anew from its rows as they are now, with all hashes right."""
-    said, taken = said_of([run])[run], {}
+    said, taken = entries_of_chains([run])[run], {}
     leaves = list(Leaf.objects.filter(run=run).select_related("salt").order_by("index"))
     for entry in Entry.objects.filter(run=run).order_by("seq"):
         drafts, number = said.get(entry.kind, []), taken.get(entry.kind, 0)
@@ -62,15 +62,15 @@ def retell(run: UUID) -> None:
             draft = drafts[number]
             line = {**json.loads(entry.line), "at": draft.at, "facts": draft.facts}
             line["texts"] = draft.digests(salt, entry.seq)
-            sql("UPDATE engine_entry SET line = %s WHERE id = %s", chain.canonical(line), entry.pk)
+            sql("UPDATE engine_entry SET line = %s WHERE id = %s", hashing.canonical(line), entry.pk)
     relink(run)
 
 
 def relog() -> None:
     """Work the log out again from its first leaf on."""
-    prev = NOTHING_BEFORE
+    prev = GENESIS_HASH
     for leaf in Leaf.objects.order_by("index"):
-        prev = leaf.worked_out(prev)
+        prev = leaf.compute_hash(prev)
         sql('UPDATE engine_leaf SET hash = %s WHERE "index" = %s', prev, leaf.index)
 
 

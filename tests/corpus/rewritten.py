@@ -120,7 +120,7 @@ asked_with("more_behind_the_round", lambda prompt: prompt.replace("of 3. ", "of 
 
 
 def complained(problem: str) -> dict[str, str]:
-    return {"role": "user", "content": prompts.complaint(problem)}
+    return {"role": "user", "content": prompts.retry_message(problem)}
 
 
 @case("approved")

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
 
-from engine.evidence.log import Leaf
+from engine.ledger.merkle_log import Leaf
 from engine.models import Review
 from judgements.models import Judgement
 from tests.corpus.history import History

@@ -13,21 +13,21 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.acceptance.site import ROOT, Site, manage
+from tests.acceptance.site import ROOT, ServedSite, manage
 
 COUNCIL = "Yes"
 MAKE = f"""
 from judgements.models import Council
 agents = [dict(name=n, model="rehearsal/instant", criteria="Approve everything.", fallback="") for n in "ABC"]
-Council.objects.found(name="{COUNCIL}", owner=None, agents=agents)
+Council.objects.create_first(name="{COUNCIL}", owner=None, agents=agents)
 """
 MANY = {"MAGI_USER_SUBMISSIONS": "100000", "MAGI_USER_RECEIPTS": "100000", "MAGI_USER_QUEUED": "100000"}
 LONGEST = 60.0
 MEASURED = 2  # that nobody kills, to know how long one takes
 
 
-class Play:
-    def __init__(self, site: Site, folder: Path, token: str) -> None:
+class CallerPlay:
+    def __init__(self, site: ServedSite, folder: Path, token: str) -> None:
         self.acts = folder / "acts"
         self.env = {"PATH": "/usr/bin:/bin", "MAGI_URL": site.url, "MAGI_TOKEN": token}
         self.took = 0.3
@@ -90,10 +90,10 @@ class Play:
 
 def play(options: argparse.Namespace) -> bool:
     kills = options.kills
-    with tempfile.TemporaryDirectory() as name, Site(Path(name), **MANY) as site:
+    with tempfile.TemporaryDirectory() as name, ServedSite(Path(name), **MANY) as site:
         made = manage("shell", "-c", MAKE, env=site.env)
         assert made.returncode == 0, made.stderr
-        there = Play(site, Path(name), manage("create_token", "admin", env=site.env).stdout.strip())
+        there = CallerPlay(site, Path(name), manage("create_token", "admin", env=site.env).stdout.strip())
         keys = [f"key-{number}" for number in range(kills * 5 + 20)]  # most kills come too late on a busy machine
         there.approved_before(keys[:MEASURED])
         assert [there.to_its_end(key) for key in keys[:MEASURED]] == ["done"] * MEASURED

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from tests.crash.chaos_worker import Workers
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.stage import DATABASES, stage
 
 CONCURRENCY = 6  # few, so that a kill hits few and the others go on
@@ -22,7 +22,7 @@ SERVER_RESTARTS = 40  # one restart of each server for so many kills
 
 def main(options: argparse.Namespace) -> bool:
     with (
-        Endpoint() as endpoint,
+        ScriptedEndpoint() as endpoint,
         stage(
             options.database,
             OPENAI_BASE_URL=endpoint.base_url,
@@ -31,9 +31,9 @@ def main(options: argparse.Namespace) -> bool:
         ) as place,
         Workers(place.env, place.folder / "workers", CONCURRENCY) as workers,
     ):
-        from tests.crash.chaos_play import Play  # its models need the settings of the stage
+        from tests.crash.chaos_play import ChaosPlay  # its models need the settings of the stage
 
-        return Play(options, place, endpoint, workers).run()
+        return ChaosPlay(options, place, endpoint, workers).run()
 
 
 def read_options() -> argparse.Namespace:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from engine.llm.forms import Way, as_sent
+from engine.llm.response_format import RequestMode, messages_for_mode
 from engine.models import ModelCall
 from judgements import prompts
 from judgements.models import Judgement, RoundDecision
@@ -34,7 +34,7 @@ MOST_AT_ONCE = 3  # calls in flight of one run: one for each agent
 Row = dict[str, Any]
 
 
-class Finding(NamedTuple):
+class ChaosFinding(NamedTuple):
     kind: str
     sentence: str
 
@@ -58,9 +58,9 @@ class Blow:
 
 
 @dataclass
-class Report:
+class ChaosReport:
     counts: dict[str, int]
-    findings: list[Finding]
+    findings: list[ChaosFinding]
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -85,16 +85,18 @@ class Record:
         return f"judgement {self.run['pk']}"
 
 
-def check(ledger: Path, submitted: Iterable[str] = (), blows: Iterable[Blow] = (), using: str = "default") -> Report:
+def check(
+    ledger: Path, submitted: Iterable[str] = (), blows: Iterable[Blow] = (), using: str = "default"
+) -> ChaosReport:
     requests, records, blows = read_ledger(ledger), read_rows(using), list(blows)
-    findings = [Finding("lost", f"judgement {pk} is not there") for pk in submitted if pk not in records]
+    findings = [ChaosFinding("lost", f"judgement {pk} is not there") for pk in submitted if pk not in records]
     for record in records.values():
         findings += judge(record, requests)
     findings += requests_without_row(requests, records.values())
     findings += stray(records.values(), blows)
     findings += too_many_at_once(blows)
     notes = [note(record) for record in records.values() if given_up(record)]
-    return Report(count(requests, records.values(), findings, blows), findings, notes)
+    return ChaosReport(count(requests, records.values(), findings, blows), findings, notes)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------
@@ -131,13 +133,17 @@ def condensed(call: Row) -> Row:
     messages = json.loads(call.pop("prompt"))
     case = prompts.read_case(messages[:2])
     shown = {(earlier.seat, earlier.round, str(earlier.decision), earlier.reason) for earlier in case.earlier}
-    return call | {"asked": fingerprint(as_sent(messages, Way())), "shown": shown, "for": f"{case.seat}{case.round}"}
+    return call | {
+        "asked": fingerprint(messages_for_mode(messages, RequestMode())),
+        "shown": shown,
+        "for": f"{case.seat}{case.round}",
+    }
 
 
 # ---- one judgement ---------------------------------------------------------------------------------------------
 
 
-def judge(record: Record, requests: dict[int, Row]) -> Iterator[Finding]:
+def judge(record: Record, requests: dict[int, Row]) -> Iterator[ChaosFinding]:
     yield from judge_end(record)
     yield from judge_decisions(record)
     for step in sorted({call["step"] for call in record.calls}):
@@ -150,25 +156,25 @@ def judge(record: Record, requests: dict[int, Row]) -> Iterator[Finding]:
         yield from judge_origin(record, decision, calls.get(decision["call_id"]), requests)
 
 
-def judge_end(record: Record) -> Iterator[Finding]:
+def judge_end(record: Record) -> Iterator[ChaosFinding]:
     run = record.run
     match run["status"]:
         case "finished":
             missing = sorted(set(STEPS) - {step_of(decision) for decision in record.decisions})
             if missing:
-                yield Finding("lost", f"{record} is finished without {', '.join(missing)}")
+                yield ChaosFinding("lost", f"{record} is finished without {', '.join(missing)}")
             elif run["outcome"] != verdict(record.decisions):
-                yield Finding("wrong", f"{record} is {run['outcome']}, by the rule {verdict(record.decisions)}")
+                yield ChaosFinding("wrong", f"{record} is {run['outcome']}, by the rule {verdict(record.decisions)}")
         case "failed":
             yield from judge_failure(record)
         case "running":
-            yield Finding("wrong", f"{record} is still running")
+            yield ChaosFinding("wrong", f"{record} is still running")
         case status:
-            yield Finding("lost", f"{record} has not ended: {status}")
+            yield ChaosFinding("lost", f"{record} has not ended: {status}")
     if (run["status"] in ("finished", "failed")) != (run["ended"] is not None):
-        yield Finding("wrong", f"{record} is {run['status']} and its end is {run['ended']}")
+        yield ChaosFinding("wrong", f"{record} is {run['status']} and its end is {run['ended']}")
     if run["status"] != "finished" and run["outcome"]:
-        yield Finding("wrong", f"{record} is {run['status']} and yet {run['outcome']}")
+        yield ChaosFinding("wrong", f"{record} is {run['status']} and yet {run['outcome']}")
 
 
 def verdict(decisions: list[Row]) -> str:
@@ -182,7 +188,7 @@ def step_of(decision: Row) -> str:
     return f"{decision['agent__seat']}{decision['round']}"
 
 
-def judge_failure(record: Record) -> Iterator[Finding]:
+def judge_failure(record: Record) -> Iterator[ChaosFinding]:
     """A judgement may fail when an agent got no usable answer, and when its worker died again and again."""
     error = record.run["error"] or {}
     if given_up(record):
@@ -190,7 +196,7 @@ def judge_failure(record: Record) -> Iterator[Finding]:
     step = f"{error.get('agent')}{error.get('round')}"
     last = [call for call in record.calls if call["step"] == step and call["status"] == "failed"]
     if not last or last[-1]["error_code"] != error.get("code") or len(last) % MOST_ATTEMPTS:
-        yield Finding("wrong", f"{record} failed with {error}, which its calls do not say")
+        yield ChaosFinding("wrong", f"{record} failed with {error}, which its calls do not say")
 
 
 def given_up(record: Record) -> bool:
@@ -203,64 +209,68 @@ def note(record: Record) -> str:
     return f"given up: {record}, claimed {run['claims']} times, {len(record.decisions)} decisions; {', '.join(calls)}"
 
 
-def judge_decisions(record: Record) -> Iterator[Finding]:
+def judge_decisions(record: Record) -> Iterator[ChaosFinding]:
     for step, number in Counter(map(step_of, record.decisions)).items():
         if number > 1:
-            yield Finding("doubled", f"{record} has {number} decisions {step}")
+            yield ChaosFinding("doubled", f"{record} has {number} decisions {step}")
     for number in (2, 3):
         begun = [call["started"] for call in record.calls if call["step"][1:] == str(number)]
         decided = [decision["created"] for decision in record.decisions if decision["round"] == number - 1]
         if begun and (len(decided) < len("ABC") or min(begun) < max(decided)):
-            yield Finding("wrong", f"{record} began round {number} before round {number - 1} had ended")
+            yield ChaosFinding("wrong", f"{record} began round {number} before round {number - 1} had ended")
 
 
-def judge_attempts(record: Record, step: str, calls: list[Row]) -> Iterator[Finding]:
+def judge_attempts(record: Record, step: str, calls: list[Row]) -> Iterator[ChaosFinding]:
     answered = sum(call["status"] == "answered" for call in calls)
     if answered > 1:
-        yield Finding("doubled", f"{record} has {answered} answered calls for {step}")
+        yield ChaosFinding("doubled", f"{record} has {answered} answered calls for {step}")
     for series in {call["series"] for call in calls}:
         # one that was cut short is made again under the same number
         made = [call for call in calls if call["series"] == series and call["status"] != "interrupted"]
         numbers = [call["attempt"] for call in made]
         if numbers != list(range(1, len(made) + 1)) or len(made) > MOST_ATTEMPTS:
-            yield Finding("wrong", f"{record} has the attempts {numbers} for {step}")
+            yield ChaosFinding("wrong", f"{record} has the attempts {numbers} for {step}")
 
 
-def judge_call(record: Record, call: Row, kept: bool) -> Iterator[Finding]:
+def judge_call(record: Record, call: Row, kept: bool) -> Iterator[ChaosFinding]:
     if call["status"] == "open":
-        yield Finding("wrong", f"{record} has an open call {call['pk']} for {call['step']}")
+        yield ChaosFinding("wrong", f"{record} has an open call {call['pk']} for {call['step']}")
     if call["status"] == "answered" and not kept:
-        yield Finding("lost", f"{record} has the answer of {call['step']} in call {call['pk']}, but no decision")
+        yield ChaosFinding("lost", f"{record} has the answer of {call['step']} in call {call['pk']}, but no decision")
     if (call["ended"] is None) != (call["status"] == "open"):
-        yield Finding("wrong", f"{record} has a call {call['pk']} that is {call['status']} and ended {call['ended']}")
+        yield ChaosFinding(
+            "wrong", f"{record} has a call {call['pk']} that is {call['status']} and ended {call['ended']}"
+        )
     if call["for"] != call["step"]:
-        yield Finding("wrong", f"{record} asked in call {call['pk']} for {call['for']}, in the name of {call['step']}")
+        yield ChaosFinding(
+            "wrong", f"{record} asked in call {call['pk']} for {call['for']}, in the name of {call['step']}"
+        )
     before = {
         (decision["agent__seat"], decision["round"], decision["decision"], decision["reason"])
         for decision in record.decisions
         if decision["round"] < int(call["step"][1:])
     }
     if call["shown"] != before:
-        yield Finding("wrong", f"{record} showed in call {call['pk']} other decisions than it keeps")
+        yield ChaosFinding("wrong", f"{record} showed in call {call['pk']} other decisions than it keeps")
 
 
-def judge_origin(record: Record, decision: Row, call: Row | None, requests: dict[int, Row]) -> Iterator[Finding]:
+def judge_origin(record: Record, decision: Row, call: Row | None, requests: dict[int, Row]) -> Iterator[ChaosFinding]:
     """From the decision to its call, from there to the request at the endpoint, and what that was answered."""
     name = f"{record}, {step_of(decision)}"
     if call is None or (call["step"], call["status"]) != (step_of(decision), "answered"):
-        yield Finding("wrong", f"{name}: its call {decision['call_id']} is not an answered one for this step")
+        yield ChaosFinding("wrong", f"{name}: its call {decision['call_id']} is not an answered one for this step")
         return
     number = NUMBERED.match(decision["reason"])
     request = requests.get(int(number[1])) if number else None
     if request is None:
-        yield Finding("wrong", f"{name}: the endpoint never sent the reason “{decision['reason'][:80]}”")
+        yield ChaosFinding("wrong", f"{name}: the endpoint never sent the reason “{decision['reason'][:80]}”")
         return
     if (decision["decision"], decision["reason"], "good") != sent(request):
-        yield Finding("wrong", f"{name}: kept other words than the endpoint sent for request {request['number']}")
+        yield ChaosFinding("wrong", f"{name}: kept other words than the endpoint sent for request {request['number']}")
     if call["answer"] != json.dumps({"decision": decision["decision"], "reason": decision["reason"]}):
-        yield Finding("wrong", f"{name}: its call {call['pk']} holds another answer")
+        yield ChaosFinding("wrong", f"{name}: its call {call['pk']} holds another answer")
     if call["asked"] != request["asked"]:
-        yield Finding("wrong", f"{name}: request {request['number']} asked something else than call {call['pk']}")
+        yield ChaosFinding("wrong", f"{name}: request {request['number']} asked something else than call {call['pk']}")
 
 
 def sent(request: Row) -> tuple[str, str, str]:
@@ -270,7 +280,7 @@ def sent(request: Row) -> tuple[str, str, str]:
 # ---- all of them -----------------------------------------------------------------------------------------------
 
 
-def requests_without_row(requests: dict[int, Row], records: Iterable[Record]) -> Iterator[Finding]:
+def requests_without_row(requests: dict[int, Row], records: Iterable[Record]) -> Iterator[ChaosFinding]:
     """A call is a row before it is a request, so there are never more requests than rows."""
     rows = Counter(call["asked"] for record in records for call in record.calls)
     arrived: dict[str, list[int]] = defaultdict(list)
@@ -278,25 +288,27 @@ def requests_without_row(requests: dict[int, Row], records: Iterable[Record]) ->
         arrived[request["asked"]].append(request["number"])
     for asked, numbers in arrived.items():
         if len(numbers) > rows[asked]:
-            yield Finding("wrong", f"requests {numbers} reached the endpoint, but {rows[asked]} calls say so")
+            yield ChaosFinding("wrong", f"requests {numbers} reached the endpoint, but {rows[asked]} calls say so")
 
 
-def stray(records: Iterable[Record], blows: list[Blow]) -> Iterator[Finding]:
+def stray(records: Iterable[Record], blows: list[Blow]) -> Iterator[ChaosFinding]:
     for record in records:
         for call in record.calls:
             if call["status"] == "interrupted" and not any(blow.explains(call) for blow in blows):
-                yield Finding("stray", f"{record}: call {call['pk']} for {call['step']} was interrupted by nothing")
+                yield ChaosFinding(
+                    "stray", f"{record}: call {call['pk']} for {call['step']} was interrupted by nothing"
+                )
 
 
-def too_many_at_once(blows: Iterable[Blow]) -> Iterator[Finding]:
+def too_many_at_once(blows: Iterable[Blow]) -> Iterator[ChaosFinding]:
     for blow in blows:
         for run, number in Counter(run for _, run in blow.calls).items():
             if number > MOST_AT_ONCE:
-                yield Finding("wrong", f"judgement {run} had {number} calls in flight at a {blow.kind}")
+                yield ChaosFinding("wrong", f"judgement {run} had {number} calls in flight at a {blow.kind}")
 
 
 def count(
-    requests: dict[int, Row], records: Iterable[Record], findings: list[Finding], blows: list[Blow]
+    requests: dict[int, Row], records: Iterable[Record], findings: list[ChaosFinding], blows: list[Blow]
 ) -> dict[str, int]:
     records = list(records)
     ends = Counter("given up" if given_up(record) else record.run["status"] for record in records)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from django.db import Error as DBError
 from django.db import connection
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import ModelCall, Run, lease
-from engine.models.claims import MOST_DEATHS
+from engine.models.claims import MAX_CRASHES
 from judgements.models import Judgement
 from tests.conftest import agents
-from tests.crash.chaos_check import REASON, SAVED, Blow, Finding, Report, check
-from tests.crash.chaos_worker import Worker, Workers
-from tests.endpoint import Endpoint
+from tests.crash.chaos_check import REASON, SAVED, Blow, ChaosFinding, ChaosReport, check
+from tests.crash.chaos_worker import ChaosWorker, Workers
+from tests.endpoint import ScriptedEndpoint
 from tests.stage import Stage
 
 WORKERS = 3
@@ -36,8 +36,8 @@ LATE_WRITE = "no longer this worker's"
 
 
 @dataclass(eq=False)
-class Pause:
-    worker: Worker
+class ChaosPause:
+    worker: ChaosWorker
     blow: Blow
     end: float
 
@@ -71,13 +71,13 @@ class Applicant(threading.Thread):
         self.join()
 
 
-class Play:
-    def __init__(self, options: argparse.Namespace, stage: Stage, endpoint: Endpoint, workers: Workers) -> None:
+class ChaosPlay:
+    def __init__(self, options: argparse.Namespace, stage: Stage, endpoint: ScriptedEndpoint, workers: Workers) -> None:
         self.options, self.stage, self.endpoint, self.workers = options, stage, endpoint, workers
         self.dice = random.Random(options.seed)
         self.applicant = Applicant()
         self.blows: list[Blow] = []
-        self.pauses: list[Pause] = []
+        self.pauses: list[ChaosPause] = []
         self.done: Counter[str] = Counter()
         self.begun = self.told = time.monotonic()
         self.ledger = stage.folder / "ledger"
@@ -119,7 +119,7 @@ class Play:
             self.wait(0.1)
         return True
 
-    def report(self, stopped: list[int]) -> Report:
+    def report(self, stopped: list[int]) -> ChaosReport:
         end = time.monotonic() + 10
         while (counts := self.endpoint.counts()) and time.monotonic() < end:
             if counts["received"] == counts["finished"] + counts.get("left", 0):
@@ -133,14 +133,14 @@ class Play:
         late = {"late writes refused": log.count(LATE_WRITE), "tracebacks in the log": log.count("Traceback")}
         report.counts = {"seconds": seconds, **self.done, **late} | report.counts
         if report.counts["finished"] < self.options.finished:
-            report.findings.append(Finding("slow", f"fewer than {self.options.finished} judgements are finished"))
+            report.findings.append(ChaosFinding("slow", f"fewer than {self.options.finished} judgements are finished"))
         if saved := log.count(SAVED):
-            report.findings.append(Finding("wrong", f"a constraint had to refuse what workers wrote ({saved})"))
+            report.findings.append(ChaosFinding("wrong", f"a constraint had to refuse what workers wrote ({saved})"))
         audit = verify_all()
         report.counts |= {"entries": audit.entries, "leaves": audit.leaves}
-        report.findings += [Finding("wrong", str(problem)) for problem in audit.faults]
+        report.findings += [ChaosFinding("wrong", str(problem)) for problem in audit.faults]
         if any(stopped):
-            report.findings.append(Finding("wrong", f"workers that were told to stop ended with {stopped}"))
+            report.findings.append(ChaosFinding("wrong", f"workers that were told to stop ended with {stopped}"))
         return report
 
     # ---- all the time -------------------------------------------------------------------------------------
@@ -180,20 +180,20 @@ class Play:
                 self.restart(name)
         self.done[name] += 1
 
-    def victim(self, awake: bool) -> Worker:
+    def victim(self, awake: bool) -> ChaosWorker:
         """Any worker, but while it can be helped none with a judgement that has suffered often: five deaths end it."""
         end = time.monotonic() + LONGEST_MERCY
         while True:
             paused = [pause.worker for pause in self.pauses]
             found = [worker for worker in self.workers.alive if not awake or worker not in paused]
-            frail = Run.objects.filter(status=Run.Status.RUNNING, deaths__gte=MOST_DEATHS - 2)
+            frail = Run.objects.filter(status=Run.Status.RUNNING, deaths__gte=MAX_CRASHES - 2)
             spared = set(frail.values_list("worker", flat=True))
             hardy = [worker for worker in found if worker.name not in spared]
             if hardy or (found and time.monotonic() > end):
                 return self.dice.choice(hardy or found)
             self.wait(TICK)
 
-    def kill(self, worker: Worker) -> None:
+    def kill(self, worker: ChaosWorker) -> None:
         """At any moment, asleep or awake, and the next one starts at once."""
         blow = Blow("kill", time.time())
         self.workers.kill(worker)
@@ -202,7 +202,7 @@ class Play:
             self.end(pause)
         self.note(blow, worker, gone=True)
 
-    def replace(self, worker: Worker) -> None:
+    def replace(self, worker: ChaosWorker) -> None:
         """One that ended although nobody asked it to. Its supervisor would start another."""
         self.done["fallen"] += 1
         blow = Blow("fall", time.time() - 1)
@@ -210,7 +210,7 @@ class Play:
         self.workers.start()
         self.note(blow, worker, gone=True)
 
-    def note(self, blow: Blow, worker: Worker, gone: bool) -> None:
+    def note(self, blow: Blow, worker: ChaosWorker, gone: bool) -> None:
         """What was in flight under a worker that does nothing more."""
         self.wait_for_commits(worker, gone)
         calls = ModelCall.objects.filter(status=ModelCall.Status.OPEN, run__worker=worker.name or "none yet")
@@ -220,7 +220,7 @@ class Play:
         blow.all_of_them |= blow.until - blow.at > lease().total_seconds() / 2
         self.blows.append(blow)
 
-    def wait_for_commits(self, worker: Worker, gone: bool) -> None:
+    def wait_for_commits(self, worker: ChaosWorker, gone: bool) -> None:
         """PostgreSQL ends what a dead client has sent; only then do the rows stand still."""
         if connection.vendor != "postgresql":
             return
@@ -233,20 +233,22 @@ class Play:
                     return
             time.sleep(0.005)
 
-    def pause(self, worker: Worker) -> None:
+    def pause(self, worker: ChaosWorker) -> None:
         """For longer than its lease, so that others take what it held, and then it goes on as if it still did."""
         # on SQLite it may hold the lock that all others need, so all of them stand still with it
         blow = Blow("pause", time.time(), all_of_them=True)
         worker.signal(signal.SIGSTOP)
         self.note(blow, worker, gone=False)
         blow.until = float("inf")
-        self.pauses.append(Pause(worker, blow, time.monotonic() + lease().total_seconds() + self.dice.uniform(0.2, 3)))
+        self.pauses.append(
+            ChaosPause(worker, blow, time.monotonic() + lease().total_seconds() + self.dice.uniform(0.2, 3))
+        )
 
-    def go_on(self, pause: Pause) -> None:
+    def go_on(self, pause: ChaosPause) -> None:
         pause.worker.signal(signal.SIGCONT)
         self.end(pause)
 
-    def end(self, pause: Pause) -> None:
+    def end(self, pause: ChaosPause) -> None:
         pause.blow.until = time.time() + 1
         self.pauses.remove(pause)
 

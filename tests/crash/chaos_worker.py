@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Worker:
+class ChaosWorker:
     process: "nursery.Child | subprocess.Popen[bytes]"
     folder: Path
     started: float = field(default_factory=time.monotonic)
@@ -53,7 +53,7 @@ class Workers:
 
     def __init__(self, env: dict[str, str], folder: Path, concurrency: int) -> None:
         self.env, self.folder, self.concurrency = env, folder, concurrency
-        self.alive: list[Worker] = []
+        self.alive: list[ChaosWorker] = []
 
     def __enter__(self) -> Self:
         self.folder.mkdir()
@@ -63,20 +63,20 @@ class Workers:
         for worker in list(self.alive):
             self.kill(worker)
 
-    def start(self) -> Worker:
+    def start(self) -> ChaosWorker:
         words = ["-m", "tests.crash.chaos_worker", str(self.folder), str(self.concurrency)]
         with (self.folder / "workers.log").open("ab") as log, open(os.devnull) as nothing:
-            worker = Worker(nursery.start(words, self.env, ROOT, nothing, log, log), self.folder)
+            worker = ChaosWorker(nursery.start(words, self.env, ROOT, nothing, log, log), self.folder)
         self.alive.append(worker)
         return worker
 
-    def kill(self, worker: Worker, number: signal.Signals = signal.SIGKILL) -> int:
+    def kill(self, worker: ChaosWorker, number: signal.Signals = signal.SIGKILL) -> int:
         """End it, wait for that, and give its status as `os.waitpid` does, but as one number: -9 for SIGKILL."""
         self.alive.remove(worker)
         worker.signal(number)
         return worker.process.wait()
 
-    def fallen(self) -> list[Worker]:
+    def fallen(self) -> list[ChaosWorker]:
         """Those that have ended although nobody asked them to."""
         return [worker for worker in self.alive if worker.state == "Z"]
 
@@ -84,13 +84,13 @@ class Workers:
         return (self.folder / "workers.log").read_text(errors="replace")
 
 
-class Crew:
+class ChaosCrew:
     """Workers of this place, gone at its end."""
 
     def __init__(self, place: "Stage", concurrency: int, **more: str) -> None:
         self._stack, self._place, self._concurrency, self._more = ExitStack(), place, concurrency, more
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "ChaosCrew":
         number = len(list(self._place.folder.glob("crew*")))
         folder = self._place.folder / f"crew{number}"
         self._workers = self._stack.enter_context(Workers(self._place.env | self._more, folder, self._concurrency))
@@ -99,10 +99,10 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def start(self) -> Worker:
+    def start(self) -> ChaosWorker:
         return self._workers.start()
 
-    def kill(self, worker: Worker) -> None:
+    def kill(self, worker: ChaosWorker) -> None:
         self._workers.kill(worker)
 
 
@@ -120,15 +120,15 @@ def work(folder: Path, concurrency: str) -> None:
 
 def tell_name(file: Path) -> None:
     """The one thing added: the engine writes down what it calls itself, so that a kill can be found in the rows."""
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
 
-    begin = Engine.__init__
+    begin = Worker.__init__
 
-    def begin_and_tell(engine: Engine, *args: object, **options: object) -> None:
+    def begin_and_tell(engine: Worker, *args: object, **options: object) -> None:
         begin(engine, *args, **options)
         file.write_text(engine.worker)
 
-    Engine.__init__ = begin_and_tell
+    Worker.__init__ = begin_and_tell
 
 
 def perform_instead(procedure: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from typing import Any
 
-from tests.crash.kill import CONCURRENCY, Crew, Killed, Story, compared
+from tests.crash.kill import CONCURRENCY, ChaosCrew, Killed, Story, compared
 
 SEEDS = 3  # different debates; each is held again and again
 NAMES = ("Ilse", "Rajiv", "Hana", "Tomás", "Ada")
@@ -36,7 +36,7 @@ class Debates(Killed):
 
     def performed(self) -> Story:
         """All seeds that are killed at the same time, for most of it they wait; the first stands for all."""
-        with Crew(self.place, CONCURRENCY) as crew:
+        with ChaosCrew(self.place, CONCURRENCY) as crew:
             crew.start()
             pks = [self.submit() for _ in range(self.seeds)]
             self.until_over(pks, "what nobody disturbs")

@@ -42,15 +42,15 @@ def at_one_gate(rounds: int, people: Sequence[Any]) -> Counter[tuple[int, int, i
 
 
 def collide(threads: ThreadPoolExecutor, people: Sequence[Any]) -> tuple[int, int, int, int]:
-    from engine.evidence import sealing
+    from engine.audit import sealing
     from engine.models import Gate, GateDecision, Run
-    from engine.policy import policy_of
+    from engine.policy import parse_policy
 
-    sealing.adopt()
+    sealing.adopt_unsealed_runs()
     run = Run.objects.create(procedure="judgement", status="waiting")
-    sealing.submit(run.pk)
+    sealing.record_submission(run.pk)
     asked = {"step": "go", "kind": "letter", "title": "May it go out?", "text": "Dear Mr. Ito", "choices": []}
-    gate = Gate.objects.ask(None, run=run, policy=policy_of(None), **asked)
+    gate = Gate.objects.open(None, run=run, policy=parse_policy(None), **asked)
     together = threading.Barrier(PEOPLE)
     said = list(threads.map(lambda person: decide(together, gate.pk, person), people))
     run.refresh_from_db()
@@ -58,12 +58,12 @@ def collide(threads: ThreadPoolExecutor, people: Sequence[Any]) -> tuple[int, in
 
 
 def decide(together: threading.Barrier, gate: int, person: Any) -> bool:
-    from engine import gates
+    from engine import gate_decisions
 
     together.wait()
     try:
-        gates.decide(gate, person, "approve" if person.pk % 2 else "reject")
-    except gates.Closed:
+        gate_decisions.decide(gate, person, "approve" if person.pk % 2 else "reject")
+    except gate_decisions.GateClosed:
         return False
     return True
 
@@ -75,11 +75,15 @@ class Crowd:
     """`came`: what the rounds came to, by the team's policy; `wrong`: what must not be."""
 
     def __init__(self, people: Sequence[Any], seed: int) -> None:
-        from plans.rules.demands import CAREFUL, STEP_BY_STEP
+        from plans.rules.approval_policy import CAREFUL_POLICY, STEP_BY_STEP
         from tests.plans.cast import team
 
         three = {effect: {"who": "person", "persons": 3} for effect in STEP_BY_STEP.steps}
-        policies = {"the plan": CAREFUL, "each step": STEP_BY_STEP, "by three": replace(STEP_BY_STEP, steps=three)}
+        policies = {
+            "the plan": CAREFUL_POLICY,
+            "each step": STEP_BY_STEP,
+            "by three": replace(STEP_BY_STEP, steps=three),
+        }
         self.teams = {name: team(name, policy) for name, policy in policies.items()}
         self.people, self.chance = people, random.Random(seed)
         self.came: Counter[str] = Counter()
@@ -111,37 +115,37 @@ class Crowd:
         from tests.plans.cast import until
 
         until(lambda: Run.objects.get(pk=pk).status not in ("queued", "running"), f"{pk} waits")
-        return list(Gate.objects.whole().pending().filter(run=pk).order_by("pk"))
+        return list(Gate.objects.with_decisions().pending().filter(run=pk).order_by("pk"))
 
     def approve_all(self, together: threading.Barrier, read: Sequence[tuple[int, str, str]], person: Any) -> int:
         """All that stood there when the page was opened; how often it was taken."""
-        from engine import gates
+        from engine import gate_decisions
 
         taken = 0
         together.wait()
         for pk, digest, choice in read:
             try:
-                gates.decide(pk, person, "approve", choice=choice, digest=digest)
-            except gates.NotDecided:
+                gate_decisions.decide(pk, person, "approve", choice=choice, digest=digest)
+            except gate_decisions.DecisionRefused:
                 continue
             taken += 1
         return taken
 
     def change(self, together: threading.Barrier, pk: Any, number: int, after: float) -> bool:
-        from engine import steering
-        from plans import talking
+        from engine import run_control
+        from plans import comments
 
         together.wait()
         time.sleep(after)
         try:
-            talking.change_step(pk, self.people[0], number, {"action": CHANGED})
-        except (talking.Refused, steering.Over):
+            comments.change_step(pk, self.people[0], number, {"action": CHANGED})
+        except (comments.CommentRefused, run_control.RunEnded):
             return False
         return True
 
     def judge(self, pk: Any, number: int, policy: str, changed: bool) -> None:
         """Nobody has approved the new text, so nobody is at it. Once somebody has, the plan comes to its end."""
-        from engine import gates
+        from engine import gate_decisions
         from engine.models import GateDecision, Run
         from plans.models import Step
         from tests.crash.dice import unapproved
@@ -155,9 +159,9 @@ class Crowd:
         while asked:
             for gate in asked:
                 for person in self.people[: gate.policy["persons"]]:
-                    with suppress(gates.NotDecided):  # approved with its plan
+                    with suppress(gate_decisions.DecisionRefused):  # approved with its plan
                         choice = "all" if gate.kind == "plan" else ""
-                        gates.decide(gate.pk, person, "approve", choice=choice, digest=gate.digest)
+                        gate_decisions.decide(gate.pk, person, "approve", choice=choice, digest=gate.digest)
             asked = self.asked(pk)
         run = Run.objects.get(pk=pk)
         self.wrong += [] if run.outcome == "done" else [f"{policy} {pk}: {run.status} {run.outcome} {run.error}"]
@@ -166,7 +170,7 @@ class Crowd:
 
 def change_and_approve(place: Stage, people: Sequence[Any], rounds: int, seed: int) -> list[str]:
     """What was wrong."""
-    from engine.evidence.audit import verify_all
+    from engine.audit.full_verification import verify_all
     from tests.plans.offline import entries_of_all, problems
 
     crowd = Crowd(people, seed)

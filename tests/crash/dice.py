@@ -40,20 +40,20 @@ class Dice:
 
         return ProviderQueue()
 
-    def way(self, model: str) -> Any:
-        from engine.llm.forms import Way
+    def request_mode(self, model: str) -> Any:
+        from engine.llm.response_format import RequestMode
 
-        return Way()
+        return RequestMode()
 
     async def ask(self, model: str, messages: Any, form: Any, on_growth: Any, way: Any) -> Any:
-        from engine.llm.answer import Reply
-        from engine.llm.prompting import read_fenced
+        from engine.llm.prompt_blocks import read_fence
+        from engine.llm.streaming import ModelReply
 
         await asyncio.sleep(self.chance.uniform(0, 0.03))
-        given = read_fenced(messages[1]["content"])
+        given = read_fence(messages[1]["content"])
         answers = {"plan": self.plan, "plan-tools": self.tools, "plan-move": self.move, "plan-summary": self.summary}
         made = answers[form.name](given, messages)
-        return Reply(text=json.dumps(made), finish="stop", model=model)
+        return ModelReply(text=json.dumps(made), finish="stop", model=model)
 
     def plan(self, given: Any, messages: Any) -> Any:
         if self.chance.random() < 0.1 and "You have asked already" not in messages[0]["content"]:
@@ -99,7 +99,7 @@ class Dice:
         return {"summary": "So it went."}
 
 
-class Person(threading.Thread):
+class RepeatingPerson(threading.Thread):
     """Does something somewhere again and again; what it met that is no sentence for people stands in `met`."""
 
     def __init__(self, user: Any, plans: list[Any], seed: int, over: threading.Event) -> None:
@@ -120,17 +120,17 @@ class Person(threading.Thread):
         connections.close_all()
 
     def act(self) -> None:
-        from engine import gates, steering
-        from plans import talking
+        from engine import gate_decisions, run_control
+        from plans import comments
 
         pk, die = self.chance.choice(self.plans), self.chance.random()
         refused = (
-            gates.NotDecided,
-            gates.DoesNotFit,
-            talking.Refused,
-            talking.NoSuchStep,
-            talking.Wrong,
-            steering.Over,
+            gate_decisions.DecisionRefused,
+            gate_decisions.InvalidAnswer,
+            comments.CommentRefused,
+            comments.NoSuchStep,
+            comments.InvalidComment,
+            run_control.RunEnded,
         )
         name = "decide"
         try:
@@ -139,22 +139,22 @@ class Person(threading.Thread):
             elif die < 0.93:
                 name = "change"
                 changes = [{"action": "Do another thing."}, {"owner": "Letters"}, {"owner": "Person"}, {"needs": []}]
-                talking.change_step(pk, self.user, self.chance.randint(1, 8), self.chance.choice(changes))
+                comments.change_step(pk, self.user, self.chance.randint(1, 8), self.chance.choice(changes))
             elif die < 0.975:
                 name = "say to a step"
-                talking.say(pk, self.user, "Mind the date.", self.chance.randint(1, 8))
+                comments.post_comment(pk, self.user, "Mind the date.", self.chance.randint(1, 8))
             elif die < 0.995:
                 name = "say"
-                talking.say(pk, self.user, "Otherwise, please.")
+                comments.post_comment(pk, self.user, "Otherwise, please.")
             else:
                 name = "cancel"
-                steering.cancel(pk, self.user)
+                run_control.cancel(pk, self.user)
         except refused:
             name = f"{name}, refused"
         self.did[name] += 1
 
     def decide(self, pk: Any) -> None:
-        from engine import gates
+        from engine import gate_decisions
         from engine.models import Gate
 
         asked = list(Gate.objects.pending().filter(run=pk))
@@ -167,14 +167,14 @@ class Person(threading.Thread):
         words = [one["word"] for one in gate.choices if one["decision"] == decision and one["word"] != "end"]
         choice = self.chance.choice(words) if words else ""
         time.sleep(self.chance.uniform(0, 0.02))
-        gates.decide(gate.pk, self.user, decision, "Because.", choice, digest=gate.digest)
+        gate_decisions.decide(gate.pk, self.user, decision, "Because.", choice, digest=gate.digest)
 
 
 async def carry_out(plans: list[Any], seed: int) -> None:
     from engine.models import Run
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
 
-    engines = [Engine(models=Dice(random.Random(seed + number))) for number in range(2)]  # type: ignore[arg-type]
+    engines = [Worker(models=Dice(random.Random(seed + number))) for number in range(2)]  # type: ignore[arg-type]
     tasks = [asyncio.create_task(engine.run()) for engine in engines]
     until = time.monotonic() + LONGEST
     while await Run.objects.filter(pk__in=plans, ended=None).aexists() and time.monotonic() < until:
@@ -188,14 +188,14 @@ def unapproved(plans: list[Any]) -> list[str]:
     """Steps that began although nobody had approved their text."""
     from engine.models import Gate
     from plans.models import Plan
-    from plans.models.reading import step_facts, subject_of
-    from plans.rules.course import is_asked
+    from plans.models.queries import state_of_step, subject_of
+    from plans.rules.scheduling import is_asked
 
     found = []
     for pk in plans:
         plan = Plan.objects.planned().get(pk=pk)
         for step in plan.steps.all():
-            if step.began and is_asked(step_facts(step), plan.demands):
+            if step.began and is_asked(state_of_step(step), plan.effective_policy):
                 used = Gate.objects.filter(run=pk, step=step.gate_step, state="approved").exclude(used=None)
                 if [gate.text for gate in used] != [subject_of(plan, step).text]:
                     found.append(f"{pk} {step}")
@@ -205,9 +205,9 @@ def unapproved(plans: list[Any]) -> list[str]:
 def play(place: Any, options: argparse.Namespace) -> bool:
     from django.contrib.auth.models import Permission, User
 
-    from engine.evidence.audit import verify_all
+    from engine.audit.full_verification import verify_all
     from engine.models import Run
-    from plans.rules.demands import POLICIES as KNOWN
+    from plans.rules.approval_policy import POLICIES as KNOWN
     from tests.plans import scenes
     from tests.plans.offline import entries_of_all, problems
 
@@ -220,7 +220,7 @@ def play(place: Any, options: argparse.Namespace) -> bool:
     for begin in range(0, number, AT_ONCE):
         plans = [scenes.plan(people[0], chance.choice(teams)).pk for _ in range(min(AT_ONCE, number - begin))]
         over = threading.Event()
-        crowd = [Person(user, plans, seed + begin + one, over) for one, user in enumerate(people)]
+        crowd = [RepeatingPerson(user, plans, seed + begin + one, over) for one, user in enumerate(people)]
         for person in crowd:
             person.start()
         asyncio.run(carry_out(plans, seed + begin))

@@ -3,19 +3,19 @@
 import asyncio
 import os
 
-from engine.context import RunContext
-from engine.procedure import Change
-from judgements.face import Judging
+from engine.runtime.procedure import CommitChange
+from engine.runtime.run_context import RunContext
 from judgements.models import Judgement
+from judgements.spec import JudgementSpec
 from tests.crash.suspect import FATAL
 
 
-class JudgeOrDie(Judging):
-    room = "judgements"  # where it has its addresses, though it stands here
+class JudgeOrDie(JudgementSpec):
+    app_name = "judgements"  # where it has its addresses, though it stands here
 
-    async def perform(self, run: RunContext) -> Change:
+    async def perform(self, run: RunContext) -> CommitChange:
         content = await run.read(lambda: Judgement.objects.get(pk=run.pk).content)
         if content == FATAL:
             await asyncio.sleep(0.2)
             os._exit(137)
-        return await Judging.perform(run)
+        return await JudgementSpec.perform(run)

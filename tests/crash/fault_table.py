@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.site import ROOT, EngineProcess, can_stop
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.stage import DATABASES, Stage, stage, tidy_on_signals
 
 TABLE = ROOT / "docs" / "faults.md"
@@ -45,7 +45,7 @@ class Trouble(Exception):
 
 
 @dataclass
-class Case:
+class FaultCase:
     """One fault in one database."""
 
     point: str
@@ -70,7 +70,7 @@ class Case:
             self.folder = self.stage.folder / self.name
             self.folder.mkdir()
             env = self.stage.env | copy_database(self.stage, self.name, self.folder)
-            endpoint = stack.enter_context(Endpoint())
+            endpoint = stack.enter_context(ScriptedEndpoint())
             env |= {"OPENAI_BASE_URL": endpoint.base_url}
             try:
                 return self.judge(endpoint, env, stack)
@@ -79,7 +79,7 @@ class Case:
             finally:
                 connections[self.name].close()
 
-    def judge(self, endpoint: Endpoint, env: dict[str, str], stack: ExitStack) -> str:
+    def judge(self, endpoint: ScriptedEndpoint, env: dict[str, str], stack: ExitStack) -> str:
         from tests.crash.chaos_check import REASON
 
         weather = {"objections": 0.3, "shortest_delay": 0.05, "longest_delay": 0.1}
@@ -166,12 +166,12 @@ def submit_one() -> None:
     from django.db import connection
 
     from judgements.models import Judgement
-    from magi_site.sqlite.base import close_kept
+    from magi_site.sqlite.base import close_pooled
     from tests.conftest import JAPAN, agents
 
     Judgement.objects.submit(owner=None, content=JAPAN, agents=agents("openai/a", "openai/b", "openai/c"))
     connection.close()
-    close_kept()  # what is written beside the file comes into it: it is copied
+    close_pooled()  # what is written beside the file comes into it: it is copied
 
 
 def copy_database(stage: Stage, name: str, folder: Path) -> dict[str, str]:
@@ -197,10 +197,10 @@ copying = threading.Lock()  # PostgreSQL copies a database for one at a time
 def play(database: str, actions: list[str]) -> dict[str, str]:
     """What went wrong, by the name of the case."""
     with stage(database, MAGI_ENGINE_LEASE=str(LEASE), MAGI_CALL_TIMEOUT="10") as place:
-        from engine.faults import POINTS
+        from engine.fault_injection import POINTS
 
         submit_one()
-        cases = [Case(point, action, place) for action in actions for point in POINTS]
+        cases = [FaultCase(point, action, place) for action in actions for point in POINTS]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             try:
                 return dict(pool.map(played, cases))
@@ -208,7 +208,7 @@ def play(database: str, actions: list[str]) -> dict[str, str]:
                 stopping.set()
 
 
-def played(case: Case) -> tuple[str, str]:
+def played(case: FaultCase) -> tuple[str, str]:
     begun = time.monotonic()
     problem = case.play()
     seconds, outcome = time.monotonic() - begun, problem or "ok"

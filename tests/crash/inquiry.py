@@ -24,33 +24,36 @@ class Inquiries(Killed):
 
         super().__init__(place, options)
         seats = [{"name": name, "model": "rehearsal/instant", "criteria": "Approve everything."} for name in "ABC"]
-        Council.objects.found(name=COUNCIL, owner=None, agents=[{**one, "fallback": ""} for one in seats])
+        Council.objects.create_first(name=COUNCIL, owner=None, agents=[{**one, "fallback": ""} for one in seats])
 
     def submit(self) -> Any:
         from inquiries.examples import about_magi
-        from inquiries.models import POSTS
+        from inquiries.models import ROLES
         from inquiries.procedure import submit
 
         critics = {"critic_researcher": {"kind": "council", "council": COUNCIL}, "critic_expert": {"kind": "person"}}
-        models = dict.fromkeys(POSTS, "rehearsal/instant")
+        models = dict.fromkeys(ROLES, "rehearsal/instant")
         asked = {"question": QUESTION, "models": models, "critics": critics, "documents": about_magi()[:2]}
         self.made.append(submit(owner=self.person, **asked).pk)
         return self.made[-1]
 
     def decide(self) -> None:
-        from engine import gates
+        from engine import gate_decisions
         from engine.models import Gate
 
-        for gate in Gate.objects.whole().pending().filter(run__in=self.made):
+        for gate in Gate.objects.with_decisions().pending().filter(run__in=self.made):
             if not gate.policy.get("council"):
-                gates.decide(gate.pk, self.person, "approve")
+                gate_decisions.decide(gate.pk, self.person, "approve")
 
     def story_of(self, pk: Any) -> Story:
         from engine.models import ToolCall
         from inquiries.models import Inquiry
 
-        row = Inquiry.objects.whole().get(pk=pk)
-        orders = [(one.kind, one.station, one.place, one.decision, one.reply, one.feedback) for one in row.ordered]
+        row = Inquiry.objects.with_assignments().get(pk=pk)
+        orders = [
+            (one.kind, one.station, one.place, one.decision, one.reply, one.feedback)
+            for one in row.assignments_in_order
+        ]
         moves = [(one.key, one.tool, one.arguments, one.result, one.done, one.refused) for one in row.moves.all()]
         claims = [(one.number, one.text, [q.parts for q in one.quotes.all()]) for one in row.claims.all()]
         done = ToolCall.objects.filter(run=pk, status=ToolCall.Status.DONE).values_list("step", "tool", "output")

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from django.db.models import Q
 
-from tests.crash.chaos_worker import Crew, Worker
+from tests.crash.chaos_worker import ChaosCrew, ChaosWorker
 from tests.stage import DATABASES, Stage, stage
 
 KINDS = "debate inquiry mission plan suspect caller tool submission".split()
@@ -96,7 +96,7 @@ class Killed:
 
     def performed(self) -> Story:
         """The story of one that nobody disturbs."""
-        with Crew(self.place, CONCURRENCY) as crew:
+        with ChaosCrew(self.place, CONCURRENCY) as crew:
             crew.start()
             pk = self.submit()
             self.until_over([pk], "what nobody disturbs")
@@ -104,7 +104,7 @@ class Killed:
 
     def at_random(self, kills: int, pace: float) -> None:
         """One of two workers that is at work, while there is always something to do. Of one kill, the only one."""
-        with Crew(self.place, CONCURRENCY) as crew:
+        with ChaosCrew(self.place, CONCURRENCY) as crew:
             workers = [crew.start() for _ in range(min(2, kills))]
             for kill in range(kills):
                 self.fill_up(kills)
@@ -125,7 +125,7 @@ class Killed:
         while len(going_on(self.made)) < min(AT_ONCE, kills):
             self.submit()
 
-    def at_work(self, workers: list[Worker], kills: int) -> Worker:
+    def at_work(self, workers: list[ChaosWorker], kills: int) -> ChaosWorker:
         """One that performs something, as soon as there is one: who is killed at rest proves nothing."""
         end = time.monotonic() + 60
         while not (found := [one for one in workers if one.name in at_work()]):
@@ -137,9 +137,9 @@ class Killed:
         return self.chance.choice(found)
 
     def at_each_point(self) -> None:
-        from engine import faults
+        from engine import fault_injection
 
-        for point in faults.ALL_POINTS:
+        for point in fault_injection.ALL_POINTS:
             if not any(word in point for word in self.not_passed):
                 self.died_at(point)
 
@@ -147,7 +147,7 @@ class Killed:
         """One whose first worker died there, and whose second brought it to its end."""
         pk = self.submit()
         passing = 1 if any(word in point for word in self.seldom) else PASSINGS
-        with Crew(self.place, CONCURRENCY, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
+        with ChaosCrew(self.place, CONCURRENCY, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
             failing, end = crew.start(), time.monotonic() + 60
             while failing.state != "Z":
                 if not going_on([pk]):  # its end may be seen a moment before the death that follows it
@@ -157,7 +157,7 @@ class Killed:
                 self.decide()
                 time.sleep(0.02)
             crew.kill(failing)
-        with Crew(self.place, CONCURRENCY) as crew:
+        with ChaosCrew(self.place, CONCURRENCY) as crew:
             crew.start()
             self.until_over([pk], f"what a worker died in at {point}")
         print(f"died at {point}", flush=True)
@@ -183,15 +183,15 @@ class Killed:
 
     def again(self, pks: list[Any]) -> list[str]:
         """What was killed five times alone has failed, as it should; it is tried again, and comes to the same end."""
-        from engine import steering
+        from engine import run_control
         from engine.models import Run
-        from engine.models.claims import KILLED_ITS_WORKER
+        from engine.models.claims import CRASHED_WORKER_ERROR
 
         failed = Run.objects.filter(Q(pk__in=pks) | Q(root__in=pks), status=Run.Status.FAILED)
-        found = [run.pk for run in failed if run.error == KILLED_ITS_WORKER]
+        found = [run.pk for run in failed if run.error == CRASHED_WORKER_ERROR]
         for pk in found:
             print(f"{pk} was killed five times alone, and is tried again", flush=True)
-            steering.retry(pk, 0)
+            run_control.retry(pk, 0)
         return list(map(str, found))
 
     # ---- what came of it ---------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ class Killed:
 
     def judge(self, undisturbed: Story) -> bool:
         """Print what is wrong, and how much was done."""
-        from engine.evidence.audit import verify_all
+        from engine.audit.full_verification import verify_all
         from engine.models import Gate, ModelCall
 
         wrong: Counter[str] = Counter()

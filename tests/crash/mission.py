@@ -22,7 +22,7 @@ SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.missions.beside"}
 GONE_WITHIN = 1.0
 
 
-class Missions(Killed):
+class KilledMissions(Killed):
     called = "missions"
     parts = ("steps", "terminals", "inputs", "files", "memory", "end")
     settings = SETTINGS
@@ -31,35 +31,35 @@ class Missions(Killed):
     not_passed = ("expiry", "rest", "child", "gate")
 
     def submit(self) -> Any:
-        from missions.crews import made
+        from missions.presets import agent_row
         from missions.procedure import submit
         from tests.missions.killing import CHECK
 
-        agents = [made({"name": "Ada"}, "rehearsal/instant")]
+        agents = [agent_row({"name": "Ada"}, "rehearsal/instant")]
         self.made.append(submit(owner=self.person, goal="Let them live.", agents=agents, check=CHECK).pk)
         return self.made[-1]
 
     def play(self) -> bool:
-        from missions.probing import tried
+        from missions.sandbox_selftest import run_sandbox_probe
 
-        print(tried(only_if_due=True).sentence, flush=True)
+        print(run_sandbox_probe(only_if_due=True).sentence, flush=True)
         well = super().play()
         return all([well, launchers(self.options.launchers), keepers(self.options.keepers)])
 
     def tidy(self) -> None:
-        from missions import workshop
+        from missions import workspace
 
         for pk in self.made:
-            workshop.stop_all(pk, "over")
-            workshop.remove(pk)
+            workspace.stop_all(pk, "over")
+            workspace.remove(pk)
 
     def look_closer(self, wrong: Counter[str]) -> dict[str, Any]:
         """Each command ran once."""
         from engine.models import ToolCall
-        from missions import workshop
+        from missions import workspace
 
         for pk in self.made:
-            count = (workshop.place(pk) / "workspace" / "count").read_text().split()
+            count = (workspace.mission_folder(pk) / "workspace" / "count").read_text().split()
             if sorted(count) != ["four", "one", "three", "two"]:
                 wrong["commands"] += 1
                 print(f"{pk}: commands ran {count}", file=sys.stderr)
@@ -69,7 +69,7 @@ class Missions(Killed):
     def story_of(self, pk: Any) -> Story:
         from missions.models import Mission
 
-        row = Mission.objects.whole().get(pk=pk)
+        row = Mission.objects.with_agents().get(pk=pk)
         steps = [(one.key, one.tool, one.args, one.ok) for one in row.steps.all()]
         terminals = [(one.number, one.exit_code, one.reason, one.size, one.digest) for one in row.terminals.all()]
         inputs = [(one.number, line.number, line.text) for one in row.terminals.all() for line in one.inputs.all()]
@@ -91,8 +91,8 @@ class Missions(Killed):
 
 def launchers(kills: int) -> bool:
     """Each is killed a moment after it was asked; what it began goes on, and whoever asks again begins it not twice."""
-    from missions.sandbox.box import Limits, shell
-    from missions.terminals.launcher import ask
+    from missions.sandbox.bwrap import SandboxLimits, shell_command
+    from missions.terminals.launcher import request_launch
     from tests.missions.commands import Workshop, ended
     from tests.missions.test_launcher import SERVE
 
@@ -100,10 +100,13 @@ def launchers(kills: int) -> bool:
         wrong = 0
         for number in range(kills):
             served = _served(SERVE, made)
-            address, command = made.place.parent / "launcher", shell(f"echo {number} >> count; sleep 0.2; echo done")
-            told = (made.mission, f"c{number}", command, ".", Limits())
+            address, command = (
+                made.place.parent / "launcher",
+                shell_command(f"echo {number} >> count; sleep 0.2; echo done"),
+            )
+            told = (made.mission, f"c{number}", command, ".", SandboxLimits())
             with suppress(OSError):
-                ask(address, *told)
+                request_launch(address, *told)
             served.kill()
             served.wait()
             made.launcher.begin(*told)
@@ -129,7 +132,7 @@ def _served(source: str, made: Any) -> Any:
 
 def keepers(kills: int) -> bool:
     """With each goes all that it had begun, also what made a session of its own; the command is cut."""
-    from missions.terminals.spool import State
+    from missions.terminals.output_spool import SpoolState
     from tests.missions.commands import Workshop, keeper_of, until
     from tests.missions.test_terminals import living
 
@@ -143,7 +146,7 @@ def keepers(kills: int) -> bool:
             began = time.monotonic()
             until(lambda word=word: not living(word))
             slowest = max(slowest, time.monotonic() - began)
-            until(lambda spool=spool: spool.state == State.CUT)
+            until(lambda spool=spool: spool.state == SpoolState.CUT)
         print(json.dumps({"keepers killed": kills, "slowest": round(slowest, 3)}), flush=True)
         return slowest <= GONE_WITHIN
 
@@ -163,4 +166,4 @@ class _workshop:
 
 
 def play(options: argparse.Namespace) -> bool:
-    return compared(Missions, options)
+    return compared(KilledMissions, options)

@@ -23,7 +23,7 @@ SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.acting.beside_plans", "ACTING_PAUSE
 WORD = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 
 
-class World:
+class ActedWorld:
     """What is acted in: a file beside the database, with a tool of ours."""
 
     tool = "world.act"
@@ -36,7 +36,7 @@ class World:
         return self.file.read_text().split() if self.file.exists() else []
 
 
-class WorldOfOthers(World):
+class WorldOfOthers(ActedWorld):
     """An MCP server that writes down each call before it answers. A worker that is killed leaves it alone."""
 
     tool = "mcp.counting.letter"
@@ -47,12 +47,13 @@ class WorldOfOthers(World):
         self.env = {"MAGI_MCP_SERVERS": json.dumps({"counting": {"url": f"http://127.0.0.1:{port}/mcp"}})}
 
     def prepare(self, place: Stage) -> None:
-        from engine import mcp, remote
+        from engine import mcp
         from engine.models import McpTool
+        from engine.runtime import definition_check
 
-        remote.look_at(mcp.servers()["counting"])
+        definition_check.refresh_listing(mcp.servers()["counting"])
         row = McpTool.objects.get()
-        row.class_as("writes", False, False, None, row.definition)
+        row.classify("writes", False, False, None, row.definition)
 
     def acts(self) -> list[str]:
         return [call["arguments"]["word"] for call in self.folder.calls]
@@ -76,7 +77,7 @@ class Plans(Killed):
     parts = ("revisions", "steps", "uses", "outputs", "end")
     offline = "tests.plans.offline"
     settings = SETTINGS
-    world = World()
+    world = ActedWorld()
     seldom = ("claim", "outcome", "tool-open")
     not_passed = ("expiry", "rest", "child")  # nothing of these expires, plans do not rest, a gate makes its council
 
@@ -98,15 +99,15 @@ class Plans(Killed):
 
     def decide(self) -> None:
         """At each gate that waits; where a council was asked too, after it has spoken."""
-        from engine import gates
+        from engine import gate_decisions
         from engine.models import Gate
 
-        for gate in Gate.objects.whole().pending().filter(run__in=self.made):
-            if gate.policy.get("council") and not gate.heard:
+        for gate in Gate.objects.with_decisions().pending().filter(run__in=self.made):
+            if gate.policy.get("council") and not gate.is_acknowledged:
                 continue
             try:
-                gates.decide(gate.pk, self.person, *self.answer(gate), digest=gate.digest)
-            except gates.Closed:
+                gate_decisions.decide(gate.pk, self.person, *self.answer(gate), digest=gate.digest)
+            except gate_decisions.GateClosed:
                 continue
 
     def answer(self, gate: Any) -> tuple[str, str, str]:
@@ -166,25 +167,25 @@ class Plans(Killed):
 def team(act: str) -> Any:
     from judgements.models import Council
     from plans.models import Team
-    from plans.rules.demands import Policy
-    from plans.rules.words import Effect
+    from plans.rules.approval_policy import TeamPolicy
+    from plans.rules.enums import StepEffect
 
     model = "rehearsal/instant"
     seats = [
         {"name": name, "model": model, "criteria": "Approve everything.", "fallback": ""}
         for name in ("Ada", "Bo", "Cy")
     ]
-    Council.objects.found(name="Outgoing letters", owner=None, agents=seats)
+    Council.objects.create_first(name="Outgoing letters", owner=None, agents=seats)
     asked = {"who": "both", "council": "Outgoing letters", "blind": False}
-    policy = Policy(calls={**Policy().calls, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: asked})
+    policy = TeamPolicy(calls={**TeamPolicy().calls, StepEffect.WRITES: {"who": "open"}, StepEffect.REACHES_OUT: asked})
     seats_of_work = (("Desk", "Keeps order.", ["people.find", "tasks.add", act]), ("Letters", "Writes.", ["mail.send"]))
     agents = [
         {"name": name, "description": what, "system": "", "model": model, "fallback": "", "tools": tools}
         for name, what, tools in seats_of_work
     ]
     held = {"planner": model, "policy": policy.as_json(), "agents": agents, "examples": []}
-    Team.objects.found(name="Company", owner=None, description="", **held)
-    return Team.objects.whole().get(name="Company").current
+    Team.objects.create_first(name="Company", owner=None, description="", **held)
+    return Team.objects.with_content().get(name="Company").current
 
 
 def play(options: argparse.Namespace) -> bool:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 900.0  # seconds for all that comes after its return
 
 
-class Server:
+class ProviderServer:
     """The scripted endpoint at a port of its own, so that it comes back where it was. It answers slowly."""
 
     def __init__(self) -> None:
@@ -39,18 +39,18 @@ class Server:
         self._process.wait()
 
 
-async def play(server: Server, away: float) -> tuple[Counter[str], Counter[str], list[Any]]:
+async def play(server: ProviderServer, away: float) -> tuple[Counter[str], Counter[str], list[Any]]:
     from asgiref.sync import sync_to_async
 
-    from engine.evidence.audit import verify_all
+    from engine.audit.full_verification import verify_all
     from engine.models import ModelCall, Run
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
     from judgements.models import Judgement
 
     trio = [{"name": name, "model": "openai/a", "criteria": "Approve what names a time."} for name in ("A", "B", "C")]
     for number in range(RUNS):
         await sync_to_async(Judgement.objects.submit)(owner=None, content=f"Release {number} at 16:00.", agents=trio)
-    engine = Engine()
+    engine = Worker()
     performing = asyncio.create_task(engine.run())
     while await ModelCall.objects.filter(status="answered").acount() < 2 * RUNS:
         await asyncio.sleep(0.05)
@@ -74,7 +74,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seconds", type=float, nargs="?", default=20.0)
     away = parser.parse_args().seconds
-    server = Server()
+    server = ProviderServer()
     with stage("sqlite", OPENAI_BASE_URL=server.base_url):
         server.start()
         try:

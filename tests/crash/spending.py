@@ -11,7 +11,7 @@ def race(owner: Any, agents: list[dict[str, str]]) -> int:
     """How many of fifty submissions are admitted, where the owner's budget has money for one."""
     from django.db import connection
 
-    from engine.models.budgets import Budget, BudgetUsedUp
+    from engine.models.budgets import Budget, BudgetExceeded
     from judgements.estimate import estimate
     from judgements.models import Judgement
 
@@ -25,7 +25,7 @@ def race(owner: Any, agents: list[dict[str, str]]) -> int:
         ready.wait()
         try:
             admitted.append(Judgement.objects.submit(owner=owner, content=content, agents=agents))
-        except BudgetUsedUp:
+        except BudgetExceeded:
             pass
         finally:
             connection.close()

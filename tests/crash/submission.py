@@ -14,7 +14,7 @@ from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from tests.acceptance.site import Site, manage
+from tests.acceptance.site import ServedSite, manage
 
 MANY = {f"MAGI_USER_{name}": "100000" for name in ("QUEUED", "SUBMISSIONS")}
 ASKED = {
@@ -25,7 +25,7 @@ LONGEST = 900.0
 
 
 class Callers:
-    def __init__(self, site: Site, token: str) -> None:
+    def __init__(self, site: ServedSite, token: str) -> None:
         self.site, self.until = site, time.monotonic() + LONGEST
         self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self.broken, self._counting = 0, threading.Lock()
@@ -54,7 +54,7 @@ class Callers:
         return str(said["id"])
 
 
-def kill_and_start(site: Site) -> None:
+def kill_and_start(site: ServedSite) -> None:
     site.process.kill()
     site.process.wait(60)
     with site.log.open("ab") as log:
@@ -64,7 +64,7 @@ def kill_and_start(site: Site) -> None:
 
 def play(options: argparse.Namespace) -> bool:
     submissions, kills = options.judgements, options.kills
-    with tempfile.TemporaryDirectory() as folder, Site(Path(folder), "--no-engine", **MANY) as site:
+    with tempfile.TemporaryDirectory() as folder, ServedSite(Path(folder), "--no-engine", **MANY) as site:
         callers = Callers(site, manage("create_token", "admin", env=site.env).stdout.strip())
         keys = [f"key-{number}" for number in range(submissions)]
         # some come after the last kill, however fast they are

@@ -7,7 +7,7 @@ import random
 import time
 
 from tests.crash.chaos_worker import Workers
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.stage import stage
 
 ENGINES = 3
@@ -20,7 +20,7 @@ MODELS = ("openai/gpt-a", "openai/gpt-b", "openai/gpt-c")
 WEATHER = {"objections": 0.35, "shortest_delay": 0.05, "longest_delay": 0.5}
 
 
-class Play:
+class SuspectPlay:
     def __init__(self, options: argparse.Namespace, workers: Workers) -> None:
         self.options, self.workers = options, workers
         self.dice = random.Random(options.seed)
@@ -92,7 +92,7 @@ class Play:
         )
 
     def report(self) -> bool:
-        from engine.evidence.audit import verify_all
+        from engine.audit.full_verification import verify_all
         from engine.models import Run
 
         print(f"{self.kills} kills, and {self.fallen} engines fell dead; {self.numbers()}")
@@ -108,7 +108,7 @@ class Play:
 
 def play(options: argparse.Namespace) -> bool:
     with (
-        Endpoint() as endpoint,
+        ScriptedEndpoint() as endpoint,
         stage(
             options.database,
             OPENAI_BASE_URL=endpoint.base_url,
@@ -121,4 +121,4 @@ def play(options: argparse.Namespace) -> bool:
         from tests.crash.chaos_check import REASON  # needs the settings of the stage
 
         endpoint.script(default={"reason": REASON}, weather=WEATHER, ledger=str(place.folder / "ledger"))
-        return Play(options, workers).run()
+        return SuspectPlay(options, workers).run()

@@ -72,24 +72,24 @@ def write_it(run: Any) -> None:
 def wait_rightly(run: Any) -> bool:
     from django.db import transaction
 
-    from engine.context import _look
     from engine.models import Run
+    from engine.runtime.run_context import _look
 
     news, told = _look(run.pk, lambda: is_told(run))
     if not told:
         pause()
         with transaction.atomic():
             Run.objects.held(WORKER).filter(pk=run.pk).update(crashes=0)
-            Run.objects.park(run.pk, news, None, "", 0.0)
+            Run.objects.suspend(run.pk, news, None, "", 0.0)
             pause()
     return told
 
 
 def tell_rightly(run: Any) -> None:
-    from engine import steering
+    from engine import run_control
 
     pause()
-    steering.act(run.pk, lambda: write_it(run))
+    run_control.apply_action(run.pk, lambda: write_it(run))
 
 
 def wait_naively(run: Any) -> bool:

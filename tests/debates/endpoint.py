@@ -26,11 +26,11 @@ def answer(messages: list[dict[str, str]], number: int) -> dict[str, Any]:
     return {**spoken, "artifact": None, **stated, "moved_by": [], "withdrawn": False}
 
 
-class Server(ThreadingHTTPServer):
+class DebateServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, formats: tuple[str, ...], template: str) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), DebateHandler)
         self.formats, self.template = formats, template
         self.numbers, self.refused = count(1), set[str]()
 
@@ -47,8 +47,8 @@ class Server(ThreadingHTTPServer):
         return f"Unsupported value: response_format {wanted}" if wanted and wanted not in self.formats else ""
 
 
-class Handler(BaseHTTPRequestHandler):
-    server: Server
+class DebateHandler(BaseHTTPRequestHandler):
+    server: DebateServer
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -73,8 +73,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(formats: tuple[str, ...], template: str) -> Iterator[Server]:
-    with Server(formats, template) as server:
+def serving(formats: tuple[str, ...], template: str) -> Iterator[DebateServer]:
+    with DebateServer(formats, template) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()

@@ -4,27 +4,36 @@ import json
 from hashlib import sha256
 from typing import Any
 
-from debates.evidence.retold import FIRST, MESSAGE, NOTE, SKIPPED, SPOKEN, STEERED, TURN
+from debates.entries.reconstruction import FIRST, MESSAGE, NOTE, SKIPPED, SPOKEN, STEERED, TURN
 from debates.prompts import facts_in
-from debates.rules.course import ABSTAIN, Act, Course, Message, Sort, Standing, Steer, Turn
-from debates.rules.floor import End
 from debates.rules.outcome import outcome_of
-from tests.debates.plays import Play
+from debates.rules.state import (
+    ABSTAIN,
+    DebateState,
+    MemberStatus,
+    MessageState,
+    StatementKind,
+    SteeringKind,
+    SteeringState,
+    TurnState,
+)
+from debates.rules.turn_taking import EndDebate
+from tests.debates.plays import DebatePlay
 
 Entry = dict[str, Any]
 
 
-def entries_of(play: Play, until: str | None = None, spend: bool = True) -> list[Entry]:
+def entries_of(play: DebatePlay, until: str | None = None, spend: bool = True) -> list[Entry]:
     """From what was asked to its end, if it has one."""
     course = play.course
     persons = {seat.seat for seat in course.seats if seat.person}
-    ended = [_ended(play)] if play.steps and isinstance(play.end, End) else []
+    ended = [_ended(play)] if play.steps and isinstance(play.end, EndDebate) else []
     return [
         _submitted(course, until),
         *(_attempt(f"first-{first.seat}") for first in course.firsts),
         *(_first(first.seat, first.verdict) for first in course.firsts),
         *(_attempt(f"turn-{turn.number}") for turn in course.turns if _answered(turn, persons)),
-        *(_spoken(turn) for turn in course.turns if turn.state == Standing.SPOKEN and turn.seat in persons),
+        *(_spoken(turn) for turn in course.turns if turn.state == MemberStatus.SPOKEN and turn.seat in persons),
         *map(_turn, course.turns),
         *(_message(message, play, persons) for message in course.messages),
         *({"kind": SKIPPED, "facts": {"turn": turn.number}, "texts": {}} for turn in _skipped(course)),
@@ -33,7 +42,7 @@ def entries_of(play: Play, until: str | None = None, spend: bool = True) -> list
     ]
 
 
-def _submitted(course: Course, until: str | None) -> Entry:
+def _submitted(course: DebateState, until: str | None) -> Entry:
     settings = course.settings
     members = [
         {
@@ -69,11 +78,11 @@ def _attempt(step: str) -> Entry:
     return {"kind": "attempt", "facts": facts, "texts": {}}
 
 
-def _answered(turn: Turn, persons: set[int]) -> bool:
-    return turn.state == Standing.SPOKEN and turn.seat not in persons
+def _answered(turn: TurnState, persons: set[int]) -> bool:
+    return turn.state == MemberStatus.SPOKEN and turn.seat not in persons
 
 
-def _spoken(turn: Turn) -> Entry:
+def _spoken(turn: TurnState) -> Entry:
     facts = {"step": f"turn-{turn.number}", "number": 1, "said": "answer", "by": "somebody", "choice": "speak"}
     return {"kind": "decided", "facts": facts, "texts": {}}
 
@@ -87,22 +96,22 @@ def _first(seat: int, verdict: str) -> Entry:
     return {"kind": FIRST, "facts": facts, "texts": {}}
 
 
-def _turn(turn: Turn) -> Entry:
+def _turn(turn: TurnState) -> Entry:
     names = ("number", "seat", "why", "after", "series", "steer", "asked_by", "ticket")
     facts = {name: getattr(turn, name) for name in names}
     return {"kind": TURN, "facts": facts | {"weights": [list(one) for one in turn.weights]}, "texts": {}}
 
 
-def _message(message: Message, play: Play, persons: set[int]) -> Entry:
+def _message(message: MessageState, play: DebatePlay, persons: set[int]) -> Entry:
     facts: dict[str, Any] = {"number": message.number, "clock": message.clock}
-    if message.sort == Sort.NOTE:
+    if message.sort == StatementKind.NOTE:
         facts |= {"note": message.note, "after": message.after, "claim": message.claim}
         facts["facts"] = json.loads(json.dumps((play.facts.get(message.number) or facts_in(play.course)).told))
         return {"kind": NOTE, "facts": facts, "texts": {}}
     facts |= {"by": "chair", "speaking_to": list(message.to), "expects_answer": message.wants_answer}
-    if message.sort == Sort.CHAIR:
+    if message.sort == StatementKind.CHAIR:
         return {"kind": SPOKEN, "facts": facts | {"names_option": False}, "texts": {}}
-    facts["by"] = f"user-{message.seat}" if message.sort == Sort.LEAVING else "chair"
+    facts["by"] = f"user-{message.seat}" if message.sort == StatementKind.LEAVING else "chair"
     facts |= {
         **{name: getattr(message, name) for name in ("turn", "seat", "continues", "withdrawn")},
         **_stated(message.verdict),
@@ -116,19 +125,19 @@ def _message(message: Message, play: Play, persons: set[int]) -> Entry:
     return {"kind": MESSAGE, "facts": facts, "texts": {}}
 
 
-def _skipped(course: Course) -> list[Turn]:
-    return [turn for turn in course.turns if turn.state == Standing.SKIPPED]
+def _skipped(course: DebateState) -> list[TurnState]:
+    return [turn for turn in course.turns if turn.state == MemberStatus.SKIPPED]
 
 
-def _steer(steer: Steer) -> Entry:
+def _steer(steer: SteeringState) -> Entry:
     facts = {name: getattr(steer, name) for name in ("number", "act", "seat", "amount", "after")}
-    by = f"user-{steer.seat}" if steer.act == Act.WITHDRAW else "chair"
+    by = f"user-{steer.seat}" if steer.act == SteeringKind.WITHDRAW else "chair"
     return {"kind": STEERED, "facts": facts | {"by": by, **_stated(steer.verdict)}, "texts": {}}
 
 
-def _ended(play: Play) -> Entry:
+def _ended(play: DebatePlay) -> Entry:
     course = play.course
-    verdicts = [course.stands_by.get(one.seat, "") for one in course.voters]
+    verdicts = [course.verdict_of.get(one.seat, "") for one in course.voters]
     outcome = outcome_of(course.settings.rule, course.settings.options, verdicts)
     facts = {
         "status": "finished",

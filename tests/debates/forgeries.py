@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from functools import cache
 
-from debates.rules import floor
-from debates.rules.course import Act
+from debates.rules import turn_taking
+from debates.rules.state import SteeringKind
 from tests.debates.entries import entries_of
-from tests.debates.plays import Play, course
+from tests.debates.plays import DebatePlay, course
 
 
 def opinions(course, turn):
@@ -17,7 +17,7 @@ def opinions(course, turn):
         verdict = "HIRE"
     asks = turn.seat == 1
     return {
-        "verdict": "" if course.stands_by.get(turn.seat) == verdict else verdict,
+        "verdict": "" if course.verdict_of.get(turn.seat) == verdict else verdict,
         "to": (2,) if asks and 2 in course.active else (),
         "wants_answer": asks,
         "withdrawn": turn.seat == 4 and course.counts[4] == 2,
@@ -26,10 +26,10 @@ def opinions(course, turn):
 
 def told(answer=opinions, steps=None, **settings):
     """The entries of a debate that was held to its end, with the chair asking once; no two of them share anything."""
-    play = Play(course(4, **({"first": True, "most": 24} | settings)), answer)
+    play = DebatePlay(course(4, **({"first": True, "most": 24} | settings)), answer)
     for _ in play.on():
         if play.course.clock == 6 and not play.course.steers:
-            play.steer(Act.ASK, seat=2)
+            play.steer(SteeringKind.ASK, seat=2)
         if steps and len(play.steps) == steps:
             break
     return json.loads(json.dumps(entries_of(play)))
@@ -163,10 +163,10 @@ def note_that_counts(entries):
 
 
 def note_left_out(entries):
-    play = Play(course(4, most=24), opinions)
+    play = DebatePlay(course(4, most=24), opinions)
     next(step for step in play.on() if play.course.clock == 8)
     kept = replace(play.course.notes[-1], number=play.course.newest, after=8)
-    play.take(floor.next_step(replace(play.course, messages=[*play.course.messages, kept])))
+    play.take(turn_taking.next_step(replace(play.course, messages=[*play.course.messages, kept])))
     entries[:] = entries_of(play.to_the_end())
 
 

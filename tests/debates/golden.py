@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from debates import prompts
-from debates.rules.course import Note, Turn, Why
-from debates.table import Table, View
+from debates.prompt_context import PromptContext, PromptView
+from debates.rules.state import NoteKind, TurnReason, TurnState
 
 from .held import chaired, hold, next_turn, opened, text_of
 
@@ -28,13 +28,13 @@ ARTIFACTS = (
 )
 
 
-def scripted(table: Table, turn: Turn, continues: int | None) -> str:
+def scripted(table: PromptContext, turn: TurnState, continues: int | None) -> str:
     """Answers with all that an answer can have, in turn; nobody withdraws, and nobody agrees for long."""
     course, number = table.course, table.course.newest + 1
     others = [name for seat, name in table.names.items() if seat != turn.seat]
-    heard = [one for one in course.said if one.seat != turn.seat]
+    heard = [one for one in course.messages_said if one.seat != turn.seat]
     option = table.words_of_options[(turn.seat + number // 17) % len(table.options)]
-    changes = number > 8 and option != course.stands_by.get(turn.seat)
+    changes = number > 8 and option != course.verdict_of.get(turn.seat)
     answer = {
         "speaking_to": others[number % 2 : number % 2 + number % 3] or ["everyone"],
         "expects_answer": number % 7 == 0,
@@ -49,14 +49,14 @@ def scripted(table: Table, turn: Turn, continues: int | None) -> str:
     return json.dumps(answer)
 
 
-def _point(table: Table, number: int, option: str) -> dict[str, object]:
+def _point(table: PromptContext, number: int, option: str) -> dict[str, object]:
     source = {"document": "A1", "line": number % 24 + 1} if number % 2 else {"document": "", "line": 0}
     answers = next(reversed(table.points), "") if number % 5 == 0 else ""
     return {"claim": f"Claim {number} stands.", "option": option, "side": "for", **source, "answers": answers}
 
 
 @cache
-def debate(members: int, messages: int) -> Table:
+def debate(members: int, messages: int) -> PromptContext:
     """So many messages of a debate of so many, each made of the one before; the chair speaks after the twentieth."""
     before = max((fewer for many, fewer in SIZES if many == members and fewer < messages), default=0)
     table = debate(members, before) if before else opened(members)
@@ -69,20 +69,22 @@ def request(members: int, messages: int) -> str:
     table = debate(members, messages)
     if messages == 200:
         table = hold(table, scripted)
-        return text_of(prompts.perspective(table, Turn(999, MEMBER, Why.CLOSING, table.course.newest)))
+        return text_of(prompts.member_messages(table, TurnState(999, MEMBER, TurnReason.CLOSING, table.course.newest)))
     turn = next_turn(table)
-    return text_of(prompts.perspective(table, Turn(turn.number, MEMBER, turn.why, turn.after, asked_by=turn.asked_by)))
+    return text_of(
+        prompts.member_messages(table, TurnState(turn.number, MEMBER, turn.why, turn.after, asked_by=turn.asked_by))
+    )
 
 
 def others() -> dict[str, str]:
     """Requests of other forms, and the other view."""
     table = debate(5, 21)
-    facts = prompts.facts_of(table, minutes=12)
-    minutes = replace(table, view=View.MINUTES)
+    facts = prompts.note_facts(table, minutes=12)
+    minutes = replace(table, view=PromptView.MINUTES)
     return {
-        "first": text_of(prompts.first(table, MEMBER)),
-        "timekeeper": text_of(prompts.timekeeper(table, 0, Note.REMINDER, facts)),
-        "minutes": text_of(prompts.perspective(minutes, Turn(99, MEMBER, Why.DRAW))),
+        "first": text_of(prompts.first_verdict_messages(table, MEMBER)),
+        "timekeeper": text_of(prompts.timekeeper_messages(table, 0, NoteKind.REMINDER, facts)),
+        "minutes": text_of(prompts.member_messages(minutes, TurnState(99, MEMBER, TurnReason.DRAW))),
     }
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from debates.models import Message, Option, Point, Turn
 from debates.prompts import facts_in
-from debates.rules import course as rules
-from debates.rules.course import Note, Sort, Standing, Why
+from debates.rules import state as rules
+from debates.rules.state import MemberStatus, NoteKind, StatementKind, TurnReason
 from engine.models import ModelCall
 from tests.debates.table import BEGINNING, Table
 
@@ -24,19 +24,19 @@ def long_debate(owner: Any, members: int = 9, messages: int = 199) -> Table:
     said = [(clock, seats[1 + clock * 5 % members]) for clock in range(1, messages + 1)]
     moments = {clock: BEGINNING + timedelta(seconds=200 + 10 * clock) for clock, _ in said}
     turns = Turn.objects.bulk_create(
-        Turn(debate=table.debate, number=n, member=who, why=Why.CALL, state=Standing.SPOKEN, made=moments[n])
+        Turn(debate=table.debate, number=n, member=who, why=TurnReason.CALL, state=MemberStatus.SPOKEN, made=moments[n])
         for n, who in said
     )
     rows, number = [], 0
     for (clock, who), turn in zip(said, turns, strict=True):
         for after in [clock - 1] if (clock - 1) % rules.REMINDER_EVERY == 0 else []:
-            kind = Note.OPENING if not after else Note.REMINDER if after % rules.SPAN else Note.DEADLINE
+            kind = NoteKind.OPENING if not after else NoteKind.REMINDER if after % rules.SPAN else NoteKind.DEADLINE
             number += 1
             made = moments[clock] - timedelta(seconds=2)
-            note = {"kind": Sort.NOTE, "note": kind, "after": after, "facts": facts, "claim": 1, "made": made}
+            note = {"kind": StatementKind.NOTE, "note": kind, "after": after, "facts": facts, "claim": 1, "made": made}
             rows.append(Message(debate=table.debate, number=number, **note))
         number += 1
-        told: dict[str, Any] = {"kind": Sort.SAID, "turn": turn, "member": who, "heard": number - 1}
+        told: dict[str, Any] = {"kind": StatementKind.SAID, "turn": turn, "member": who, "heard": number - 1}
         if clock % 16 < 2 or clock <= members:
             told |= {"verdict": options[clock % len(options)], "reasoning": "It was said well."}
         told |= {
@@ -49,12 +49,12 @@ def long_debate(owner: Any, members: int = 9, messages: int = 199) -> Table:
     Point.objects.bulk_create(
         Point(message=one, number=1, claim=f"Claim {one.number} of the file", option=options[0].word, side="for")
         for one in kept
-        if one.kind == Sort.SAID
+        if one.kind == StatementKind.SAID
     )
     asked = {"model": "openai/a", "prompt": "[]", "status": "answered", "cost": 2_400_000, "attempt": 1}
     ModelCall.objects.bulk_create(
         ModelCall(run_id=table.pk, step=turn.step, started=turn.made, ended=turn.made, deadline=turn.made, **asked)
         for turn in turns
     )
-    table.speaks(1 + (messages + 1) * 5 % members, why=Why.CALL)
+    table.speaks(1 + (messages + 1) * 5 % members, why=TurnReason.CALL)
     return table

@@ -64,7 +64,7 @@ print(json.dumps({"votes": come}))
 """
 
 
-class Handler(BaseHTTPRequestHandler):
+class DebatePeerHandler(BaseHTTPRequestHandler):
     asked = Counter[str]()
 
     def do_POST(self) -> None:
@@ -95,7 +95,7 @@ def here(url: str) -> dict[str, Any]:
     with stage("sqlite", MAGI_PROVIDERS=json.dumps({"peer": {"base_url": url}})):
         from debates import procedure
         from debates.models import Message
-        from engine.evidence.entries import Entry
+        from engine.ledger.entries import Entry
         from engine.llm.client import ModelClient
         from tests.conftest import perform
         from tests.debates.table import asked
@@ -115,29 +115,29 @@ def here(url: str) -> dict[str, Any]:
 
 def played(url: str, command: list[str]) -> dict[str, Any]:
     """What it says, with the processor time of its whole process, and what the endpoint was asked meanwhile."""
-    Handler.asked.clear()
+    DebatePeerHandler.asked.clear()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([*command, url], cwd=ROOT, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         return {"failed": done.stderr[-600:]}
     whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {**json.loads(done.stdout.splitlines()[-1]), "whole": round(whole, 2), **Handler.asked}
+    return {**json.loads(done.stdout.splitlines()[-1]), "whole": round(whole, 2), **DebatePeerHandler.asked}
 
 
 def other_outcomes(votes: list[Any]) -> Iterator[str]:
     """Of the votes of five, in words, where it comes to another winner than plurality does here."""
-    from debates.rules.outcome import Rule, outcome_of
+    from debates.rules.outcome import DecisionRule, outcome_of
 
     options = ("A", "B", "C")
     for given, won in votes:
-        ours = outcome_of(Rule.PLURALITY, options, [options[one] for one in given]).option or ""
+        ours = outcome_of(DecisionRule.PLURALITY, options, [options[one] for one in given]).option or ""
         if ours != ("" if won < 0 else options[won]):
             yield f"{given}: {ours or 'none'} here"
 
 
 def main(peers: dict[str, str | None]) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), DebatePeerHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
     found = {"MAGI": played(url, [sys.executable, "-m", "tests.debates.peers", "--here"])}

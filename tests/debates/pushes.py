@@ -45,17 +45,16 @@ def milliseconds(do: Callable[[], Any]) -> tuple[float, Any]:
 
 def pushed(before: Any, now: Any, *, growing: bool = False, again: int = AGAIN) -> Push:
     """From one look at the rows to the next, or within the same one as a text grows."""
-    from debates.display import display_of
-    from debates.fragments import fragments
-    from runs.fragments import LivePage
+    from debates.page.display import display_of, fragments
+    from runs.procedure.fragments import LivePageState
 
-    def take(page: LivePage, seen: Any) -> None:
+    def take(page: LivePageState, seen: Any) -> None:
         shown = fragments(display_of(seen))
         page.update((one for one in shown if one.steps or not growing), 10)
 
     times = []
     for _ in range(again):
-        page = LivePage()
+        page = LivePageState()
         page.update(fragments(display_of(before)), 10)
         version = page.version
         times.append(milliseconds(lambda page=page: take(page, now))[0])
@@ -63,9 +62,8 @@ def pushed(before: Any, now: Any, *, growing: bool = False, again: int = AGAIN) 
 
 
 def weigh(owner: Any, again: int = AGAIN) -> Weighed:
-    from debates.display import display_of
-    from debates.fragments import fragments
-    from runs.fragments import LivePage
+    from debates.page.display import display_of, fragments
+    from runs.procedure.fragments import LivePageState
     from tests.debates.long import CONTENT, long_debate
 
     table = long_debate(owner, messages=196)
@@ -75,7 +73,7 @@ def weigh(owner: Any, again: int = AGAIN) -> Weighed:
         table.say(None, f"{CONTENT} {len(looks)}", **told)
         table.speaks(1 + len(looks), why="call")
         looks.append(table.seen())
-    page = LivePage()
+    page = LivePageState()
     page.update(fragments(display_of(looks[-1])), 10)
     grown = replace(looks[0], texts={step: CONTENT})
     return Weighed(
@@ -91,15 +89,15 @@ def weigh(owner: Any, again: int = AGAIN) -> Weighed:
 
 async def watched(pk: Any, owner: Any) -> tuple[float, float, float]:
     """Milliseconds until the first and the last of them has all that is new, and of the processor."""
-    from engine.live import tell_watchers
     from engine.models import Run
-    from runs import feed
+    from engine.pubsub import publish_revision
+    from runs.live import feed
 
     feed.SOCKETS_PER_USER = WATCHERS
     got: list[float] = []
-    watchers: list[feed.Watcher] = []
+    watchers: list[feed.PageWatcher] = []
 
-    def watcher() -> feed.Watcher:
+    def watcher() -> feed.PageWatcher:
         async def send(message: str) -> None:
             got.append(time.perf_counter())
             version = int(message[4 : message.index("-->")])
@@ -108,7 +106,7 @@ async def watched(pk: Any, owner: Any) -> tuple[float, float, float]:
         async def close(code: int) -> None:
             raise AssertionError(f"closed with {code}")
 
-        one = feed.Watcher(owner, None, send, close)
+        one = feed.PageWatcher(owner, None, send, close)
         watchers.append(one)
         return one
 
@@ -120,7 +118,7 @@ async def watched(pk: Any, owner: Any) -> tuple[float, float, float]:
     got.clear()
     await Run.objects.filter(pk=pk).aupdate(status="queued", revision=1_000)
     began, worked = time.perf_counter(), time.process_time()
-    await tell_watchers(pk)
+    await publish_revision(pk)
     with suppress(TimeoutError):
         async with asyncio.timeout(10):
             while len(got) < WATCHERS:

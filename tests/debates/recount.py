@@ -9,19 +9,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from debates.models import Debate, keeping
-from debates.record.exchange import xml_of
-from debates.scaffold import Act, as_it_was, read_act
-from tools.verify import come_to
+from debates.models import Debate, writes
+from debates.record.xml_export import render_debate_xml
+from debates.xml_messages import Act, read_act, unescape_scaffold
+from tools.verify import outcome_of
 
 
 def recounted(xml: str) -> tuple[str, str]:
     """The outcome, and why there is none."""
     root = ElementTree.fromstring(xml)
-    options = [as_it_was(one.attrib["word"]) for one in root.iterfind("Options/Option")]
-    members = [as_it_was(one.text) for one in root.iterfind("Members/Member") if one.attrib["kind"] == "member"]
+    options = [unescape_scaffold(one.attrib["word"]) for one in root.iterfind("Options/Option")]
+    members = [unescape_scaffold(one.text) for one in root.iterfind("Members/Member") if one.attrib["kind"] == "member"]
     stood = {name: verdict for _, name, verdict in sorted(_stated(root), key=lambda one: one[0])}
-    found = come_to(root.find("Outcome").attrib["rule"], options, [stood.get(name, "") for name in members])
+    found = outcome_of(root.find("Outcome").attrib["rule"], options, [stood.get(name, "") for name in members])
     return found["outcome"], found["no_decision"]
 
 
@@ -29,7 +29,7 @@ def _stated(root: ElementTree.Element) -> Iterator[tuple[int, str, str]]:
     for one in root.iterfind("Messages/Message"):
         yield (
             int(one.attrib["id"].rpartition("-")[2]),
-            *(as_it_was(one.findtext(name)) for name in ("Speaker", "Verdict")),
+            *(unescape_scaffold(one.findtext(name)) for name in ("Speaker", "Verdict")),
         )
     yield from ((act.after, act.member, act.verdict) for act in acts_in(root) if act.verdict)
 
@@ -42,9 +42,9 @@ _otherwise: list[str] = []
 
 
 def _recount(pk: UUID) -> None:
-    debate = Debate.objects.whole().get(pk=pk)
+    debate = Debate.objects.with_members().get(pk=pk)
     kept = (debate.run.outcome, debate.no_decision)
-    xml = xml_of(debate)
+    xml = render_debate_xml(debate)
     if (found := recounted(xml)) != kept:
         _otherwise.append(f"{debate.question}: {kept}, and by its XML {found}")
     if nameless := [act for act in acts_in(ElementTree.fromstring(xml)) if not act.by]:
@@ -53,14 +53,14 @@ def _recount(pk: UUID) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _concluding() -> Iterator[None]:
-    whole = keeping.conclude
+    whole = writes.conclude
 
     def conclude(debate: UUID, because: str) -> None:
         whole(debate, because)
         _recount(debate)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(keeping, "conclude", conclude)
+        patched.setattr(writes, "conclude", conclude)
         yield
 
 

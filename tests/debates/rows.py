@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from debates.models import Debate, Message, Option, Turn
-from debates.rules import course as rules
+from debates.rules import state as rules
 from engine.models import Run
 
 OPTIONS = [
@@ -34,7 +34,7 @@ def say(debate: Debate, seat: int, verdict: str = "", **more: Any) -> Message:
     """A message of the member on this seat, with a turn that was drawn."""
     number, turns = debate.messages.count() + 1, debate.turns.count() + 1
     on_seat = debate.members.get(seat=seat)
-    drawn = {"why": rules.Why.DRAW, "ticket": 0, "weights": [[seat, 10]], "state": rules.Standing.SPOKEN}
+    drawn = {"why": rules.TurnReason.DRAW, "ticket": 0, "weights": [[seat, 10]], "state": rules.MemberStatus.SPOKEN}
     turn = Turn.objects.create(debate=debate, number=turns, member=on_seat, closed=timezone.now(), **drawn)
     stated = {
         "verdict": Option.objects.filter(debate=debate, word=verdict).first(),
@@ -42,7 +42,7 @@ def say(debate: Debate, seat: int, verdict: str = "", **more: Any) -> Message:
         "reasoning": "Because of line 12." if verdict else "",
     }
     clock = debate.messages.exclude(clock=None).count() + 1
-    fixed = {"number": number, "clock": clock, "kind": rules.Sort.SAID, "turn": turn, "member": on_seat}
+    fixed = {"number": number, "clock": clock, "kind": rules.StatementKind.SAID, "turn": turn, "member": on_seat}
     return Message.objects.create(debate=debate, **fixed, **{"content": "I think so.", **stated, **more})
 
 

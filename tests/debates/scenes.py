@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from debates.rules.course import ABSTAIN, Act, Why
+from debates.rules.state import ABSTAIN, SteeringKind, TurnReason
 from tests.databases import copied
 from tests.debates.table import BEGINNING, PANEL, Table
 from tests.debates.talks import AMARA, CLAUSES, HANA, HIRE, ILSE, NO, RAJIV, TOMAS, asked_alone, early, late
@@ -13,7 +13,7 @@ from tests.debates.talks import AMARA, CLAUSES, HANA, HIRE, ILSE, NO, RAJIV, TOM
 @copied
 def speaking(owner: Any) -> Table:
     table = late(owner)
-    table.speaks(HANA, why=Why.REPLY, asked_by=table.newest)
+    table.speaks(HANA, why=TurnReason.REPLY, asked_by=table.newest)
     return table
 
 
@@ -51,7 +51,7 @@ def rehearsed(owner: Any) -> Table:
         table.alone(seat, (HIRE, CLAUSES, NO)[seat % 3])
     table.note()
     table.play(21)
-    table.steer(Act.CLOSE)
+    table.steer(SteeringKind.CLOSE)
     table.close()
     for seat in range(1, 6):
         table.last_word(seat, verdict=HIRE, reasoning="It was answered.")
@@ -76,9 +76,9 @@ def waiting(owner: Any, person: Any = None) -> Table:
         "Elin, you know both machines. Can they run for half a year without a head of laboratory?",
         to=(HANA,),
         wants_answer=True,
-        why=Why.CALL,
+        why=TurnReason.CALL,
     )
-    turn = table.open(HANA, why=Why.REPLY, asked_by=table.newest)
+    turn = table.open(HANA, why=TurnReason.REPLY, asked_by=table.newest)
     table.wait(turn, person or owner)
     table.become("waiting", wakes_at=BEGINNING + timedelta(days=1))
     return table
@@ -90,7 +90,7 @@ def seated(owner: Any) -> Table:
     table = with_elin(owner, owner)
     table.note()
     table.play(12)
-    table.speaks(AMARA, why=Why.CALL)
+    table.speaks(AMARA, why=TurnReason.CALL)
     return table
 
 
@@ -100,11 +100,11 @@ def last_words(owner: Any, person: Any = None) -> Table:
     table = with_elin(owner, person)
     table.note()
     table.play(12)
-    table.steer(Act.CLOSE)
+    table.steer(SteeringKind.CLOSE)
     table.close()
     for seat in (AMARA, ILSE, RAJIV, TOMAS):
         table.last_word(seat, "I stand by what I said.", verdict=HIRE, reasoning="It was answered.")
-    table.wait(table.debate.turns.get(why=Why.CLOSING, state="open"), person or owner)
+    table.wait(table.debate.turns.get(why=TurnReason.CLOSING, state="open"), person or owner)
     table.become("waiting", wakes_at=BEGINNING + timedelta(days=1))
     return table
 
@@ -131,19 +131,19 @@ def silent(owner: Any) -> Table:
     for _ in range(3):
         table.open(HANA)
         table.skip()
-        table.say(AMARA, "Let us go on.", why=Why.CALL)
+        table.say(AMARA, "Let us go on.", why=TurnReason.CALL)
     return table
 
 
 @copied
 def closing(owner: Any) -> Table:
     table = late(owner)
-    table.say(HANA, "The workshop can carry both instruments until September.", why=Why.CALL)
+    table.say(HANA, "The workshop can carry both instruments until September.", why=TurnReason.CALL)
     table.chair("Thank you. I close the debate; please make your closing statements.")
-    table.steer(Act.CLOSE)
+    table.steer(SteeringKind.CLOSE)
     table.close()
     table.last_word(HANA, "The code is better than I first said. Hire.", verdict=HIRE, reasoning="The tests exist.")
-    for turn in table.debate.turns.filter(why=Why.CLOSING, state="open"):
+    for turn in table.debate.turns.filter(why=TurnReason.CLOSING, state="open"):
         table.call(turn.step, "open")
     return table
 
@@ -152,7 +152,7 @@ def closing(owner: Any) -> Table:
 def decided(owner: Any, **more: Any) -> Table:
     table = late(owner, **more)
     table.chair("Thank you. I close the debate; please make your closing statements.")
-    table.steer(Act.CLOSE)
+    table.steer(SteeringKind.CLOSE)
     table.close()
     table.last_word(
         AMARA,

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from debates import scaffold
-from debates.table import Artifact, Point, Shape, Side
+from debates import xml_messages
+from debates.prompt_context import AnswerShape, PointSide, PromptArtifact, PromptPoint
 from tests.conftest import EVERYTHING, examples
 
 few = settings(max_examples=examples or 20)
@@ -39,15 +39,21 @@ numbers = st.integers(1, 400)
 places = st.builds("{}.{}".format, numbers, st.integers(1, 3))
 
 points = st.builds(
-    Point, texts, texts, st.sampled_from(Side), document=texts, line=st.integers(0, 9999), answers=st.just("") | places
+    PromptPoint,
+    texts,
+    texts,
+    st.sampled_from(PointSide),
+    document=texts,
+    line=st.integers(0, 9999),
+    answers=st.just("") | places,
 )
 rows = st.lists(texts, max_size=6).map(tuple)
 artifacts = st.one_of(
-    st.builds(Artifact, texts, st.just(Shape.TEXT), texts),
+    st.builds(PromptArtifact, texts, st.just(AnswerShape.TEXT), texts),
     st.builds(
-        Artifact,
+        PromptArtifact,
         texts,
-        st.sampled_from([Shape.TABLE, Shape.BARS]),
+        st.sampled_from([AnswerShape.TABLE, AnswerShape.BARS]),
         columns=rows,
         rows=st.lists(rows, max_size=20).map(tuple),
     ),
@@ -56,7 +62,7 @@ moments = st.datetimes(datetime(2000, 1, 1), datetime(2200, 1, 1), timezones=st.
 runs = st.text("0123456789abcdef", min_size=8, max_size=8)
 
 messages = st.builds(
-    scaffold.Message,
+    xml_messages.XmlMessage,
     run=runs,
     number=numbers,
     at=moments,
@@ -77,7 +83,7 @@ messages = st.builds(
     cut=st.booleans(),
 )
 acts = st.builds(
-    scaffold.Act,
+    xml_messages.Act,
     number=numbers,
     after=st.integers(0, 400),
     at=moments,
@@ -89,7 +95,7 @@ acts = st.builds(
     reasoning=texts,
 )
 notes = st.builds(
-    scaffold.Note,
+    xml_messages.XmlNote,
     run=runs,
     number=numbers,
     at=moments,

@@ -7,18 +7,18 @@ from typing import Any
 
 from django.utils import timezone
 
-from debates import people
-from debates.models import Debate, FirstVerdict, Member, Message, Steer, Turn, keeping
-from debates.models.laying import table_of
-from debates.prompts import Answer, facts_in
-from debates.rules import course as rules
-from debates.rules import floor
-from debates.rules.course import Act, Note, Sort, Standing, Why
-from debates.table import Artifact, Point
+from debates import human_turns
+from debates.models import Debate, FirstVerdict, Member, Message, Steer, Turn, writes
+from debates.models.context_builder import build_prompt_context
+from debates.prompt_context import PromptArtifact, PromptPoint
+from debates.prompts import DebateAnswer, facts_in
+from debates.rules import state as rules
+from debates.rules import turn_taking
+from debates.rules.state import MemberStatus, NoteKind, StatementKind, SteeringKind, TurnReason
 from engine.models import Gate, ModelCall, Run
-from engine.policy import policy_of
-from runs.face import Snapshot
-from runs.waits import gates_of
+from engine.policy import parse_policy
+from runs.procedure.spec import RunSnapshot
+from runs.procedure.wait_reason import gates_of
 from tests.conftest import submitted_at
 
 SEED = bytes(range(32))
@@ -70,17 +70,17 @@ class Table:
     @property
     def row(self) -> Debate:
         """As it is now, with all that a page shows."""
-        return Debate.objects.whole().get(pk=self.pk)
+        return Debate.objects.with_members().get(pk=self.pk)
 
-    def seen(self, **texts: str) -> Snapshot[Debate]:
+    def seen(self, **texts: str) -> RunSnapshot[Debate]:
         """`texts` are growing now, by steps with an underscore in place of the hyphen."""
         row = self.row
         grown = {step.replace("_", "-"): text for step, text in texts.items()}
-        return Snapshot(row.run, row, row.calls, grown, gates=gates_of(self.pk))
+        return RunSnapshot(row.run, row, row.calls, grown, gates=gates_of(self.pk))
 
     @property
-    def course(self) -> rules.Course:
-        return Debate.objects.talked().get(pk=self.pk).course(claim=2)
+    def course(self) -> rules.DebateState:
+        return Debate.objects.with_messages().get(pk=self.pk).state(claim=2)
 
     @property
     def newest(self) -> int:
@@ -89,37 +89,45 @@ class Table:
     @property
     def said(self) -> int:
         """The number of what a member said last."""
-        return self.debate.messages.filter(kind=Sort.SAID).order_by("-number").values_list("number", flat=True)[0]
+        return (
+            self.debate.messages.filter(kind=StatementKind.SAID).order_by("-number").values_list("number", flat=True)[0]
+        )
 
     # ---- what happens --------------------------------------------------------------------------------------
 
     def alone(self, seat: int, verdict: str, reasoning: str = "For reasons of its own.", confidence: int = 70) -> None:
-        said = Answer(verdict=verdict, reasoning=reasoning, confidence=confidence)
+        said = DebateAnswer(verdict=verdict, reasoning=reasoning, confidence=confidence)
         with self._later():
-            keeping.keep_first(self.pk, seat, self.call(f"first-{seat}"), said)
+            writes.save_first_verdict(self.pk, seat, self.call(f"first-{seat}"), said)
 
     def note(self, words: str = "") -> None:
         """The one that is due; the opening where there is none yet."""
         course = self.course
-        due = Note.OPENING if not course.notes else Note.DEADLINE if course.clock % rules.SPAN == 0 else Note.REMINDER
+        due = (
+            NoteKind.OPENING
+            if not course.notes
+            else NoteKind.DEADLINE
+            if course.clock % rules.SPAN == 0
+            else NoteKind.REMINDER
+        )
         with self._later():
-            keeping.keep_note(self.pk, due, course.clock, facts_in(course).told, words, claim=1)
+            writes.save_note(self.pk, due, course.clock, facts_in(course).told, words, claim=1)
 
     def open(self, seat: int | None = None, why: str = "", asked_by: int | None = None, **told: Any) -> Turn:
         """The floor, given to whoever has it next by the rules, or to somebody."""
         if seat is None:
-            given = floor.next_step(self.course)
-            assert isinstance(given, floor.Give), given
+            given = turn_taking.next_step(self.course)
+            assert isinstance(given, turn_taking.GiveTurn), given
             turn = given.turn
         else:
             drawn = {"weights": tuple((one.seat, 1) for one in self.debate.seated), "ticket": 0} if not why else {}
             known = {"asked_by": asked_by, **drawn, **told}
-            turn = rules.Turn(self.debate.turns.count() + 1, seat, why or Why.DRAW, self.newest, **known)
+            turn = rules.TurnState(self.debate.turns.count() + 1, seat, why or TurnReason.DRAW, self.newest, **known)
         return self._give(turn)
 
-    def _give(self, turn: rules.Turn) -> Turn:
+    def _give(self, turn: rules.TurnState) -> Turn:
         with self._later():
-            keeping.keep_turn(self.pk, turn)
+            writes.save_turn(self.pk, turn)
         return Turn.objects.get(debate=self.pk, number=turn.number)
 
     def say(self, seat: int | None = None, content: str = "That is one way to see it.", **said: Any) -> Message:
@@ -129,7 +137,7 @@ class Table:
         turn = self.opened or self.open(seat, **given)
         kept.setdefault("calls", [self.call(turn.step).pk])
         with self._later():
-            message = keeping.keep_message(self.pk, turn.number, Answer(content, **said), heard=turn.after, **kept)
+            message = writes.save_message(self.pk, turn.number, DebateAnswer(content, **said), heard=turn.after, **kept)
         if message.clock and message.clock % rules.REMINDER_EVERY == 0:
             self.note()
         return message
@@ -138,45 +146,53 @@ class Table:
         """For a person who has the floor, from now on: the time to answer is the real one."""
         debate, course = self.row, self.course
         given = next(one for one in course.turns if one.number == turn.number)
-        text = people.text_of(table_of(Debate.objects.talked().get(pk=self.pk), course), given, None)
-        asked = {"title": people.title_of(debate), "text": text}
-        known = {"policy": policy_of(people.policy_of(debate)), "choices": list(people.CHOICES), "asked_user": person}
-        run = {"run_id": self.pk, "step": turn.step, "kind": people.KIND, "asked": person.get_username()}
-        return Gate.objects.ask(None, **run, **asked, **known)
+        text = human_turns.text_of(
+            build_prompt_context(Debate.objects.with_messages().get(pk=self.pk), course), given, None
+        )
+        asked = {"title": human_turns.gate_title(debate), "text": text}
+        known = {
+            "policy": parse_policy(human_turns.policy_of(debate)),
+            "choices": list(human_turns.CHOICES),
+            "asked_user": person,
+        }
+        run = {"run_id": self.pk, "step": turn.step, "kind": human_turns.KIND, "asked": person.get_username()}
+        return Gate.objects.open(None, **run, **asked, **known)
 
     def skip(self, reason: str = "could not speak: 401 The key was refused.") -> None:
         turn = self.opened
         assert turn
         with self._later():
-            keeping.skip(self.pk, turn.number, reason)
+            writes.save_skip(self.pk, turn.number, reason)
 
     def chair(self, content: str, to: Sequence[int] = ()) -> Message:
         number = self.newest + 1
-        told = {"kind": Sort.CHAIR, "by_name": "M. Okafor", "content": content, "speaking_to": list(to)}
+        told = {"kind": StatementKind.CHAIR, "by_name": "M. Okafor", "content": content, "speaking_to": list(to)}
         with self._later():
             return Message.objects.create(debate=self.debate, number=number, **told)
 
-    def steer(self, act: Act, seat: int | None = None, amount: int = 0, **told: Any) -> Steer:
+    def steer(self, act: SteeringKind, seat: int | None = None, amount: int = 0, **told: Any) -> Steer:
         member = Member.objects.get(debate=self.debate, seat=seat) if seat else None
         number = self.debate.steers.count() + 1
         known = {"by_name": "M. Okafor", "act": act, "member": member, "amount": amount}
         with self._later():
             return Steer.objects.create(debate=self.debate, number=number, **known, **told)
 
-    def close(self, because: str = floor.Because.CLOSED) -> None:
-        step = floor.begin_closing(self.course, floor.Because(because))
-        assert isinstance(step, floor.BeginClosing)
+    def close(self, because: str = turn_taking.EndReason.CLOSED) -> None:
+        step = turn_taking.begin_closing(self.course, turn_taking.EndReason(because))
+        assert isinstance(step, turn_taking.BeginClosing)
         with self._later():
-            keeping.begin_closing(self.pk, because, step.turns, known=self.course.newest_act)
+            writes.begin_closing(self.pk, because, step.turns, known=self.course.newest_act)
 
     def last_word(self, seat: int, content: str = "I stand by it.", **said: Any) -> Message:
-        turn = Turn.objects.get(debate=self.pk, member__seat=seat, why=Why.CLOSING)
+        turn = Turn.objects.get(debate=self.pk, member__seat=seat, why=TurnReason.CLOSING)
         calls = [self.call(turn.step).pk]
         with self._later():
-            return keeping.keep_message(self.pk, turn.number, Answer(content, **said), heard=turn.after, calls=calls)
+            return writes.save_message(
+                self.pk, turn.number, DebateAnswer(content, **said), heard=turn.after, calls=calls
+            )
 
-    def end(self, because: str = floor.Because.CLOSED) -> None:
-        keeping.conclude(self.pk, because)
+    def end(self, because: str = turn_taking.EndReason.CLOSED) -> None:
+        writes.conclude(self.pk, because)
         self.become(Run.Status.FINISHED, ended=self._next_moment())
 
     def become(self, status: str, **values: Any) -> None:
@@ -190,11 +206,13 @@ class Table:
             turn = self.opened or self._next(course)
             number = turn.number
             seat = turn.member.seat
-            has = seat in course.stands_by
+            has = seat in course.verdict_of
             moves = has and number % 17 == 0
             verdict = words[(seat + number) % len(words)] if moves or not has else ""
-            others = [one.number for one in course.said if one.seat != seat][-1:]
-            point = Point(f"Claim {number} of the file", words[seat % len(words)], "for" if number % 2 else "against")
+            others = [one.number for one in course.messages_said if one.seat != seat][-1:]
+            point = PromptPoint(
+                f"Claim {number} of the file", words[seat % len(words)], "for" if number % 2 else "against"
+            )
             to = () if number % 3 else (1 + seat % len(self.debate.seated),)
             self.say(
                 None,
@@ -206,20 +224,20 @@ class Table:
                 moved_by=tuple(others) if moves else (),
             )
 
-    def _next(self, course: rules.Course) -> Turn:
-        step = floor.next_step(course)
-        if isinstance(step, floor.KeepTime):
+    def _next(self, course: rules.DebateState) -> Turn:
+        step = turn_taking.next_step(course)
+        if isinstance(step, turn_taking.AddTimekeeperNote):
             self.note()
             return self._next(self.course)
-        if isinstance(step, floor.Give):
+        if isinstance(step, turn_taking.GiveTurn):
             return self._give(step.turn)
-        return self.open(course.active[len(course.turns) % len(course.active)], why=Why.CALL)
+        return self.open(course.active[len(course.turns) % len(course.active)], why=TurnReason.CALL)
 
     # ---- what that takes -----------------------------------------------------------------------------------
 
     @property
     def opened(self) -> Turn | None:
-        return Turn.objects.filter(debate=self.pk, state=Standing.OPEN).exclude(why=Why.CLOSING).first()
+        return Turn.objects.filter(debate=self.pk, state=MemberStatus.OPEN).exclude(why=TurnReason.CLOSING).first()
 
     def _next_moment(self) -> datetime:
         self._seconds += 10
@@ -259,7 +277,7 @@ class Table:
                 field._get_default = default
 
 
-def weeks() -> Artifact:
+def weeks() -> PromptArtifact:
     """A table that is drawn, too."""
     rows = (("Consent", "5"), ("Cleaning", "2"), ("Upload", "1"))
-    return Artifact("Weeks until the data are public", "bars", columns=("Step", "Weeks"), rows=rows)
+    return PromptArtifact("Weeks until the data are public", "bars", columns=("Step", "Weeks"), rows=rows)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from debates.rules.course import Act, Why
-from debates.table import Point
+from debates.prompt_context import PromptPoint
+from debates.rules.state import SteeringKind, TurnReason
 from tests.databases import copied
 from tests.debates.table import Table, weeks
 
@@ -33,17 +33,17 @@ def early(owner: Any) -> Table:
         "Three of her five doctoral students finished in time. Amara, do the group's results hold up?",
         to=(AMARA,),
         wants_answer=True,
-        points=(Point("Three of five finished in time", HIRE, "for", "A1", 41),),
+        points=(PromptPoint("Three of five finished in time", HIRE, "for", "A1", 41),),
     )
     table.say(
         AMARA,
         "They mostly do. Two of the four main papers share their data and code; the 2023 study does not.",
-        why=Why.REPLY,
+        why=TurnReason.REPLY,
         asked_by=table.newest,
         to=(RAJIV,),
         points=(
-            Point("The 2023 study cannot be repeated", HIRE, "against", "A1", 58),
-            Point("Two of four papers come with data and code", HIRE, "for", "A1", 52),
+            PromptPoint("The 2023 study cannot be repeated", HIRE, "against", "A1", 58),
+            PromptPoint("Two of four papers come with data and code", HIRE, "for", "A1", 52),
         ),
     )
     table.say(
@@ -51,22 +51,22 @@ def early(owner: Any) -> Table:
         "She led a group through a move between two institutes without losing anybody.",
         verdict=HIRE,
         reasoning="Groups rarely survive that.",
-        points=(Point("Moved a group of nine and nobody left", HIRE, "for", "A3", 7),),
+        points=(PromptPoint("Moved a group of nine and nobody left", HIRE, "for", "A3", 7),),
     )
     table.say(
         TOMAS,
         "Half a year without teaching costs us two lecturers. Nothing in her plan says who pays. Do you know?",
         to=(ILSE,),
         wants_answer=True,
-        points=(Point("The plan names no cover for teaching", HIRE, "against", "A2", 23),),
+        points=(PromptPoint("The plan names no cover for teaching", HIRE, "against", "A2", 23),),
     )
     table.say(
         ILSE,
         "She offers to teach the spring block from the second year on.",
-        why=Why.REPLY,
+        why=TurnReason.REPLY,
         asked_by=table.newest - 1,
         to=(TOMAS,),
-        points=(Point("Offers the spring block from year two", HIRE, "for", "A2", 31, "5.1"),),
+        points=(PromptPoint("Offers the spring block from year two", HIRE, "for", "A2", 31, "5.1"),),
     )
     table.say(
         TOMAS,
@@ -138,20 +138,20 @@ def late(owner: Any, **more: Any) -> Table:
             verdict=verdict,
             reasoning="It was said well enough." if verdict else "",
             moved_by=moved,
-            why=Why.CALL,
+            why=TurnReason.CALL,
         )
     table.say(
         HANA,
         "I ran through the repository's history again. The tests exist, on a branch that was never merged.",
-        points=(Point("A test suite exists on an unmerged branch", HIRE, "for", "A2", 48),),
-        why=Why.CALL,
+        points=(PromptPoint("A test suite exists on an unmerged branch", HIRE, "for", "A2", 48),),
+        why=TurnReason.CALL,
     )
     table.say(
         ILSE,
         "Then only the money is left. Tomás, what would the contract have to say?",
         to=(TOMAS,),
         wants_answer=True,
-        why=Why.CALL,
+        why=TurnReason.CALL,
     )
     table.say(
         TOMAS,
@@ -160,20 +160,20 @@ def late(owner: Any, **more: Any) -> Table:
         verdict=NO,
         reasoning="The teaching costs stay open, and I have said it four times.",
         withdrawn=True,
-        why=Why.REPLY,
+        why=TurnReason.REPLY,
         asked_by=table.newest,
     )
     table.chair(
         "Would it be enough for you if the data of the 2023 study were public before the contract begins?", [AMARA]
     )
-    table.steer(Act.ASK, AMARA)
+    table.steer(SteeringKind.ASK, AMARA)
     table.say(
         AMARA,
         "It would. The scans exist, only the consent forms are missing. With that condition I stand by hiring.",
         verdict=CLAUSES,
         reasoning="The data can be published within eight weeks.",
-        why=Why.ASKED,
-        points=(Point("Data can be published within eight weeks", CLAUSES, "for", "A3", 19),),
+        why=TurnReason.ASKED,
+        points=(PromptPoint("Data can be published within eight weeks", CLAUSES, "for", "A3", 19),),
         artifact=weeks(),
     )
     table.say(
@@ -181,8 +181,8 @@ def late(owner: Any, **more: Any) -> Table:
         "Rajiv, your condition was supervision. The reference in A3 covers the students. What is left of it?",
         to=(RAJIV,),
         wants_answer=True,
-        points=(Point("A former student describes weekly supervision", HIRE, "for", "A3", 26),),
-        why=Why.CALL,
+        points=(PromptPoint("A former student describes weekly supervision", HIRE, "for", "A3", 26),),
+        why=TurnReason.CALL,
     )
     table.say(
         RAJIV,
@@ -191,8 +191,8 @@ def late(owner: Any, **more: Any) -> Table:
         verdict=HIRE,
         reasoning="The letter answers what I doubted.",
         moved_by=(table.newest,),
-        why=Why.REPLY,
+        why=TurnReason.REPLY,
         asked_by=table.newest,
-        points=(Point("Weekly supervision is documented", HIRE, "for", "A3", 26),),
+        points=(PromptPoint("Weekly supervision is documented", HIRE, "for", "A3", 26),),
     )
     return table

@@ -4,13 +4,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from debates import people
+from debates import human_turns
 from debates.models import Debate
 from engine.models import Gate, Run
 from tests.conftest import perform
 from tests.databases import copied_async
 from tests.debates.test_evidence import faults
-from tests.debates.test_procedure import Panel, clara, debate, says
+from tests.debates.test_procedure import AgreeingModels, clara, debate, says
 
 __all__ = ["clara"]
 
@@ -23,7 +23,7 @@ async def with_clara(clara):
     return await sync_to_async(debate)(members=seated, switches={"first": False}, most=20)
 
 
-class Asking(Panel):
+class Asking(AgreeingModels):
     """Whoever speaks first asks Clara."""
 
     def __init__(self):
@@ -35,10 +35,10 @@ class Asking(Panel):
 
 
 async def goes_on_without_her(run):
-    found = await Debate.objects.talked().aget(pk=run.pk)
+    found = await Debate.objects.with_messages().aget(pk=run.pk)
     skipped = [turn.reason_skipped for turn in found.turns.all() if turn.state == "skipped"]
     assert (run.status, run.outcome) == (Run.Status.FINISHED, "HIRE")
-    assert (skipped, found.course().silent) == (["Clara has no account any more."], {3})
+    assert (skipped, found.state().silent) == (["Clara has no account any more."], {3})
     assert not await Gate.objects.filter(run=run.pk, state="pending").aexists()
     assert await faults(run.pk) == []
 
@@ -74,5 +74,5 @@ async def test_nor_for_one_whose_account_is_deleted(clara):
 async def test_accounts_that_are_disabled_in_the_database_are_noticed_by_a_chore(clara):
     submitted, models = await waits_for_her(clara)
     await User.objects.aupdate(is_active=False)
-    assert not await sync_to_async(people.look_for_the_gone)()
+    assert not await sync_to_async(human_turns.skip_disabled_members)()
     await goes_on_without_her(await perform(submitted.pk, models))

@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from debates import api
+from debates import responses
 from debates.management.commands.debate import Command
-from debates.models import keeping
-from debates.record.exchange import xml_of
-from debates.rules.course import Act, Why
+from debates.models import writes
+from debates.record.xml_export import render_debate_xml
+from debates.rules.state import SteeringKind, TurnReason
 from tests.debates.recount import acts_in
 from tests.debates.table import Table
 from tests.debates.talks import HIRE, RAJIV
@@ -25,15 +25,15 @@ def table(mira: User) -> Table:
     table = Table(mira, 3)
     table.note()
     table.chair("What about the budget?")
-    table.say(1, "It is in the plan.", verdict=HIRE, reasoning="As I see it.", why=Why.CALL)
-    table.steer(Act.EXTEND, amount=20, after=3)
-    keeping.give_up(table.pk, RAJIV)
-    table.say(2, "Then I am for it.", verdict=HIRE, reasoning="As it is paid.", why=Why.CALL)
+    table.say(1, "It is in the plan.", verdict=HIRE, reasoning="As I see it.", why=TurnReason.CALL)
+    table.steer(SteeringKind.EXTEND, amount=20, after=3)
+    writes.save_member_failure(table.pk, RAJIV)
+    table.say(2, "Then I am for it.", verdict=HIRE, reasoning="As it is paid.", why=TurnReason.CALL)
     return table
 
 
 def test_the_command_line_tells_acts_behind_the_message_after_which_they_came(table: Table):
-    said = [text.strip() for _, text in Command().news(table.row)]
+    said = [text.strip() for _, text in Command().new_lines(table.row)]
     assert [text.partition(". ")[0] for text in said] == ["1", "2", "3", "Act 1", "Act 2", "4"]
     assert said[3:5] == [
         "Act 1. M. Okafor, chair: 20 messages more: up to 80.",
@@ -57,8 +57,10 @@ def test_notes_and_acts_of_a_transcript_have_the_numbers_that_prompts_and_record
 
 
 def test_the_xml_and_the_api_say_who_did_it_and_after_which_message(table: Table):
-    root = ElementTree.fromstring(xml_of(table.row))
+    root = ElementTree.fromstring(render_debate_xml(table.row))
     told = [(one.number, one.after, one.kind, one.by) for one in acts_in(root)]
     assert told == [(1, 3, "extend", "M. Okafor"), (2, 3, "give_up", "Timekeeper")]
-    assert told == [(one["number"], one["after"], one["kind"], one["by"]) for one in api.facts(table.row)["acts"]]
+    assert told == [
+        (one["number"], one["after"], one["kind"], one["by"]) for one in responses.debate_fields(table.row)["acts"]
+    ]
     assert [one.attrib["by"] for one in root.iterfind("Messages/Message") if "by" in one.attrib] == ["M. Okafor"]

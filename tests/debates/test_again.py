@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from debates.models import Debate
 from engine.models import NewDocument
-from runs import redaction
+from runs.record import redaction
 from tests.debates.scenes import decided
 from tests.debates.table import QUESTION, Table
 from tests.debates.talks import HIRE, NO, early
@@ -65,7 +65,7 @@ def test_what_was_erased_is_not_held_again_and_its_button_is_gone(client, mira):
     table = decided(mira)
     live = reverse("debate-live", args=[table.pk])
     assert "Debate again" in client.get(live).content.decode()
-    redaction.redact(table.pk, "mira", "Asked for it.")
+    redaction.redact_run(table.pk, "mira", "Asked for it.")
     assert "Debate again" not in client.get(live).content.decode()
     assert "Held again from" not in page(client, table)
 

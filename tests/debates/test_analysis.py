@@ -4,47 +4,61 @@ from random import Random
 import pytest
 
 from debates.analysis import (
-    Share,
-    Source,
-    State,
-    Voices,
-    analysed,
-    by_model,
-    from_experience,
+    ArgumentSource,
+    ArgumentState,
+    ConformityShare,
+    IndependentVoices,
+    analyse,
     habits,
-    left_first,
-    stayed,
+    left_first_position,
+    positions_kept,
+    voices_by_model,
+    voices_from_history,
 )
-from debates.rules.course import ABSTAIN, Act, First, Message, Sort, Standing, Steer, Turn, Why
-from debates.table import Point
-from tests.debates.held import Words, chaired, heard, now, opened, with_course, with_settings
+from debates.prompt_context import PromptPoint
+from debates.rules.state import (
+    ABSTAIN,
+    FirstStatement,
+    MemberStatus,
+    MessageState,
+    StatementKind,
+    SteeringKind,
+    SteeringState,
+    TurnReason,
+    TurnState,
+)
+from tests.debates.held import MessageWords, chaired, heard, now, opened, with_course, with_settings
 
 HIRE, LATER, NO = "HIRE", "HIRE ON CONDITIONS", "DO NOT HIRE"
-FOR_HIRE = Point("She leads large groups", HIRE, "for")
-AGAINST_HIRE = Point("She has never led anybody", HIRE, "against")
-FOR_NO = Point("The post can wait", NO, "for")
+FOR_HIRE = PromptPoint("She leads large groups", HIRE, "for")
+AGAINST_HIRE = PromptPoint("She has never led anybody", HIRE, "against")
+FOR_NO = PromptPoint("The post can wait", NO, "for")
 
 
 def begun(*firsts, members=3):
     """Before anybody has spoken; what each stood by alone, in the order of the seats."""
-    return with_course(opened(members), firsts=[First(seat, verdict) for seat, verdict in enumerate(firsts, 1)])
+    return with_course(
+        opened(members), firsts=[FirstStatement(seat, verdict) for seat, verdict in enumerate(firsts, 1)]
+    )
 
 
-def say(table, seat, verdict="", *points, moved_by=(), why=Why.DRAW, content="As I see it.", reasoning="", **changed):
+def say(
+    table, seat, verdict="", *points, moved_by=(), why=TurnReason.DRAW, content="As I see it.", reasoning="", **changed
+):
     course = table.course
-    turn = Turn(len(course.turns) + 1, seat, why, course.newest, Standing.SPOKEN)
-    said = Message(
+    turn = TurnState(len(course.turns) + 1, seat, why, course.newest, MemberStatus.SPOKEN)
+    said = MessageState(
         number=course.newest + 1,
-        sort=Sort.CLOSING if why == Why.CLOSING else Sort.SAID,
+        sort=StatementKind.CLOSING if why == TurnReason.CLOSING else StatementKind.SAID,
         seat=seat,
-        clock=None if why == Why.CLOSING else course.clock + 1,
+        clock=None if why == TurnReason.CLOSING else course.clock + 1,
         verdict=verdict,
         moved_by=moved_by,
         turn=turn.number,
         **changed,
     )
     table = with_course(table, turns=[*course.turns, turn])
-    return heard(table, said, Words(now(table), content, points, reasoning=reasoning))
+    return heard(table, said, MessageWords(now(table), content, points, reasoning=reasoning))
 
 
 def talked(table, *verdicts):
@@ -58,36 +72,36 @@ def talked(table, *verdicts):
 
 
 def test_what_was_said_alone_comes_to_an_outcome_of_its_own():
-    found = analysed(talked(begun(NO, NO, HIRE), HIRE, HIRE, HIRE)).alone
+    found = analyse(talked(begun(NO, NO, HIRE), HIRE, HIRE, HIRE)).alone
     assert (found.outcome.word, found.differs) == (NO, True)
     assert found.swayed == [1, 2]
 
 
 def test_who_ends_where_it_began_is_not_swayed_whatever_it_said_between():
-    found = analysed(talked(talked(begun(NO, NO, HIRE), HIRE, HIRE, HIRE), NO, NO, HIRE)).alone
+    found = analyse(talked(talked(begun(NO, NO, HIRE), HIRE, HIRE, HIRE), NO, NO, HIRE)).alone
     assert (found.swayed, found.differs) == ([], False)
 
 
 def test_who_gave_no_first_verdict_is_missing_and_not_swayed():
-    found = analysed(talked(begun("", NO, HIRE), HIRE, NO, HIRE)).alone
+    found = analyse(talked(begun("", NO, HIRE), HIRE, NO, HIRE)).alone
     assert (found.missing, found.swayed) == ([1], [])
     assert found.outcome.base == 3
 
 
 @pytest.mark.parametrize("firsts", [(), ("", "", "")], ids=["not asked", "none answered"])
 def test_without_first_verdicts_nothing_is_said_of_them(firsts):
-    assert analysed(talked(begun(*firsts), HIRE, NO, HIRE)).alone is None
+    assert analyse(talked(begun(*firsts), HIRE, NO, HIRE)).alone is None
 
 
 def test_an_abstention_alone_is_a_verdict_that_one_can_leave():
-    assert analysed(talked(begun(ABSTAIN, NO, NO), NO, ABSTAIN, NO)).alone.swayed == [1, 2]
+    assert analyse(talked(begun(ABSTAIN, NO, NO), NO, ABSTAIN, NO)).alone.swayed == [1, 2]
 
 
 def test_stages_say_who_stood_where_at_each_deadline_and_at_the_end():
     table = begun(members=2)
     for _ in range(10):
         table = talked(table, HIRE, NO)
-    found = analysed(say(say(table, 1, NO), 2, LATER, why=Why.CLOSING)).stages
+    found = analyse(say(say(table, 1, NO), 2, LATER, why=TurnReason.CLOSING)).stages
     assert [(stage.clock, stage.stood) for stage in found] == [(20, {1: HIRE, 2: NO}), (21, {1: NO, 2: LATER})]
 
 
@@ -97,7 +111,7 @@ def test_stages_say_who_stood_where_at_each_deadline_and_at_the_end():
 def changed(*points, moved_by=()):
     """Two stand by HIRE; who stood by NO hears these points and joins them."""
     table = talked(begun(), HIRE, HIRE, NO)
-    [found] = analysed(say(say(table, 1, "", *points), 3, HIRE, moved_by=moved_by)).changes
+    [found] = analyse(say(say(table, 1, "", *points), 3, HIRE, moved_by=moved_by)).changes
     return found
 
 
@@ -116,49 +130,53 @@ def test_who_names_nothing_or_heard_nothing_new_has_joined_the_majority(points, 
 
 def test_who_goes_against_the_majority_joins_nobody():
     table = talked(begun(), HIRE, HIRE, HIRE)
-    [found] = analysed(say(table, 3, NO)).changes
+    [found] = analyse(say(table, 3, NO)).changes
     assert (found.to_majority, found.joined) == (False, False)
 
 
 def test_two_equal_sides_are_no_majority():
     table = talked(begun(members=5), HIRE, HIRE, NO, NO, LATER)
-    [found] = analysed(say(table, 5, HIRE)).changes
+    [found] = analyse(say(table, 5, HIRE)).changes
     assert not found.to_majority
 
 
 def test_those_who_abstain_are_no_majority():
     table = talked(begun(members=4), ABSTAIN, ABSTAIN, HIRE, NO)
-    found = analysed(say(table, 4, ABSTAIN)).changes
+    found = analyse(say(table, 4, ABSTAIN)).changes
     assert [change.to_majority for change in found] == [False]
 
 
 def test_what_was_said_while_it_was_being_asked_was_not_heard():
     table = talked(begun(), HIRE, HIRE, NO)
-    asked = with_course(table, turns=[*table.course.turns, Turn(4, 3, Why.DRAW, table.course.newest)])
+    asked = with_course(table, turns=[*table.course.turns, TurnState(4, 3, TurnReason.DRAW, table.course.newest)])
     meanwhile = chaired(asked, "Be brief.")
-    said = Message(meanwhile.course.newest + 1, Sort.SAID, 3, clock=4, verdict=HIRE, turn=4)
-    [found] = analysed(heard(meanwhile, said, Words(now(meanwhile), "I agree."))).changes
+    said = MessageState(meanwhile.course.newest + 1, StatementKind.SAID, 3, clock=4, verdict=HIRE, turn=4)
+    [found] = analyse(heard(meanwhile, said, MessageWords(now(meanwhile), "I agree."))).changes
     assert found.heard == []
 
 
 def test_a_share_of_few_changes_is_no_percentage():
-    assert (Share(2, 3).percent, Share(0, 0).percent, Share(5, 10).percent) == (None, None, 50)
+    assert (ConformityShare(2, 3).percent, ConformityShare(0, 0).percent, ConformityShare(5, 10).percent) == (
+        None,
+        None,
+        50,
+    )
 
 
 def test_conformity_counts_the_changes_that_joined():
     table = say(say(talked(begun(), HIRE, HIRE, NO), 3, HIRE), 1, NO)
-    assert analysed(table).conformity == Share(1, 2)
+    assert analyse(table).conformity == ConformityShare(1, 2)
 
 
 def test_a_case_that_was_put_as_a_challenge_is_no_change():
-    assert analysed(say(talked(begun(), HIRE, HIRE, HIRE), 1, NO, why=Why.CHALLENGE)).changes == []
+    assert analyse(say(talked(begun(), HIRE, HIRE, HIRE), 1, NO, why=TurnReason.CHALLENGE)).changes == []
 
 
 # ---- influence --------------------------------------------------------------------------------------------
 
 
 def of_seats(table):
-    return {one.seat: (one.named, one.followed) for one in analysed(table).influence}
+    return {one.seat: (one.named, one.followed) for one in analyse(table).influence}
 
 
 def test_influence_is_how_often_one_was_named_and_what_came_right_after():
@@ -184,7 +202,7 @@ def answering(id, point):
 
 
 def hire_of(table):
-    return next(sides for sides in analysed(table).arguments if sides.option == HIRE)
+    return next(sides for sides in analyse(table).arguments if sides.option == HIRE)
 
 
 def test_points_stand_by_their_option_and_side():
@@ -197,36 +215,36 @@ def test_points_stand_by_their_option_and_side():
 def test_a_point_stands_under_the_one_that_it_answers():
     table = say(say(begun(), 1, HIRE, FOR_HIRE), 2, NO, answering("1.1", AGAINST_HIRE))
     [argument] = hire_of(table).for_it
-    assert argument.state == State.ANSWERED
-    assert [(one.id, one.seat, one.state) for one in argument.under] == [("2.1", 2, State.OPEN)]
+    assert argument.state == ArgumentState.ANSWERED
+    assert [(one.id, one.seat, one.state) for one in argument.under] == [("2.1", 2, ArgumentState.OPEN)]
     assert hire_of(table).against == []
 
 
 def test_who_says_the_same_again_has_not_answered_it():
     table = say(say(begun(), 1, HIRE, FOR_HIRE), 2, HIRE, answering("1.1", FOR_HIRE))
-    assert hire_of(table).for_it[0].state == State.OPEN
+    assert hire_of(table).for_it[0].state == ArgumentState.OPEN
 
 
 def test_who_answers_itself_with_the_contrary_takes_it_back():
     table = say(say(begun(), 1, HIRE, FOR_HIRE), 1, NO, answering("1.1", AGAINST_HIRE))
-    assert hire_of(table).for_it[0].state == State.TAKEN_BACK
+    assert hire_of(table).for_it[0].state == ArgumentState.TAKEN_BACK
 
 
 def test_what_answers_itself_or_nothing_that_was_said_before_stands_alone():
     for place in ("1.1", "2.1", "9.9", ""):
         table = say(begun(), 1, HIRE, answering(place, FOR_HIRE))
-        assert [one.state for one in hire_of(table).for_it] == [State.OPEN]
+        assert [one.state for one in hire_of(table).for_it] == [ArgumentState.OPEN]
 
 
 def test_a_source_is_looked_up_word_by_word():
     for claim, document, line, expected in (
-        ("In 2003 she led five", "A1", 4, Source.FOUND),
-        ("She has published a lot", "A1", 4, Source.NOT_FOUND),
-        ("In 2003 she led five", "A1", 99, Source.NOT_FOUND),
-        ("In 2003 she led five", "A9", 4, Source.NOT_FOUND),
-        ("In 2003 she led five", "", 0, Source.OWN),
+        ("In 2003 she led five", "A1", 4, ArgumentSource.FOUND),
+        ("She has published a lot", "A1", 4, ArgumentSource.NOT_FOUND),
+        ("In 2003 she led five", "A1", 99, ArgumentSource.NOT_FOUND),
+        ("In 2003 she led five", "A9", 4, ArgumentSource.NOT_FOUND),
+        ("In 2003 she led five", "", 0, ArgumentSource.OWN),
     ):
-        point = Point(claim, HIRE, "for", document, line)
+        point = PromptPoint(claim, HIRE, "for", document, line)
         assert hire_of(say(begun(), 1, HIRE, point)).for_it[0].source == expected
 
 
@@ -234,11 +252,11 @@ def test_a_source_is_looked_up_word_by_word():
 
 
 def dissent(table, outcome=HIRE, **leaving):
-    return analysed(table, outcome, **leaving).minority
+    return analyse(table, outcome, **leaving).minority
 
 
 def test_every_other_verdict_stands_with_its_last_reasons():
-    table = say(talked(begun(), HIRE, HIRE, NO), 3, NO, why=Why.CLOSING, reasoning="It costs too much.")
+    table = say(talked(begun(), HIRE, HIRE, NO), 3, NO, why=TurnReason.CLOSING, reasoning="It costs too much.")
     [found] = dissent(table)
     assert (found.seat, found.verdict, found.message, found.words) == (3, NO, 4, "It costs too much.")
 
@@ -264,13 +282,13 @@ def test_without_a_reasoning_it_is_what_was_said_with_the_verdict():
 
 
 def test_a_challenge_is_nobodys_last_word():
-    table = say(talked(begun(), HIRE, HIRE, NO), 3, HIRE, why=Why.CHALLENGE, content="Hire at once!")
+    table = say(talked(begun(), HIRE, HIRE, NO), 3, HIRE, why=TurnReason.CHALLENGE, content="Hire at once!")
     assert [(found.message, found.words) for found in dissent(table)] == [(3, "As I see it.")]
 
 
 def test_who_left_out_of_turn_has_the_words_of_its_leaving():
     table = talked(begun(), HIRE, HIRE, HIRE)
-    left = with_course(table, steers=[Steer(1, Act.WITHDRAW, 3, verdict=NO, after=3)])
+    left = with_course(table, steers=[SteeringState(1, SteeringKind.WITHDRAW, 3, verdict=NO, after=3)])
     [found] = dissent(left, leaving={3: "I cannot stand for this."})
     assert (found.verdict, found.message, found.words) == (NO, None, "I cannot stand for this.")
 
@@ -279,7 +297,7 @@ def test_who_left_out_of_turn_has_the_words_of_its_leaving():
 
 
 def test_members_on_one_model_are_fewer_voices():
-    found = {models: by_model(models) for models in ("abcde", "aabcd", "aaaaa", "aabb")}
+    found = {models: voices_by_model(models) for models in ("abcde", "aabcd", "aaaaa", "aabb")}
     assert found == pytest.approx({"abcde": 5, "aabcd": 25 / 7, "aaaaa": 1, "aabb": 2})
 
 
@@ -297,31 +315,31 @@ def apart(die):
 
 
 def test_too_few_debates_say_nothing():
-    assert from_experience(held(7, apart)) == Voices(7, 5.0)
-    assert from_experience([]) == Voices(0, 0.0)
+    assert voices_from_history(held(7, apart)) == IndependentVoices(7, 5.0)
+    assert voices_from_history([]) == IndependentVoices(0, 0.0)
 
 
 def test_members_who_always_agree_are_one_voice():
-    assert from_experience(held(40, alike)).count == pytest.approx(1)
+    assert voices_from_history(held(40, alike)).count == pytest.approx(1)
 
 
 def test_members_who_agree_by_chance_alone_are_all_voices():
-    found = from_experience(held(400, apart))
+    found = voices_from_history(held(400, apart))
     assert found.count == pytest.approx(5, abs=0.8)
     assert found.low <= found.count <= found.high <= 5
 
 
 def test_the_same_debates_give_the_same_interval():
     debates = held(25, apart)
-    assert from_experience(debates) == from_experience(debates)
+    assert voices_from_history(debates) == voices_from_history(debates)
 
 
 def test_where_only_one_thing_was_ever_said_nobody_can_be_told_apart():
-    assert from_experience(held(20, lambda die: [HIRE] * 5)).count == 1
+    assert voices_from_history(held(20, lambda die: [HIRE] * 5)).count == 1
 
 
 def test_who_abstained_or_was_not_asked_is_no_pair():
-    assert from_experience(held(30, lambda die: [HIRE, ABSTAIN, ""])) == Voices(0, 0.0)
+    assert voices_from_history(held(30, lambda die: [HIRE, ABSTAIN, ""])) == IndependentVoices(0, 0.0)
 
 
 # ---- a panel over time ------------------------------------------------------------------------------------
@@ -339,15 +357,18 @@ def test_habits_say_who_is_alone_changes_and_leaves_first():
 
 def test_who_left_out_of_turn_may_have_been_the_first():
     table = say(talked(begun(), HIRE, HIRE, NO), 3, "", withdrawn=True)
-    assert left_first(with_course(table, steers=[Steer(1, Act.WITHDRAW, 1, after=2)]).course) == 1
-    assert left_first(begun().course) is None
+    assert (
+        left_first_position(with_course(table, steers=[SteeringState(1, SteeringKind.WITHDRAW, 1, after=2)]).course)
+        == 1
+    )
+    assert left_first_position(begun().course) is None
 
 
 def test_held_again_it_shows_what_stayed():
     earlier, later = talked(begun(), HIRE, HIRE, NO), talked(begun(), HIRE, NO)
-    assert stayed(earlier.course, later.course) == {1: True, 2: False}
+    assert positions_kept(earlier.course, later.course) == {1: True, 2: False}
 
 
 def test_an_empty_debate_has_an_analysis():
-    found = analysed(with_settings(begun(), rule="none"))
+    found = analyse(with_settings(begun(), rule="none"))
     assert (found.changes, found.minority, [stage.stood for stage in found.stages]) == ([], [], [{}])

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from debates import prompts
-from debates.rules import course
-from debates.rules.course import Turn, Why
-from debates.table import Artifact, Point, View
+from debates.prompt_context import PromptArtifact, PromptPoint, PromptView
+from debates.rules import state
+from debates.rules.state import TurnReason, TurnState
 from engine.llm.own_words import not_own
 
 from .held import chaired, given, opened, said
@@ -26,17 +26,20 @@ POINT = {"claim": "She led it.", "option": "HIRE", "side": "for", "document": "A
 TABLE = {"title": "Years", "kind": "bars", "text": "", "columns": ["Year", "People"], "rows": [["2024", "7"]]}
 
 LONG = "I have counted the groups that she led, one by one, and there are seven of them in all."
-ILSE = Turn(9, 1, Why.DRAW)
+ILSE = TurnState(9, 1, TurnReason.DRAW)
 """The turn that is asked about, where nothing else is said."""
 
 
 def spoken():
     """Ilse stands by HIRE since message 1, Rajiv by nothing; message 3 is the chair's, and has no point."""
     table = opened(3)
-    point = Point("She led it.", "HIRE", "for", "A1", 3)
+    point = PromptPoint("She led it.", "HIRE", "for", "A1", 3)
     for turn, answer in (
-        (Turn(1, 1, Why.DRAW), prompts.Answer(LONG, verdict="HIRE", reasoning="She led it.", points=(point,))),
-        (Turn(2, 2, Why.DRAW), prompts.Answer("I doubt the letter that she wrote.")),
+        (
+            TurnState(1, 1, TurnReason.DRAW),
+            prompts.DebateAnswer(LONG, verdict="HIRE", reasoning="She led it.", points=(point,)),
+        ),
+        (TurnState(2, 2, TurnReason.DRAW), prompts.DebateAnswer("I doubt the letter that she wrote.")),
     ):
         table = said(given(table, turn), turn, answer)
     return chaired(table, "Say more about the letter.")
@@ -49,12 +52,12 @@ def read(turn=ILSE, table=None, **changed):
 def test_a_good_answer_is_read_with_seats_for_names():
     answer = read(points=[POINT | {"answers": "1.1"}], artifact=TABLE)
     assert (answer.to, answer.wants_answer, answer.content) == ((2,), True, "What do you make of the letter?")
-    assert answer.points == (Point("She led it.", "HIRE", "for", "A1", 3, "1.1"),)
-    assert answer.artifact == Artifact("Years", "bars", columns=("Year", "People"), rows=(("2024", "7"),))
+    assert answer.points == (PromptPoint("She led it.", "HIRE", "for", "A1", 3, "1.1"),)
+    assert answer.artifact == PromptArtifact("Years", "bars", columns=("Year", "People"), rows=(("2024", "7"),))
 
 
 def test_everyone_is_nobody_alone():
-    assert read(speaking_to=["everyone"]).to == read(speaking_to=["Hana Kubo", "everyone"]).to == course.EVERYONE
+    assert read(speaking_to=["everyone"]).to == read(speaking_to=["Hana Kubo", "everyone"]).to == state.EVERYONE
 
 
 def test_an_empty_verdict_keeps_the_former_one():
@@ -63,7 +66,7 @@ def test_an_empty_verdict_keeps_the_former_one():
 
 def test_what_is_missing_or_null_is_none():
     answer = prompts.read_answer(spoken(), ILSE, '{"content": "Nothing but words.", "points": null}')
-    assert answer == prompts.Answer("Nothing but words.")
+    assert answer == prompts.DebateAnswer("Nothing but words.")
 
 
 def test_a_change_has_its_reason_and_what_moved_it():
@@ -79,12 +82,18 @@ def test_a_verdict_said_again_moves_nothing():
 def test_withdrawing_needs_a_verdict_then_or_before():
     assert read(withdrawn=True).withdrawn
     assert read(
-        Turn(9, 2, Why.DRAW), speaking_to=[], withdrawn=True, verdict="ABSTAIN", verdict_reasoning="I know her."
+        TurnState(9, 2, TurnReason.DRAW),
+        speaking_to=[],
+        withdrawn=True,
+        verdict="ABSTAIN",
+        verdict_reasoning="I know her.",
     )
 
 
 def test_the_verdict_of_a_challenge_is_nobody_s_own():
-    answer = read(Turn(9, 1, Why.CHALLENGE), verdict="DO NOT HIRE", verdict_reasoning="For once.", moved_by=[2])
+    answer = read(
+        TurnState(9, 1, TurnReason.CHALLENGE), verdict="DO NOT HIRE", verdict_reasoning="For once.", moved_by=[2]
+    )
     assert (answer.verdict, answer.reasoning, answer.moved_by) == ("", "", ())
 
 
@@ -182,30 +191,33 @@ def test_all_that_is_wrong_is_told_at_once():
 
 def test_one_without_a_verdict_cannot_withdraw():
     with pytest.raises(ValueError, match="only with a verdict or an abstention"):
-        read(Turn(9, 2, Why.DRAW), speaking_to=[], withdrawn=True)
+        read(TurnState(9, 2, TurnReason.DRAW), speaking_to=[], withdrawn=True)
 
 
-@pytest.mark.parametrize("why", [Why.ROLL_CALL, Why.CLOSING])
+@pytest.mark.parametrize("why", [TurnReason.ROLL_CALL, TurnReason.CLOSING])
 def test_a_roll_call_and_a_closing_want_a_verdict_of_whoever_has_none(why):
     words = {"content": "I still cannot say."}
-    if why == Why.ROLL_CALL:
+    if why == TurnReason.ROLL_CALL:
         words |= {"speaking_to": []}
     sentence = "You have no verdict yet. State one of HIRE, HIRE ON CONDITIONS, DO NOT HIRE or ABSTAIN, and say why."
     with pytest.raises(ValueError, match=sentence):
-        prompts.read_answer(spoken(), Turn(9, 2, why), json.dumps(words))
-    assert prompts.read_answer(spoken(), Turn(9, 1, why), json.dumps(words)).verdict == ""
+        prompts.read_answer(spoken(), TurnState(9, 2, why), json.dumps(words))
+    assert prompts.read_answer(spoken(), TurnState(9, 1, why), json.dumps(words)).verdict == ""
 
 
 def test_a_closing_may_say_again_what_was_said():
-    assert prompts.read_answer(spoken(), Turn(9, 1, Why.CLOSING), json.dumps({"content": LONG})).content == LONG
+    assert (
+        prompts.read_answer(spoken(), TurnState(9, 1, TurnReason.CLOSING), json.dumps({"content": LONG})).content
+        == LONG
+    )
 
 
 def test_what_was_said_after_a_closing_began_moves_nobody_in_it():
     table = spoken()
     late = {"content": "My last word.", "verdict": "ABSTAIN", "verdict_reasoning": "So be it.", "moved_by": [3]}
-    assert prompts.read_answer(table, Turn(9, 1, Why.CLOSING, after=3), json.dumps(late)).moved_by == (3,)
+    assert prompts.read_answer(table, TurnState(9, 1, TurnReason.CLOSING, after=3), json.dumps(late)).moved_by == (3,)
     with pytest.raises(ValueError, match="You have heard no message 3"):
-        prompts.read_answer(table, Turn(9, 1, Why.CLOSING, after=2), json.dumps(late))
+        prompts.read_answer(table, TurnState(9, 1, TurnReason.CLOSING, after=2), json.dumps(late))
 
 
 def test_a_quoted_tag_is_a_quotation():
@@ -214,7 +226,7 @@ def test_a_quoted_tag_is_a_quotation():
 
 
 def test_in_the_minutes_nobody_knows_its_own_messages():
-    letters = replace(spoken(), view=View.MINUTES)
+    letters = replace(spoken(), view=PromptView.MINUTES)
     answer = read(
         table=letters, speaking_to=["Member B"], verdict="ABSTAIN", verdict_reasoning="So be it.", moved_by=[1, 2]
     )
@@ -269,7 +281,7 @@ NUMBERS |= dict.fromkeys(("", "seven", "1.000.000", "1,50,000", "3 to 4", "٣"))
 
 
 def test_a_cell_is_drawn_as_the_number_that_it_says():
-    assert {cell: prompts.number_in(cell) for cell in NUMBERS} == NUMBERS
+    assert {cell: prompts.cited_number(cell) for cell in NUMBERS} == NUMBERS
 
 
 # ---- whose words they are ---------------------------------------------------------------------------------
@@ -278,8 +290,8 @@ def test_a_cell_is_drawn_as_the_number_that_it_says():
 def doubt(turn=ILSE, table=None, **changed):
     """What the engine would say of an answer: that it is nothing of the member's own."""
     table = table or spoken()
-    form, asked = prompts.form(table, turn), prompts.perspective(table, turn)
-    fields = prompts.CLOSING if turn.why == Why.CLOSING else GOOD
+    form, asked = prompts.message_spec(table, turn), prompts.member_messages(table, turn)
+    fields = prompts.CLOSING if turn.why == TurnReason.CLOSING else GOOD
     said = {name: one for name, one in (GOOD | changed).items() if name in fields}
     return not_own(form.said(form.read(json.dumps(said))), form.instructions(asked))
 
@@ -292,7 +304,7 @@ def test_words_of_the_system_message_of_the_form_and_of_the_floor_are_nobodys_ow
     ]
     assert [one for one in said if not doubt(content=one)] == []
     assert "placeholder" in doubt(points=[POINT | {"claim": "<your claim here>"}])
-    closing = Turn(9, 1, Why.CLOSING)
+    closing = TurnState(9, 1, TurnReason.CLOSING)
     assert doubt(closing, content="your last word, in at most 80 words")
     assert doubt(closing, content="I stay.", verdict="HIRE", verdict_reasoning="The debate is over.")
 
@@ -307,9 +319,9 @@ def test_the_words_of_others_and_of_documents_are_no_instructions():
 
 def test_a_timekeeper_repeats_facts_and_not_its_instructions():
     table = spoken()
-    facts = prompts.facts_of(table, None)
-    told = prompts.stated("reminder", facts, table.names)
-    form = prompts.timekeeper_form(table, 0, told)
-    asked = form.instructions(prompts.timekeeper(table, 0, "reminder", facts))
+    facts = prompts.note_facts(table, None)
+    told = prompts.note_sentences("reminder", facts, table.names)
+    form = prompts.timekeeper_spec(table, 0, told)
+    asked = form.instructions(prompts.timekeeper_messages(table, 0, "reminder", facts))
     assert not_own(form.said(told), asked) == ""
     assert not_own(form.said("the facts in your words"), asked)

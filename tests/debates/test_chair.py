@@ -7,11 +7,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from debates import chair
-from debates.models import Debate, Message, Steer, Turn, keeping
-from debates.rules import course as rules
+from debates import moderation
+from debates.models import Debate, Message, Steer, Turn, writes
+from debates.rules import state as rules
 from engine.models import ModelCall, Run
-from engine.models.budgets import Budget, BudgetUsedUp
+from engine.models.budgets import Budget, BudgetExceeded
 from runs.models import SearchText
 from tests.conftest import at_once, claim
 
@@ -26,7 +26,7 @@ def debate(mira: User) -> Debate:
 
 
 def refused(do: Any) -> str:
-    with pytest.raises(chair.Refused) as refusal:
+    with pytest.raises(moderation.ModerationRefused) as refusal:
         do()
     return str(refusal.value)
 
@@ -36,66 +36,70 @@ def refused(do: Any) -> str:
 
 def test_what_the_chair_says_stands_among_the_messages(debate: Debate, mira: User):
     say(debate, 1)
-    chair.say(debate.pk, mira, "Let us speak of money.", to=2)
+    moderation.post_message(debate.pk, mira, "Let us speak of money.", to=2)
     told = Message.objects.get(debate=debate, number=2)
-    assert (told.kind, told.by, told.by_name, told.speaking_to) == (rules.Sort.CHAIR, mira, "mira", [2])
+    assert (told.kind, told.by, told.by_name, told.speaking_to) == (rules.StatementKind.CHAIR, mira, "mira", [2])
 
 
 def test_whoever_the_chair_asks_has_the_floor_next(debate: Debate, mira: User):
-    chair.say(debate.pk, mira, "What of the money?", to=2, ask=True)
+    moderation.post_message(debate.pk, mira, "What of the money?", to=2, ask=True)
     [steer] = Steer.objects.filter(debate=debate)
-    assert (steer.act, steer.member.seat, steer.done) == (rules.Act.ASK, 2, None)
+    assert (steer.act, steer.member.seat, steer.done) == (rules.SteeringKind.ASK, 2, None)
 
 
 def test_the_run_hears_of_it(debate: Debate, mira: User):
     before = debate.run.news
-    chair.say(debate.pk, mira, "Let us speak of money.")
+    moderation.post_message(debate.pk, mira, "Let us speak of money.")
     assert Run.objects.get(pk=debate.pk).news == before + 1
 
 
 def test_it_can_be_found_by_what_the_chair_said(debate: Debate, mira: User):
-    chair.say(debate.pk, mira, "Let us speak of Zanzibar.")
+    moderation.post_message(debate.pk, mira, "Let us speak of Zanzibar.")
     assert "zanzibar" in SearchText.objects.get(run=debate.pk).words.split()
 
 
 def test_it_is_kept_that_the_chair_named_an_option(debate: Debate, mira: User):
     for text in ("I am for hire.", "Do  NOT hire!", "Hired?"):
-        chair.say(debate.pk, mira, text)
+        moderation.post_message(debate.pk, mira, text)
     assert [one.names_option for one in Message.objects.filter(debate=debate).order_by("number")] == [True, True, False]
 
 
 def test_words_that_cannot_be_kept_are_refused(debate: Debate, mira: User):
     for text in ("", "  \n", "x" * 4_001, "a\x00b"):
-        assert refused(partial(chair.say, debate.pk, mira, text))
+        assert refused(partial(moderation.post_message, debate.pk, mira, text))
     assert not Message.objects.exists()
 
 
 def test_the_chair_speaks_forty_times_at_most(debate: Debate, mira: User):
-    kept = {"debate": debate, "kind": rules.Sort.CHAIR, "by_name": "mira"}
+    kept = {"debate": debate, "kind": rules.StatementKind.CHAIR, "by_name": "mira"}
     Message.objects.bulk_create(Message(number=number, **kept) for number in range(1, 41))
-    assert "40 times" in refused(partial(chair.say, debate.pk, mira, "Once more."))
+    assert "40 times" in refused(partial(moderation.post_message, debate.pk, mira, "Once more."))
 
 
 def test_nobody_is_asked_who_does_not_sit_there(debate: Debate, mira: User):
     for seat in (0, 4, 77):
-        assert "Nobody sits there" in refused(partial(chair.say, debate.pk, mira, "And you?", to=seat, ask=True))
+        assert "Nobody sits there" in refused(
+            partial(moderation.post_message, debate.pk, mira, "And you?", to=seat, ask=True)
+        )
 
 
 def test_whoever_is_silent_is_not_asked(debate: Debate, mira: User):
-    chair.steer(debate.pk, mira, rules.Act.GIVE_UP, seat=2)
-    assert "Ilse Brandt is silent" in refused(partial(chair.say, debate.pk, mira, "And you?", to=2, ask=True))
+    moderation.apply_steering(debate.pk, mira, rules.SteeringKind.GIVE_UP, seat=2)
+    assert "Ilse Brandt is silent" in refused(
+        partial(moderation.post_message, debate.pk, mira, "And you?", to=2, ask=True)
+    )
 
 
 def test_nothing_is_said_to_a_debate_that_is_over(debate: Debate, mira: User):
     over(debate)
-    assert refused(partial(chair.say, debate.pk, mira, "Wait!")) == chair.OVER
+    assert refused(partial(moderation.post_message, debate.pk, mira, "Wait!")) == moderation.ENDED_TEXT
 
 
 @pytest.mark.postgresql
 def test_words_at_the_same_moment_get_numbers_without_a_gap(transactional_db: None, mira: User):
     debate = queued(mira)
-    words = [partial(chair.say, debate.pk, mira, f"Words number {number}.") for number in range(6)]
-    assert at_once(*words, refused=chair.Refused) == [None] * 6
+    words = [partial(moderation.post_message, debate.pk, mira, f"Words number {number}.") for number in range(6)]
+    assert at_once(*words, refused=moderation.ModerationRefused) == [None] * 6
     assert list(debate.messages.values_list("number", flat=True)) == [1, 2, 3, 4, 5, 6]
 
 
@@ -104,32 +108,37 @@ def test_words_at_the_same_moment_get_numbers_without_a_gap(transactional_db: No
 
 def test_a_debate_gets_twenty_messages_more(debate: Debate, mira: User):
     for _ in range(2):
-        chair.steer(debate.pk, mira, rules.Act.EXTEND)
-    assert Debate.objects.talked().get(pk=debate.pk).course().most == 100
+        moderation.apply_steering(debate.pk, mira, rules.SteeringKind.EXTEND)
+    assert Debate.objects.with_messages().get(pk=debate.pk).state().most == 100
 
 
 def test_no_debate_gets_more_than_two_hundred(mira: User):
     debate = queued(mira, most=190)
-    assert "at most 200" in refused(partial(chair.steer, debate.pk, mira, rules.Act.EXTEND))
+    assert "at most 200" in refused(partial(moderation.apply_steering, debate.pk, mira, rules.SteeringKind.EXTEND))
 
 
 def test_time_is_given_in_steps(debate: Debate, mira: User):
     for amount in (0, -20, 7, 21):
-        assert "steps of 20" in refused(partial(chair.steer, debate.pk, mira, rules.Act.EXTEND, amount=amount))
+        assert "steps of 20" in refused(
+            partial(moderation.apply_steering, debate.pk, mira, rules.SteeringKind.EXTEND, amount=amount)
+        )
 
 
 def test_no_time_is_given_once_the_closing_has_begun(debate: Debate, mira: User):
     in_closing(debate)
-    assert refused(partial(chair.steer, debate.pk, mira, rules.Act.EXTEND)) == chair.CLOSING
+    assert (
+        refused(partial(moderation.apply_steering, debate.pk, mira, rules.SteeringKind.EXTEND))
+        == moderation.CLOSING_TEXT
+    )
 
 
 @pytest.mark.parametrize(("known", "closes"), [(0, False), (1, True)])
 def test_time_that_is_given_while_it_is_about_to_close_is_not_lost(
     debate: Debate, mira: User, known: int, closes: bool
 ):
-    chair.steer(debate.pk, mira, rules.Act.EXTEND)
-    last_word = rules.Turn(1, 1, rules.Why.CLOSING)
-    keeping.begin_closing(debate.pk, "most", [last_word], known=known)
+    moderation.apply_steering(debate.pk, mira, rules.SteeringKind.EXTEND)
+    last_word = rules.TurnState(1, 1, rules.TurnReason.CLOSING)
+    writes.begin_closing(debate.pk, "most", [last_word], known=known)
     debate.refresh_from_db()
     assert (bool(debate.ended_because), Turn.objects.exists()) == (closes, closes)
 
@@ -139,7 +148,7 @@ def test_more_time_sets_more_money_aside(settings: Any, mira: User):
     budget = Budget.objects.create(owner=mira, limit=10**12)
     debate = queued(mira, members=[member("A", "paid/x"), member("B", "paid/x")])
     before = Run.objects.get(pk=debate.pk).reserved
-    chair.steer(debate.pk, mira, rules.Act.EXTEND)
+    moderation.apply_steering(debate.pk, mira, rules.SteeringKind.EXTEND)
     budget.refresh_from_db()
     assert budget.reserved == Run.objects.get(pk=debate.pk).reserved > before > 0
 
@@ -149,8 +158,8 @@ def test_more_time_needs_the_money_for_it(settings: Any, mira: User):
     budget = Budget.objects.create(owner=mira, limit=10**12)
     debate = queued(mira, members=[member("A", "paid/x"), member("B", "paid/x")])
     Budget.objects.filter(pk=budget.pk).update(limit=Run.objects.get(pk=debate.pk).reserved + 1)
-    with pytest.raises(BudgetUsedUp):
-        chair.steer(debate.pk, mira, rules.Act.EXTEND)
+    with pytest.raises(BudgetExceeded):
+        moderation.apply_steering(debate.pk, mira, rules.SteeringKind.EXTEND)
     assert not Steer.objects.exists()
 
 
@@ -171,16 +180,16 @@ CLOSED_AGAIN = (
 def test_a_debate_is_closed_once_and_then_only_sooner(mira: User):
     for first, then, fits in CLOSED_AGAIN:
         debate = queued(mira)
-        chair.steer(debate.pk, mira, first)
-        again = partial(chair.steer, debate.pk, mira, then)
+        moderation.apply_steering(debate.pk, mira, first)
+        again = partial(moderation.apply_steering, debate.pk, mira, then)
         assert (again() is None) if fits else refused(again), (first, then)
 
 
 def test_who_is_just_speaking_is_dropped_where_it_closes_at_once(debate: Debate, mira: User):
     [run] = claim("an engine")
-    Turn.objects.create(debate=debate, number=1, member=debate.members.get(seat=1), why=rules.Why.CALL)
+    Turn.objects.create(debate=debate, number=1, member=debate.members.get(seat=1), why=rules.TurnReason.CALL)
     call = ModelCall.objects.create(run=run, step="turn-1", model="openai/a", attempt=1, deadline=timezone.now())
-    chair.steer(debate.pk, mira, rules.Act.CLOSE_AT_ONCE)
+    moderation.apply_steering(debate.pk, mira, rules.SteeringKind.CLOSE_AT_ONCE)
     run.refresh_from_db()
     call.refresh_from_db()
     assert (run.status, run.worker, call.status) == (Run.Status.QUEUED, "", ModelCall.Status.INTERRUPTED)
@@ -188,15 +197,15 @@ def test_who_is_just_speaking_is_dropped_where_it_closes_at_once(debate: Debate,
 
 def test_who_is_just_speaking_finishes_where_it_closes(debate: Debate, mira: User):
     [run] = claim("an engine")
-    Turn.objects.create(debate=debate, number=1, member=debate.members.get(seat=1), why=rules.Why.CALL)
-    chair.steer(debate.pk, mira, rules.Act.CLOSE)
+    Turn.objects.create(debate=debate, number=1, member=debate.members.get(seat=1), why=rules.TurnReason.CALL)
+    moderation.apply_steering(debate.pk, mira, rules.SteeringKind.CLOSE)
     run.refresh_from_db()
     assert (run.status, run.worker) == (Run.Status.RUNNING, "an engine")
 
 
 def test_a_closing_can_still_be_ended(debate: Debate, mira: User):
-    chair.steer(in_closing(debate).pk, mira, rules.Act.END)
-    assert Steer.objects.get(debate=debate).act == rules.Act.END
+    moderation.apply_steering(in_closing(debate).pk, mira, rules.SteeringKind.END)
+    assert Steer.objects.get(debate=debate).act == rules.SteeringKind.END
 
 
 # ---- members ----------------------------------------------------------------------------------------------
@@ -204,30 +213,36 @@ def test_a_closing_can_still_be_ended(debate: Debate, mira: User):
 
 def test_whoever_withdrew_is_recalled_once(debate: Debate, mira: User):
     say(debate, 1, "HIRE", withdrawn=True)
-    chair.steer(debate.pk, mira, rules.Act.RECALL, seat=1)
-    assert "recalled once" in refused(partial(chair.steer, debate.pk, mira, rules.Act.RECALL, seat=1))
-    assert "recalled once" in refused(partial(chair.say, debate.pk, mira, "And now?", to=1, ask=True))
+    moderation.apply_steering(debate.pk, mira, rules.SteeringKind.RECALL, seat=1)
+    assert "recalled once" in refused(
+        partial(moderation.apply_steering, debate.pk, mira, rules.SteeringKind.RECALL, seat=1)
+    )
+    assert "recalled once" in refused(partial(moderation.post_message, debate.pk, mira, "And now?", to=1, ask=True))
 
 
 def test_whoever_was_asked_before_it_withdrew_can_be_recalled(debate: Debate, mira: User):
-    chair.say(debate.pk, mira, "And you?", to=1, ask=True)
+    moderation.post_message(debate.pk, mira, "And you?", to=1, ask=True)
     say(debate, 1, "HIRE", withdrawn=True)
-    chair.steer(debate.pk, mira, rules.Act.RECALL, seat=1)
-    assert Steer.objects.filter(act=rules.Act.RECALL).exists()
+    moderation.apply_steering(debate.pk, mira, rules.SteeringKind.RECALL, seat=1)
+    assert Steer.objects.filter(act=rules.SteeringKind.RECALL).exists()
 
 
 def test_whoever_has_not_withdrawn_is_not_recalled(debate: Debate, mira: User):
-    assert "has not withdrawn" in refused(partial(chair.steer, debate.pk, mira, rules.Act.RECALL, seat=1))
+    assert "has not withdrawn" in refused(
+        partial(moderation.apply_steering, debate.pk, mira, rules.SteeringKind.RECALL, seat=1)
+    )
 
 
 def test_a_member_is_given_up_once(debate: Debate, mira: User):
-    chair.steer(debate.pk, mira, rules.Act.GIVE_UP, seat=1)
-    assert Debate.objects.talked().get(pk=debate.pk).course().silent == {1}
-    assert "is silent" in refused(partial(chair.steer, debate.pk, mira, rules.Act.GIVE_UP, seat=1))
+    moderation.apply_steering(debate.pk, mira, rules.SteeringKind.GIVE_UP, seat=1)
+    assert Debate.objects.with_messages().get(pk=debate.pk).state().silent == {1}
+    assert "is silent" in refused(
+        partial(moderation.apply_steering, debate.pk, mira, rules.SteeringKind.GIVE_UP, seat=1)
+    )
 
 
 def test_there_is_no_other_way_to_steer(debate: Debate, mira: User):
-    assert "There are: extend" in refused(partial(chair.steer, debate.pk, mira, "withdraw"))
+    assert "There are: extend" in refused(partial(moderation.apply_steering, debate.pk, mira, "withdraw"))
 
 
 # ---- a person on a seat -----------------------------------------------------------------------------------
@@ -240,22 +255,22 @@ def with_noor(mira: User, noor: User) -> Debate:
 
 
 def test_a_person_leaves_with_a_verdict(with_noor: Debate, noor: User):
-    chair.withdraw(with_noor.pk, noor, "WAIT", "Nobody answered my question.")
-    course = Debate.objects.talked().get(pk=with_noor.pk).course()
-    assert (course.withdrawn, course.stands_by) == ({3}, {3: "WAIT"})
+    moderation.withdraw_member(with_noor.pk, noor, "WAIT", "Nobody answered my question.")
+    course = Debate.objects.with_messages().get(pk=with_noor.pk).state()
+    assert (course.withdrawn, course.verdict_of) == ({3}, {3: "WAIT"})
 
 
 def test_whoever_leaves_is_called_as_at_the_table_whatever_its_account_is_called_today(with_noor: Debate, noor: User):
     User.objects.filter(pk=noor.pk).update(username="noor.rahman")
     noor.refresh_from_db()
-    chair.withdraw(with_noor.pk, noor, "WAIT", "Nobody answered my question.")
+    moderation.withdraw_member(with_noor.pk, noor, "WAIT", "Nobody answered my question.")
     assert Message.objects.get(debate=with_noor.pk).by_name == "noor"
 
 
 def test_a_person_leaves_with_what_it_stood_by(with_noor: Debate, noor: User):
     say(with_noor, 3, "HIRE")
-    chair.withdraw(with_noor.pk, noor, "", "")
-    assert Debate.objects.talked().get(pk=with_noor.pk).course().stands_by == {3: "HIRE"}
+    moderation.withdraw_member(with_noor.pk, noor, "", "")
+    assert Debate.objects.with_messages().get(pk=with_noor.pk).state().verdict_of == {3: "HIRE"}
 
 
 def test_nobody_leaves_without_a_verdict_and_its_reason(with_noor: Debate, noor: User):
@@ -265,14 +280,14 @@ def test_nobody_leaves_without_a_verdict_and_its_reason(with_noor: Debate, noor:
         ("HIRE", "Because.", "Say in a sentence why"),
         ("ABSTAIN", "", "Say in a sentence why"),
     ):
-        assert sentence in refused(partial(chair.withdraw, with_noor.pk, noor, verdict, reasoning))
+        assert sentence in refused(partial(moderation.withdraw_member, with_noor.pk, noor, verdict, reasoning))
 
 
 def test_nobody_leaves_for_somebody_else(with_noor: Debate, mira: User):
-    assert "no seat" in refused(partial(chair.withdraw, with_noor.pk, mira, "HIRE", "I say so."))
+    assert "no seat" in refused(partial(moderation.withdraw_member, with_noor.pk, mira, "HIRE", "I say so."))
 
 
 def test_nobody_leaves_twice(with_noor: Debate, noor: User):
-    chair.withdraw(with_noor.pk, noor, "ABSTAIN", "I know her well.")
-    assert not chair.may_withdraw(Debate.objects.talked().get(pk=with_noor.pk), noor)
-    assert "already" in refused(partial(chair.withdraw, with_noor.pk, noor, "HIRE", "On second thought."))
+    moderation.withdraw_member(with_noor.pk, noor, "ABSTAIN", "I know her well.")
+    assert not moderation.may_withdraw(Debate.objects.with_messages().get(pk=with_noor.pk), noor)
+    assert "already" in refused(partial(moderation.withdraw_member, with_noor.pk, noor, "HIRE", "On second thought."))

@@ -3,10 +3,10 @@
 import pytest
 from django.contrib.auth.models import User
 
+from debates.history import prefetch_for_table, table_columns
 from debates.management.commands.debate import Command
-from debates.tables import columns, tabled
 from engine.models import Run
-from runs.api.objects import run_object
+from runs.run_object import run_object
 from tests.debates.scenes import undecided
 
 
@@ -36,7 +36,7 @@ def test_the_status_says_what_came_of_it():
 @pytest.mark.django_db
 def test_people_read_words_where_programs_read_codes(mira: User):
     row = undecided(mira).row
-    asked, came = columns(tabled().get(pk=row.pk))
+    asked, came = table_columns(prefetch_for_table().get(pk=row.pk))
     assert asked[3:] == ["Majority of all"]
     assert came[:2] == ["HIRE ON CONDITIONS has 2 of 5, and 3 are needed.", "Closed by the chair."]
     told = run_object(row, "https://magi.example")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from random import Random
 
-from debates.analysis import alone
+from debates.analysis import first_positions
 from debates.analysis.ends import (
     absence_in_words,
     because_in_words,
@@ -19,10 +19,10 @@ from debates.analysis.ends import (
     voices_in_words,
 )
 from debates.prompts.wording import NUMBERS
-from debates.rules.course import ABSTAIN, Act, Course, Sort, Why
-from debates.rules.floor import Because, TooFew
-from debates.rules.outcome import NoDecision, Outcome, Rule, outcome_of
-from tests.debates.plays import OPTIONS, Play, agree, at_random, course, talk
+from debates.rules.outcome import DebateOutcome, DecisionRule, NoDecision, outcome_of
+from debates.rules.state import ABSTAIN, DebateState, StatementKind, SteeringKind, TurnReason
+from debates.rules.turn_taking import EndForLackOfMembers, EndReason
+from tests.debates.plays import OPTIONS, DebatePlay, agree, at_random, course, talk
 
 LEAVING = (0.0, 0.3)
 FAILING = (0.0, 0.35)
@@ -31,8 +31,8 @@ FAILING = (0.0, 0.35)
 def one_of_mind(die: Random, failing: float, leaving: float):
     """All stand by one option, as far as they speak."""
 
-    def answer(course: Course, turn):
-        said = agree(course, turn) | {"withdrawn": die.random() < leaving and turn.why != Why.CLOSING}
+    def answer(course: DebateState, turn):
+        said = agree(course, turn) | {"withdrawn": die.random() < leaving and turn.why != TurnReason.CLOSING}
         return None if die.random() < failing else said
 
     return answer
@@ -41,7 +41,7 @@ def one_of_mind(die: Random, failing: float, leaving: float):
 def unmoved(die: Random, failing: float, leaving: float):
     """Each stands by an option of its own, or abstains, and holds to it."""
 
-    def answer(course: Course, turn):
+    def answer(course: DebateState, turn):
         if die.random() < failing / 2:
             return None
         return {"verdict": ABSTAIN} if turn.seat == 4 else talk(course, turn)
@@ -50,32 +50,34 @@ def unmoved(die: Random, failing: float, leaving: float):
 
 
 def ending(die: Random, how: str):
-    def act(play: Play) -> None:
+    def act(play: DebatePlay) -> None:
         if how == "spend" and play.course.clock > 6:
             play.course = replace(play.course, affords=False)
         if how == "until" and play.course.clock > 6:
             play.course = replace(play.course, late=True)
         if how in ("close", "end") and play.course.clock == 5 and not play.course.steers:
-            play.steer(Act(how))
+            play.steer(SteeringKind(how))
         persons = [one.seat for one in play.course.voters if one.person and one.seat not in play.course.withdrawn]
         if persons and not play.course.because and die.random() < 0.02:
-            play.say(sort=Sort.LEAVING, seat=persons[0], verdict=die.choice([*OPTIONS, ABSTAIN]), withdrawn=True)
+            play.say(
+                sort=StatementKind.LEAVING, seat=persons[0], verdict=die.choice([*OPTIONS, ABSTAIN]), withdrawn=True
+            )
 
     return act
 
 
-def played() -> Iterator[tuple[Course, Outcome]]:
+def played() -> Iterator[tuple[DebateState, DebateOutcome]]:
     hows = ("", "spend", "until", "close", "end")
-    for seed, (rule, failing, leaving, how) in enumerate(product(Rule, FAILING, LEAVING, hows)):
+    for seed, (rule, failing, leaving, how) in enumerate(product(DecisionRule, FAILING, LEAVING, hows)):
         for kind, challenge in product((at_random, one_of_mind, unmoved), (True, False)):
             die = Random(seed)
             table = course(2 + seed % 4, rule=rule, first=True, most=die.choice([8, 40]), challenge=challenge)
             seats = [replace(seat, person=seat.seat > 0 and die.random() < 0.3) for seat in table.seats]
             answer = kind(die, failing=failing, leaving=leaving)
-            play = Play(replace(table, seats=seats), answer, act=ending(die, how)).to_the_end()
-            if not isinstance(play.end, TooFew):
+            play = DebatePlay(replace(table, seats=seats), answer, act=ending(die, how)).to_the_end()
+            if not isinstance(play.end, EndForLackOfMembers):
                 ended = replace(play.course, because=play.end.because)
-                stood = [ended.stands_by.get(one.seat, "") for one in ended.voters]
+                stood = [ended.verdict_of.get(one.seat, "") for one in ended.voters]
                 yield ended, outcome_of(rule, OPTIONS, stood)
 
 
@@ -89,10 +91,10 @@ def counted_out(said: str) -> str:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedDebate:
     """`last`: who could still speak when it was over; `stood`: by what members stood then."""
 
-    course: Course
+    course: DebateState
 
     @property
     def voters(self) -> set[int]:
@@ -105,20 +107,20 @@ class Ended:
     @property
     def stood(self) -> set[str]:
         closings = self.course.closings
-        stood = self.course.stood_at(closings[0].after) if closings else self.course.stands_by
+        stood = self.course.verdict_at(closings[0].after) if closings else self.course.verdict_of
         return {stood[seat] for seat in self.last}
 
     @property
     def challenged(self) -> bool:
         turn = self.course.challenged
-        return turn is not None and any(one.turn == turn.number for one in self.course.said)
+        return turn is not None and any(one.turn == turn.number for one in self.course.messages_said)
 
     @property
     def silent(self) -> set[int]:
         return self.voters & self.course.silent - self.course.withdrawn
 
 
-DUE: dict[str, Callable[[Ended, re.Match[str]], bool]] = {
+DUE: dict[str, Callable[[EndedDebate, re.Match[str]], bool]] = {
     r"All (\w+) (?:supported|had)": lambda end, said: number(said[1]) == len(end.voters) == len(end.last),
     r"All (\w+) have withdrawn": lambda end, said: number(said[1]) == len(end.voters & end.course.withdrawn),
     r"All (\w+) have fallen silent": lambda end, said: number(said[1]) == len(end.silent) == len(end.voters),
@@ -136,19 +138,19 @@ DUE: dict[str, Callable[[Ended, re.Match[str]], bool]] = {
 """What has to be so where a sentence says why it ended."""
 
 
-def wrong_because(course: Course, said: str) -> Iterator[str]:
+def wrong_because(course: DebateState, said: str) -> Iterator[str]:
     matches = ((due, found) for pattern, due in DUE.items() if (found := re.match(pattern, said)))
-    yield from (said for due, found in matches if not due(Ended(course), found))
+    yield from (said for due, found in matches if not due(EndedDebate(course), found))
 
 
-def name_of(course: Course) -> dict[int, str]:
+def name_of(course: DebateState) -> dict[int, str]:
     return {one.seat: one.name for one in course.seats}
 
 
-def wrong_outcome(outcome: Outcome, rule: str, said: str) -> Iterator[str]:
+def wrong_outcome(outcome: DebateOutcome, rule: str, said: str) -> Iterator[str]:
     if found := re.match(r"(\w+) has (\d+) of (\d+), and (\d+) are needed", said):
         told = outcome.tally[found[1]], outcome.base
-        if told != (int(found[2]), int(found[3])) or int(found[4]) <= told[0] or rule == Rule.MEDIAN:
+        if told != (int(found[2]), int(found[3])) or int(found[4]) <= told[0] or rule == DecisionRule.MEDIAN:
             yield said
     if (found := re.match(r"(.+) have (\w+) each", said)) and {
         one for one, count in outcome.tally.items() if count == number(found[2])
@@ -163,7 +165,7 @@ def wrong_outcome(outcome: Outcome, rule: str, said: str) -> Iterator[str]:
         yield f"{outcome.code}: {said}"
 
 
-def wrong_names(course: Course, said: str, due: dict[str, set[int]]) -> Iterator[str]:
+def wrong_names(course: DebateState, said: str, due: dict[str, set[int]]) -> Iterator[str]:
     """Whoever a sentence with these words names, and nobody else."""
     for words, seats in due.items():
         told = " ".join(sentence for sentence in said.split(". ") if words in sentence)
@@ -171,22 +173,25 @@ def wrong_names(course: Course, said: str, due: dict[str, set[int]]) -> Iterator
             yield said
 
 
-def wrong(course: Course, outcome: Outcome) -> Iterator[str]:
+def wrong(course: DebateState, outcome: DebateOutcome) -> Iterator[str]:
     names, voters = name_of(course), {one.seat for one in course.voters}
     yield from wrong_because(course, counted_out(because_in_words(course, names)))
     yield from wrong_outcome(outcome, course.settings.rule, no_decision_in_words(course.settings.rule, outcome))
-    absent = {"gave no verdict": voters - course.stands_by.keys(), "fell silent": set(course.silent - course.withdrawn)}
+    absent = {
+        "gave no verdict": voters - course.verdict_of.keys(),
+        "fell silent": set(course.silent - course.withdrawn),
+    }
     yield from wrong_names(course, absence_in_words(course, names), absent)
-    if before := alone(course):
+    if before := first_positions(course):
         persons, asked = {one.seat for one in course.voters if one.person}, voters - set(before.missing)
         missing = {"not asked alone": persons & set(before.missing), "gave none": set(before.missing) - persons}
         yield from wrong_names(course, missing_in_words(course, before, names), missing)
-        elsewhere = {seat for seat in asked if course.stands_by.get(seat, "") not in ("", before.verdicts[seat])}
+        elsewhere = {seat for seat in asked if course.verdict_of.get(seat, "") not in ("", before.verdicts[seat])}
         said = counted_out(swayed_in_words(course, before, names))
-        moved = {"ended elsewhere": elsewhere, "ended with no verdict": asked - course.stands_by.keys()}
+        moved = {"ended elsewhere": elsewhere, "ended with no verdict": asked - course.verdict_of.keys()}
         yield from wrong_names(course, said, moved)
         if said.startswith("All ") and (
-            elsewhere or asked - course.stands_by.keys() or number(said.split()[1]) != len(asked)
+            elsewhere or asked - course.verdict_of.keys() or number(said.split()[1]) != len(asked)
         ):
             yield said
 
@@ -195,14 +200,16 @@ def test_each_sentence_about_an_end_says_what_its_figures_say():
     debates = list(played())
     found = [sentence for ended, outcome in debates for sentence in wrong(ended, outcome)]
     assert found == []
-    assert {ended.because for ended, _ in debates} == set(Because)
+    assert {ended.because for ended, _ in debates} == set(EndReason)
     assert {outcome.code for _, outcome in debates} == {"", *NoDecision}
     assert min(sum(bool(of(ended)) for ended, _ in debates) for of in (lambda c: c.withdrawn, lambda c: c.silent)) > 20
 
 
 def test_no_sentence_about_an_end_counts_none_or_says_all_of_one_or_two():
     sentences = [because_in_words(ended, name_of(ended)) for ended, _ in played()]
-    sentences += [swayed_in_words(ended, one, name_of(ended)) for ended, _ in played() if (one := alone(ended))]
+    sentences += [
+        swayed_in_words(ended, one, name_of(ended)) for ended, _ in played() if (one := first_positions(ended))
+    ]
     assert [one for one in set(sentences) if re.match(r"No |All (no|one|two) ", one)] == []
 
 
@@ -220,8 +227,8 @@ def test_voices_are_told_of_models_and_people_apart():
 def test_why_somebody_fell_silent_is_not_a_models_fault_where_there_is_none():
     table = course(3)
     seats = [replace(seat, person=seat.seat == 1) for seat in table.seats]
-    play = Play(replace(table, seats=seats))
-    play.steer(Act.GIVE_UP, seat=3)
+    play = DebatePlay(replace(table, seats=seats))
+    play.steer(SteeringKind.GIVE_UP, seat=3)
     said = [silence_in_words(play.course, seat) for seat in (1, 2, 3)]
     assert said == [
         "Fell silent: it did not speak in three turns running.",

@@ -1,12 +1,11 @@
 import pytest
 
-from debates.api import messages
-from debates.display import display_of
-from debates.fragments import fragments
 from debates.models import Option
-from debates.parts import looks_of
-from debates.table import Point
-from runs import redaction
+from debates.page.display import display_of, fragments
+from debates.page.view_model import option_styles
+from debates.prompt_context import PromptPoint
+from debates.responses import message_objects
+from runs.record import redaction
 from tests.debates.scenes import SCENES, cancelled, closing, decided, retried, silent, speaking, undecided, waiting
 from tests.debates.table import Table
 from tests.debates.talks import late
@@ -61,7 +60,7 @@ def test_every_part_of_every_scene_is_drawn_of_what_was_read(name, mira, django_
 def test_a_number_stands_where_options_look_alike():
     ways = ("for", "for", "between", "against")
     options = [Option(word=f"{number}", direction=way) for number, way in enumerate(ways)]
-    looks = looks_of(options)
+    looks = option_styles(options)
     assert [(looks[word].state, looks[word].sign, looks[word].number) for word in "0123"] == [
         ("approve", "", 1), ("approve", "", 2), ("mid", "", 3), ("reject", "cross", None),
     ]  # fmt: skip
@@ -164,7 +163,7 @@ def test_a_message_that_says_what_was_said_is_marked_as_a_repetition(table):
     first, _, again = table.say(1, "She led it well."), table.say(2, "She did not."), table.say(3, "She led it  well!")
     said = [slot.said for slot in display(table).slots if slot.said]
     assert [one.marks for one in said] == [(), (), (f"repeats message {first.number}, word for word",)]
-    told = messages(table.seen().row)
+    told = message_objects(table.seen().row)
     assert {one["number"]: one["repeats"] for one in told}[again.number] == first.number
 
 
@@ -207,7 +206,7 @@ def test_where_nothing_was_decided_it_says_why(mira):
 
 def test_a_redacted_debate_shows_no_word_of_it(mira):
     table = decided(mira)
-    redaction.redact(table.pk, "reviewer", "By request.")
+    redaction.redact_run(table.pk, "reviewer", "By request.")
     shown = display(table)
     html = "".join(part.html() for part in fragments(shown))
     assert "Supervision" not in html
@@ -217,7 +216,7 @@ def test_a_redacted_debate_shows_no_word_of_it(mira):
 
 def test_words_of_others_are_escaped_and_show_what_they_hide(table):
     table.note()
-    table.say(1, "<img src=x onerror=alert(1)>\u202e", points=(Point("<b>bold</b>", "HIRE", "for"),))
+    table.say(1, "<img src=x onerror=alert(1)>\u202e", points=(PromptPoint("<b>bold</b>", "HIRE", "for"),))
     html = next(part.html() for part in fragments(display(table)) if part.place == "msg-2")
     assert "<img" not in html
     assert "<b>bold" not in html

@@ -13,16 +13,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from debates.attached import ALTERED, Attached, kept
+from debates.attachments import TAMPERED_TEXT, DebateAttachments, sign_attachments
 from debates.models import DOCUMENTS, Debate, Panel
-from debates.models.laying import table_of
-from debates.prompts.history import material
-from engine.evidence.entries import Entry
-from engine.evidence.verification import verify_one
+from debates.models.context_builder import build_prompt_context
+from debates.prompts.member_history import case_material
+from engine.audit.verification import verify_one
+from engine.ledger.entries import Entry
 from engine.models import Document, Run
-from runs import steering
-from runs.redaction import redact, redact_due
-from tests.callers import API, Caller, fields, problem
+from runs import run_actions
+from runs.record.redaction import redact_due, redact_run
+from tests.callers import API, ApiCaller, fields, problem
 from tests.databases import tampering
 from tests.toolbox.pdfs import CV, SCANNED, SLOW, UNPACKING, encrypted
 from toolbox import documents
@@ -130,7 +130,7 @@ def test_of_nine_files_eight_are_attached_and_it_is_said_once(page: Client):
 
 
 def test_of_many_unreadable_files_no_more_are_read_than_may_be_attached():
-    read, files = Attached(), [file(f"{number}.txt", b"\0") for number in range(12)]
+    read, files = DebateAttachments(), [file(f"{number}.txt", b"\0") for number in range(12)]
     read.add_files(files)
     assert [one.tell() > 0 for one in files] == [True] * 8 + [False] * 4
     assert [problem.message for problem in read.problems][8:] == ["Attach at most 8 documents. Leave out the others."]
@@ -138,9 +138,9 @@ def test_of_many_unreadable_files_no_more_are_read_than_may_be_attached():
 
 def test_endless_ones_have_one_end_for_all_of_them(monkeypatch):
     monkeypatch.setattr("toolbox.documents.TOGETHER", 0.5)
-    ends, read_one = [], documents.read
-    monkeypatch.setattr(documents, "read", lambda *asked: ends.append(asked[3]) or read_one(*asked))
-    read = Attached()
+    ends, read_one = [], documents.read_document
+    monkeypatch.setattr(documents, "read_document", lambda *asked: ends.append(asked[3]) or read_one(*asked))
+    read = DebateAttachments()
     read.add_files([file(f"{number}.pdf", SLOW) for number in range(3)])
     assert [problem.message for problem in read.problems] == [f"{number}.pdf {LATE}" for number in range(3)]
     assert (len(ends), len(set(ends))) == (3, 1)
@@ -148,11 +148,11 @@ def test_endless_ones_have_one_end_for_all_of_them(monkeypatch):
 
 @pytest.mark.parametrize("whose", ["another", None])
 def test_what_a_page_kept_comes_back_only_to_whom_it_was_shown(page: Client, whose: str | None):
-    read = Attached()
+    read = DebateAttachments()
     read.add_files([file()])
-    (token,) = kept(read.documents, whose)
+    (token,) = sign_attachments(read.documents, whose)
     answer = page.post(NEW, {**WRITTEN, "d1": token if whose else "nonsense"})
-    assert [problem.message for problem in answer.context["problems"]] == [ALTERED]
+    assert [problem.message for problem in answer.context["problems"]] == [TAMPERED_TEXT]
     assert not Debate.objects.exists()
 
 
@@ -167,25 +167,25 @@ def test_documents_are_a_part_of_what_it_may_cost(page: Client, settings):
 # ---- by other doors -------------------------------------------------------------------------------------------
 
 
-def sent(calls: Caller, asked: dict, *files: SimpleUploadedFile, **headers: str):
+def sent(calls: ApiCaller, asked: dict, *files: SimpleUploadedFile, **headers: str):
     """As a program sends files: in parts beside one with the fields."""
     parts = {"debate": json.dumps(asked), "documents": list(files)}
     return calls.client.post(f"{API}/debates", parts, headers=headers)
 
 
-def test_a_program_sends_texts(mira_calls: Caller):
+def test_a_program_sends_texts(mira_calls: ApiCaller):
     found = mira_calls.post("/debates", {**ASKED, "documents": [{"title": "Letter", "text": "One.\nTwo."}]}).json()
     (document,) = found["documents"]
     assert (document["id"], document["title"], document["kind"], document["lines"]) == ("A1", "Letter", "text", 2)
 
 
-def test_a_program_sends_files_beside_its_fields(mira_calls: Caller):
+def test_a_program_sends_files_beside_its_fields(mira_calls: ApiCaller):
     answer = sent(mira_calls, {**ASKED, "documents": [{"text": "Mine."}]}, file(), file("cv.pdf", CV))
     assert answer.status_code == 202
     assert [one["title"] for one in answer.json()["documents"]] == ["Pasted text", "letter.md", "cv.pdf"]
 
 
-def test_a_program_names_the_encoding_of_its_files(mira_calls: Caller):
+def test_a_program_names_the_encoding_of_its_files(mira_calls: ApiCaller):
     letter = file("brief.txt", "Müller".encode("cp1252"))
     assert "is not in UTF-8" in fields(sent(mira_calls, ASKED, letter))["documents"]
     letter.seek(0)
@@ -193,7 +193,7 @@ def test_a_program_names_the_encoding_of_its_files(mira_calls: Caller):
     assert [one["title"] for one in found["documents"]] == ["brief.txt (Windows-1252)"]
 
 
-def test_what_a_program_sends_and_nobody_can_read_is_named(mira_calls: Caller):
+def test_what_a_program_sends_and_nobody_can_read_is_named(mira_calls: ApiCaller):
     assert fields(mira_calls.post("/debates", {**ASKED, "documents": [{"text": "a"}, {"text": " "}]})) == {
         "documents.1": "Pasted text is empty. Leave it out, or attach what it should have been."
     }
@@ -201,14 +201,14 @@ def test_what_a_program_sends_and_nobody_can_read_is_named(mira_calls: Caller):
     assert not Document.objects.exists()
 
 
-def test_another_file_under_the_same_key_is_another_request(mira_calls: Caller):
+def test_another_file_under_the_same_key_is_another_request(mira_calls: ApiCaller):
     key = {"Idempotency-Key": "once"}
     first, again = (sent(mira_calls, ASKED, file(), **key).json()["id"] for _ in range(2))
     assert first == again
     problem(sent(mira_calls, ASKED, file(data=b"Another."), **key), 422)
 
 
-def test_files_without_the_part_of_the_fields_are_refused(mira_calls: Caller):
+def test_files_without_the_part_of_the_fields_are_refused(mira_calls: ApiCaller):
     problem(mira_calls.client.post(f"{API}/debates", {"documents": file()}), 400)
     problem(mira_calls.client.post(f"{API}/judgements", {"judgement": "{}", "documents": file()}), 415)
 
@@ -227,11 +227,11 @@ def test_the_command_attaches_files(posts: Panel, tmp_path):
 @pytest.fixture
 def with_letter(page: Client) -> Debate:
     page.post(NEW, {**WRITTEN, "documents": [file()]})
-    return Debate.objects.talked().get()
+    return Debate.objects.with_messages().get()
 
 
 def test_members_read_its_lines_with_their_numbers(with_letter: Debate):
-    read = material(table_of(with_letter, with_letter.course()))
+    read = case_material(build_prompt_context(with_letter, with_letter.state()))
     assert '<Document id="A1" title="letter.md">' in read
     assert "3: she led the imaging group for nine years." in read
 
@@ -241,8 +241,8 @@ def test_it_is_sealed_when_it_is_submitted_and_erased_on_redaction(with_letter: 
     sealed = json.loads(Entry.objects.get(run=pk, kind="submitted").line)
     assert sealed["facts"]["documents"] == [{"number": 1, "kind": "markdown"}]
     assert {"title of A1", "text of A1", "digest of A1"} <= sealed["texts"].keys()
-    steering.cancel(with_letter, mira)
-    redact(pk, "mira", "It was private.")
+    run_actions.cancel(with_letter, mira)
+    redact_run(pk, "mira", "It was private.")
     assert list(Document.objects.filter(run=pk).values_list("title", "text", "digest")) == [("", "", "")]
     assert [str(fault) for fault in verify_one(pk)[2]] == []
 
@@ -255,9 +255,9 @@ def test_its_page_and_record_show_it(page: Client, with_letter: Debate):
 
 
 def test_no_row_has_a_word_of_it_any_more(with_letter: Debate, mira):
-    steering.cancel(with_letter, mira)
+    run_actions.cancel(with_letter, mira)
     assert "imaging group" in rows()
-    redact(with_letter.pk, "mira", "It was private.")
+    redact_run(with_letter.pk, "mira", "It was private.")
     assert "imaging group" not in rows()
     assert "letter.md" not in rows()
 
@@ -285,7 +285,7 @@ def test_the_database_keeps_its_lines_and_verification_finds_what_was_changed(wi
 def test_they_go_when_the_time_of_the_panel_is_over(page: Client, posts: Panel, mira):
     page.post(NEW, {**WRITTEN, "panel": str(posts.pk), "documents": [file()]})
     debate = Debate.objects.get()
-    steering.cancel(debate, mira)
+    run_actions.cancel(debate, mira)
     with tampering():
         Run.objects.filter(pk=debate.pk).update(ended=timezone.now() - timedelta(days=400))
     while redact_due():

@@ -11,18 +11,18 @@ from django.urls import reverse
 
 from debates import schemas
 from debates.models import Debate, FirstVerdict
-from engine.gates import decide
+from engine.gate_decisions import decide
 from engine.models import Gate, Run
-from engine.search import label
+from engine.text.search_terms import label_term
 from magi_site.models import Token
-from runs import steering
+from runs import run_actions
 from runs.models import SearchText
-from runs.record import record_line
+from runs.record.document import record_line
 from tests.callers import API
 from tests.conftest import perform
 from tests.databases import copied_async
 from tests.debates.rows import over, queued, say
-from tests.debates.test_procedure import Panel, clara, debate, says, waiting_for
+from tests.debates.test_procedure import AgreeingModels, clara, debate, says, waiting_for
 
 __all__ = ["clara"]
 
@@ -63,7 +63,7 @@ async def test_a_wait_for_somebody_ends_where_somebody_is_needed(calls, asked):
     [gate] = found["gates"]
     assert (gate["kind"], gate["state"], gate["asked"]) == ("turn", "pending", "clara")
     assert [choice["word"] for choice in gate["choices"]] == ["speak", "skip"]
-    assert schemas.Debate.model_validate(found)
+    assert schemas.DebateOut.model_validate(found)
 
 
 async def test_a_wait_for_the_end_does_not_end_there(calls, asked):
@@ -106,7 +106,7 @@ def three(mira):
     for seat in (1, 2):
         say(hired, seat, "HIRE")
     over(hired)
-    steering.cancel(gone, None)
+    run_actions.cancel(gone, None)
     return waits, hired, gone
 
 
@@ -130,8 +130,8 @@ async def test_debates_are_listed_as_they_stand(calls, three):
 
 async def test_they_are_listed_by_what_came_of_them(calls, mira):
     gone = await sync_to_async(queued)(mira)
-    await sync_to_async(steering.cancel)(gone, None)
-    await sync_to_async(lambda: SearchText.objects.add(gone.pk, [label("outcome", "HIRE")]))()
+    await sync_to_async(run_actions.cancel)(gone, None)
+    await sync_to_async(lambda: SearchText.objects.add(gone.pk, [label_term("outcome", "HIRE")]))()
     for path in ("/debates", "/runs"):
         answer = await calls.get(path, outcome="hire", status="cancelled")
         assert [one["id"] for one in answer.json()["results"]] == [str(gone.pk)]
@@ -149,7 +149,7 @@ async def veiled(mira, clara):
 @copied_async
 async def with_a_secret(mira, clara):
     members = [{"name": "Ada", "who": "Ada asks.", "model": "test/ada"}, {"name": "Clara", "user": clara}]
-    models = Panel()
+    models = AgreeingModels()
     alone = {"verdict_reasoning": "The marmots say so.", "verdict": "HIRE", "confidence": 70}
     asks = says("What do you make of it, Clara?", speaking_to=["Clara"], expects_answer=True)
     models.will("test/ada", json.dumps(alone), asks)
@@ -184,7 +184,7 @@ async def test_what_others_said_alone_is_nowhere_before_the_end(calls, veiled, p
 
 
 async def test_after_the_end_it_is_there(calls, veiled, pages):
-    await sync_to_async(lambda: steering.cancel(Debate.objects.get(pk=veiled), None))()
+    await sync_to_async(lambda: run_actions.cancel(Debate.objects.get(pk=veiled), None))()
     assert "marmots" in await pages(veiled)
     assert (await calls.get(f"/debates/{veiled}")).json()["first"]["verdicts"][0]["reasoning"] == "The marmots say so."
 

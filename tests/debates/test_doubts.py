@@ -7,10 +7,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debates.evidence import doubt
+from debates.entries import validate_entries
 from tests.debates.entries import entries_of
 from tests.debates.forgeries import FORGED, find, forged, told
-from tests.debates.plays import Play, admitted, at_random
+from tests.debates.plays import DebatePlay, admitted, at_random
 from tests.debates.strategies import whole
 from tests.debates.test_floor import tables
 
@@ -20,20 +20,20 @@ from tests.debates.test_floor import tables
 def test_no_honest_debate_is_doubted(table, seed, failing, often):
     die = Random(seed)
     table = replace(table, seats=[replace(seat, person=seat.seat % 3 == 0 and seat.seat > 0) for seat in table.seats])
-    play = Play(
+    play = DebatePlay(
         table, at_random(die, failing=failing), act=admitted(die, often), race=admitted(die, often)
     ).to_the_end()
-    assert doubt(entries_of(play)) == ""
+    assert validate_entries(entries_of(play)) == ""
 
 
 @whole
 @given(tables(), st.integers(0, 2**32), st.integers(0, 120))
 def test_nor_is_one_that_goes_on(table, seed, steps):
     die = Random(seed)
-    play = Play(table, at_random(die), act=admitted(die, 0.05), race=admitted(die, 0.05))
+    play = DebatePlay(table, at_random(die), act=admitted(die, 0.05), race=admitted(die, 0.05))
     for _ in zip(range(steps), play.on(), strict=False):
         pass
-    assert doubt(entries_of(play)) == ""
+    assert validate_entries(entries_of(play)) == ""
 
 
 # ---- forged -----------------------------------------------------------------------------------------------
@@ -43,15 +43,15 @@ def test_what_is_forged_was_honest_before():
     entries = told()
     whys = {one["facts"]["why"] for one in entries if one["kind"] == "debate.turn"}
     assert whys == {"draw", "reply", "roll_call", "call", "asked", "closing"}
-    assert doubt(entries) == ""
+    assert validate_entries(entries) == ""
 
 
 def test_what_cannot_be_is_named():
-    doubts = {forge: doubt(forged(forge)) for forge in FORGED}
+    doubts = {forge: validate_entries(forged(forge)) for forge in FORGED}
     assert {forge.__name__: said for forge, said in doubts.items() if not re.search(FORGED[forge], said)} == {}
 
 
 def test_a_weight_is_doubted_also_while_nobody_knows_the_seed():
     entries = told(steps=12)
     find(entries, "debate.turn", why="draw")["weights"][0][1] = 4
-    assert "weights of turn 1" in doubt(entries)
+    assert "weights of turn 1" in validate_entries(entries)

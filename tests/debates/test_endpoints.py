@@ -8,10 +8,10 @@ from django.contrib.auth.models import User
 
 from debates import schemas
 from debates.models import Debate, Message, Steer
-from debates.models.values import OFF
-from debates.scaffold import as_it_was
+from debates.models.constants import SWITCHED_OFF
+from debates.xml_messages import unescape_scaffold
 from magi_site.models import Token
-from tests.callers import API, Caller, fields, problem
+from tests.callers import API, ApiCaller, fields, problem
 from tests.conftest import allow
 
 from .rows import NAMES, OPTIONS, member, over, queued, say
@@ -33,7 +33,7 @@ def debate(mira: User) -> Debate:
 # ---- submitting -------------------------------------------------------------------------------------------
 
 
-def test_members_are_put_to_debate(mira_calls: Caller, mira: User):
+def test_members_are_put_to_debate(mira_calls: ApiCaller, mira: User):
     answer = mira_calls.post("/debates", {**ASKED, "spend": "3.00", "most": 20})
     assert answer.status_code == 202
     found = answer.json()
@@ -41,15 +41,15 @@ def test_members_are_put_to_debate(mira_calls: Caller, mira: User):
     assert (found["kind"], found["status"], found["outcome"]) == ("debate", "queued", None)
     assert [one["name"] for one in found["members"]] == ["Timekeeper", *NAMES]
     assert found["switches"] == {"first": True, "reply": True, "call": True, "challenge": True} | dict.fromkeys(
-        OFF, False
+        SWITCHED_OFF, False
     )
     assert Debate.objects.get().run.spend == 3_000_000_000
 
 
-def test_the_object_is_as_it_is_described(mira_calls: Caller, debate: Debate):
+def test_the_object_is_as_it_is_described(mira_calls: ApiCaller, debate: Debate):
     say(debate, 1, "HIRE")
     found = mira_calls.get(f"/debates/{debate.pk}").json()
-    assert schemas.Debate.model_validate(found)
+    assert schemas.DebateOut.model_validate(found)
     assert mira_calls.get(f"/runs/{debate.pk}").json() == found
 
 
@@ -80,18 +80,18 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_what_is_wrong_is_named_and_nothing_is_submitted(mira_calls: Caller):
+def test_what_is_wrong_is_named_and_nothing_is_submitted(mira_calls: ApiCaller):
     named = [(fields(mira_calls.post("/debates", {**ASKED, **change})), path) for change, path in WRONG]
     assert [(path, found) for found, path in named if path not in found] == []
     assert not Debate.objects.exists()
 
 
-def test_all_that_is_wrong_is_said_at_once(mira_calls: Caller):
+def test_all_that_is_wrong_is_said_at_once(mira_calls: ApiCaller):
     found = fields(mira_calls.post("/debates", {**ASKED, "question": " ", "most": 3, "seed": "x"}))
     assert found.keys() == {"question", "most", "seed"}
 
 
-def test_the_same_request_under_a_key_brings_the_same_debate(mira_calls: Caller):
+def test_the_same_request_under_a_key_brings_the_same_debate(mira_calls: ApiCaller):
     first, second = (mira_calls.post("/debates", ASKED, Idempotency_Key="k").json()["id"] for _ in range(2))
     assert first == second
     problem(mira_calls.post("/debates", {**ASKED, "most": 20}, Idempotency_Key="k"), 422)
@@ -100,27 +100,27 @@ def test_the_same_request_under_a_key_brings_the_same_debate(mira_calls: Caller)
 # ---- what is said -----------------------------------------------------------------------------------------
 
 
-def test_what_came_after_a_message_can_be_asked_for(mira_calls: Caller, debate: Debate):
+def test_what_came_after_a_message_can_be_asked_for(mira_calls: ApiCaller, debate: Debate):
     for seat in (1, 2, 3):
         say(debate, seat)
     results = mira_calls.get(f"/debates/{debate.pk}/messages", after=2).json()["results"]
     assert [one["number"] for one in results] == [3]
 
 
-def test_the_chair_asks_a_member(mira_calls: Caller, debate: Debate):
+def test_the_chair_asks_a_member(mira_calls: ApiCaller, debate: Debate):
     answer = mira_calls.post(f"/debates/{debate.pk}/messages", {"to": 2, "text": "And the money?", "ask": True})
     assert answer.status_code == 202
     assert answer.json()["messages"][0]["speaking_to"] == ["Ilse Brandt"]
     assert Steer.objects.get().act == "ask"
 
 
-def test_the_same_words_under_a_key_are_said_once(mira_calls: Caller, debate: Debate):
+def test_the_same_words_under_a_key_are_said_once(mira_calls: ApiCaller, debate: Debate):
     for _ in range(2):
         mira_calls.post(f"/debates/{debate.pk}/messages", {"text": "Go on."}, Idempotency_Key="k")
     assert Message.objects.count() == 1
 
 
-def test_nothing_is_said_to_a_debate_that_is_over(mira_calls: Caller, debate: Debate):
+def test_nothing_is_said_to_a_debate_that_is_over(mira_calls: ApiCaller, debate: Debate):
     over(debate)
     answer = mira_calls.post(f"/debates/{debate.pk}/messages", {"text": "Wait!"})
     assert problem(answer, 409)["detail"] == "The debate is over."
@@ -129,16 +129,16 @@ def test_nothing_is_said_to_a_debate_that_is_over(mira_calls: Caller, debate: De
 # ---- steering ---------------------------------------------------------------------------------------------
 
 
-def test_a_debate_is_extended(mira_calls: Caller, debate: Debate):
+def test_a_debate_is_extended(mira_calls: ApiCaller, debate: Debate):
     assert mira_calls.post(f"/debates/{debate.pk}/steer", {"kind": "extend", "amount": 20}).json()["most"] == 80
 
 
-def test_what_cannot_be_done_is_said(mira_calls: Caller, debate: Debate):
+def test_what_cannot_be_done_is_said(mira_calls: ApiCaller, debate: Debate):
     answer = mira_calls.post(f"/debates/{debate.pk}/steer", {"kind": "recall", "member": 1})
     assert problem(answer, 409)["detail"].startswith("Amara Osei has not withdrawn")
 
 
-def test_steering_is_described(mira_calls: Caller, debate: Debate):
+def test_steering_is_described(mira_calls: ApiCaller, debate: Debate):
     for asked in ({"kind": "wait"}, {"kind": "extend", "amount": "20"}, {"kind": "close", "why": "x"}):
         problem(mira_calls.post(f"/debates/{debate.pk}/steer", asked), 422)
 
@@ -147,8 +147,8 @@ def test_a_person_on_a_seat_leaves_it(mira: User, noor: User):
     seat = {"name": "Noor", "who": "", "model": "", "user": noor}
     debate = queued(mira, members=[member("Amara Osei"), member("Ilse Brandt"), seat])
     leave = {"kind": "withdraw", "verdict": "WAIT", "reasoning": "I have heard enough."}
-    problem(Caller(mira).post(f"/debates/{debate.pk}/steer", leave), 409)
-    answer = Caller(allow(noor, "engine.view_run")).post(f"/debates/{debate.pk}/steer", leave)
+    problem(ApiCaller(mira).post(f"/debates/{debate.pk}/steer", leave), 409)
+    answer = ApiCaller(allow(noor, "engine.view_run")).post(f"/debates/{debate.pk}/steer", leave)
     assert [one["withdrawn"] for one in answer.json()["members"]] == [False, False, False, True]
 
 
@@ -157,9 +157,9 @@ def test_a_person_on_a_seat_leaves_it(mira: User, noor: User):
 
 @pytest.mark.parametrize(("path", "body"), [("messages", {"text": "Go on."}), ("steer", {"kind": "close"})])
 def test_whoever_may_only_see_it_is_no_chair(debate: Debate, noor: User, path: str, body: dict[str, Any]):
-    problem(Caller(noor).post(f"/debates/{debate.pk}/{path}", body), 404)
-    problem(Caller(allow(noor, "engine.view_run")).post(f"/debates/{debate.pk}/{path}", body), 403)
-    everybodys = Caller(allow(noor, "engine.view_run", "engine.steer_run"))
+    problem(ApiCaller(noor).post(f"/debates/{debate.pk}/{path}", body), 404)
+    problem(ApiCaller(allow(noor, "engine.view_run")).post(f"/debates/{debate.pk}/{path}", body), 403)
+    everybodys = ApiCaller(allow(noor, "engine.view_run", "engine.steer_run"))
     assert everybodys.post(f"/debates/{debate.pk}/{path}", body).status_code == 202
 
 
@@ -174,15 +174,15 @@ def test_a_token_without_the_scope_steers_nothing(debate: Debate, mira: User, cl
 # ---- the record -------------------------------------------------------------------------------------------
 
 
-def test_what_was_said_is_given_as_xml(mira_calls: Caller, debate: Debate):
+def test_what_was_said_is_given_as_xml(mira_calls: ApiCaller, debate: Debate):
     say(debate, 1, "HIRE", content="Read <this> & that.\x1b")
     answer = mira_calls.get(f"/debates/{debate.pk}/record.xml")
     assert answer.headers["Content-Type"] == "application/xml; charset=utf-8"
     root = ElementTree.fromstring(answer.content)
-    assert as_it_was(root.findtext(".//Message/Content", "")) == "Read <this> & that.\x1b"
+    assert unescape_scaffold(root.findtext(".//Message/Content", "")) == "Read <this> & that.\x1b"
 
 
-def test_with_a_person_at_the_table_the_record_waits_for_the_end(mira_calls: Caller, mira: User):
+def test_with_a_person_at_the_table_the_record_waits_for_the_end(mira_calls: ApiCaller, mira: User):
     debate = queued(mira, members=[*map(member, NAMES), member("Elin Sato", "", user=mira)])
     paths = [f"/{kind}/{debate.pk}/record" for kind in ("debates", "runs")]
     for path in paths:

@@ -8,25 +8,25 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from debates import chair, procedure
+from debates import moderation, procedure
 from debates.models import Debate, Message
-from debates.record.exchange import xml_of
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf
-from engine.evidence.verification import verify_one
-from engine.gates import decide
-from engine.llm.failures import Unauthorized, Unreachable
+from debates.record.xml_export import render_debate_xml
+from engine.audit.verification import verify_one
+from engine.gate_decisions import decide
+from engine.ledger.entries import Entry
+from engine.ledger.merkle_log import Leaf
+from engine.llm.errors import EndpointUnreachable, Unauthorized
 from engine.models import Gate, GateDecision, NewDocument, Run
-from runs import steering
-from runs.redaction import redact
+from runs import run_actions
+from runs.record.redaction import redact_run
 from tests.conftest import perform, some_of
 from tests.corpus.means import resign, retell
 from tests.databases import tampering
-from tests.debates.test_missing import Patient
+from tests.debates.test_missing import PatientModels
 from tests.debates.test_procedure import (
     NAMES,
     OPTIONS,
-    Panel,
+    AgreeingModels,
     clara,
     cut_for_good,
     debate,
@@ -83,7 +83,7 @@ async def test_the_seed_is_fixed_at_the_submission_and_told_at_the_end_and_it_is
 
 async def test_a_word_against_a_chosen_seed_goes_into_it():
     submitted = await sync_to_async(debate)(seed=None, word="tulips at noon", most=4)
-    await perform(submitted.pk, Panel())
+    await perform(submitted.pk, AgreeingModels())
     assert await faults(submitted.pk) == []
     [ended] = await sync_to_async(facts)(submitted.pk, "ended")
     assert ended["seed_random"]
@@ -117,11 +117,11 @@ async def test_nothing_is_wrong_where_the_chair_talks_while_others_do():
     submitted = await sync_to_async(rehearsed)(most=20)
 
     acts = [
-        lambda: chair.say(submitted.pk, mira, "Think of the costs.", to=2, ask=True),
-        lambda: chair.steer(submitted.pk, mira, "extend"),
-        lambda: chair.steer(submitted.pk, mira, "give_up", seat=3),
-        lambda: chair.say(submitted.pk, mira, "Time is short."),
-        lambda: chair.steer(submitted.pk, mira, "close_at_once"),
+        lambda: moderation.post_message(submitted.pk, mira, "Think of the costs.", to=2, ask=True),
+        lambda: moderation.apply_steering(submitted.pk, mira, "extend"),
+        lambda: moderation.apply_steering(submitted.pk, mira, "give_up", seat=3),
+        lambda: moderation.post_message(submitted.pk, mira, "Time is short."),
+        lambda: moderation.apply_steering(submitted.pk, mira, "close_at_once"),
     ]
 
     async def interfere():
@@ -131,7 +131,7 @@ async def test_nothing_is_wrong_where_the_chair_talks_while_others_do():
             await sync_to_async(act)()
         models.all_have_spoken.set()
 
-    models = Patient(answers=14)
+    models = PatientModels(answers=14)
     run, _ = await asyncio.gather(perform(submitted.pk, models), interfere())
     assert run.status == Run.Status.FINISHED, run.error
     assert await faults(run.pk) == []
@@ -153,13 +153,13 @@ async def test_nothing_is_wrong_while_a_person_is_waited_for_or_after(clara):
 
 
 async def test_fewer_than_two_that_can_speak_are_no_debate_and_a_retry_asks_them_again():
-    models = Panel()
+    models = AgreeingModels()
     for name in ("ada", "ben"):
         models.will(f"test/{name}", *[Unauthorized("No key.")] * 3)
     run, found = await held(models, count=2, switches={"first": False})
     assert (run.status, run.error["code"]) == (Run.Status.FAILED, "member_failed")
     assert await faults(run.pk) == []
-    await sync_to_async(steering.retry)(found, None)
+    await sync_to_async(run_actions.retry)(found, None)
     assert (await perform(run.pk, models)).outcome == "HIRE"
     assert await faults(run.pk) == []
     seeds = [ended.get("seed") for ended in await sync_to_async(facts)(run.pk, "ended")]
@@ -182,7 +182,7 @@ async def test_that_a_message_was_cut_is_sealed_and_held_against_its_answers():
 
 async def test_one_that_was_cancelled_tells_its_seed_and_no_outcome():
     submitted = await sync_to_async(debate)()
-    await sync_to_async(steering.cancel)(submitted, None)
+    await sync_to_async(run_actions.cancel)(submitted, None)
     [ended] = await sync_to_async(facts)(submitted.pk, "ended")
     assert (ended["outcome"], ended["seed"]) == (None, bytes(32).hex())
     assert await faults(submitted.pk) == []
@@ -190,7 +190,7 @@ async def test_one_that_was_cancelled_tells_its_seed_and_no_outcome():
 
 async def test_what_is_redacted_is_intact_and_has_no_text():
     run, found = await held()
-    await sync_to_async(redact)(found.pk, "mira", "Somebody asked for it.")
+    await sync_to_async(redact_run)(found.pk, "mira", "Somebody asked for it.")
     assert await faults(run.pk) == []
     entries = " ".join(await sync_to_async(lambda: [entry.line for entry in Entry.objects.filter(run=run.pk)])())
     assert not re.search("Remark number|Shall we hire|looks at methods", entries)
@@ -210,7 +210,7 @@ LONG = "So it stands, friends, and the clock goes on. " * 20
     ids=["odd", "long", "fenced", "within words"],
 )
 async def test_a_timekeeper_is_believed_however_its_model_puts_its_words(words, frame, kept):
-    models = Panel()
+    models = AgreeingModels()
     models.will("test/keeper", *[frame % json.dumps({"words": words})] * 20)
     submitted = await sync_to_async(debate)(timekeeper="test/keeper", most=4)
     run = await perform(submitted.pk, models)
@@ -223,12 +223,12 @@ async def test_a_timekeeper_is_believed_however_its_model_puts_its_words(words, 
     ("answer", "code"),
     [
         (json.dumps({"words": "I think that HIRE is right."}), "unusable_answer"),
-        (Unreachable("Nobody."), "unreachable"),
+        (EndpointUnreachable("Nobody."), "unreachable"),
     ],
     ids=["takes sides", "away"],
 )
 async def test_a_timekeeper_whose_model_fails_says_the_stated_sentences_and_asks_no_more(answer, code):
-    models = Panel()
+    models = AgreeingModels()
     models.will("test/keeper", *[answer] * 20)
     submitted = await sync_to_async(debate)(timekeeper="test/keeper", most=4)
     run = await perform(submitted.pk, models)
@@ -275,8 +275,8 @@ async def test_what_was_said_at_a_gate_cannot_be_another_persons(clara):
 
 async def test_who_leaves_out_of_turn_is_told_of_and_cannot_be_told_to_have_said_otherwise(clara):
     pk, said = await after_a_turn(clara)
-    await sync_to_async(chair.withdraw)(pk, clara, "HIRE", "The second reference is good.")
-    run = await perform(pk, Panel())
+    await sync_to_async(moderation.withdraw_member)(pk, clara, "HIRE", "The second reference is good.")
+    run = await perform(pk, AgreeingModels())
     [left] = [one for one in await sync_to_async(facts)(pk, "debate.message") if one["kind"] == "leaving"]
     assert (run.outcome, left["by"], left["verdict"], left["turn"]) == ("HIRE", "clara", "HIRE", None)
     assert await faults(pk) == []
@@ -284,7 +284,7 @@ async def test_who_leaves_out_of_turn_is_told_of_and_cannot_be_told_to_have_said
     assert "for somebody else" in doubts
 
 
-class Hasty(Panel):
+class Hasty(AgreeingModels):
     """Whoever sits last says its last word first."""
 
     async def ask(self, model, messages, form, on_growth, way):
@@ -296,12 +296,14 @@ class Hasty(Panel):
 
 @sync_to_async
 def told_in_xml(pk):
-    return re.sub(r'timestamp="[^"]*"', "", xml_of(Debate.objects.whole().get(pk=pk)).replace(str(pk)[:8], ""))
+    return re.sub(
+        r'timestamp="[^"]*"', "", render_debate_xml(Debate.objects.with_members().get(pk=pk)).replace(str(pk)[:8], "")
+    )
 
 
 async def test_last_words_stand_in_the_order_of_their_seats_whoever_says_one_first():
     found = []
-    for models in (Panel(), Hasty()):
+    for models in (AgreeingModels(), Hasty()):
         run, debate = await held(models, most=4)
         closings = [one for one in debate.messages.all() if one.kind == "closing"]
         assert [one.member.seat for one in closings] == [1, 2, 3]

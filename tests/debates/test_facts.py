@@ -7,20 +7,22 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from debates import api, chair, schemas
+from debates import moderation, responses, schemas
 from debates.models import Debate, FirstVerdict, Message, Point
-from debates.rules import course as rules
-from runs.api.schemas import Run
+from debates.rules import state as rules
+from runs.procedure.schemas import RunOut
 
 from .rows import in_closing, member, over, queued, say
 from .scenes import closing
 
 pytestmark = pytest.mark.django_db
-OWN = schemas.Debate.model_fields.keys() - Run.model_fields.keys() - {"waits", "gates"}  # which all that wait have
+OWN = (
+    schemas.DebateOut.model_fields.keys() - RunOut.model_fields.keys() - {"waits", "gates"}
+)  # which all that wait have
 
 
 def facts(debate: Debate) -> dict[str, Any]:
-    return api.facts(Debate.objects.whole().get(pk=debate.pk))
+    return responses.debate_fields(Debate.objects.with_members().get(pk=debate.pk))
 
 
 @pytest.fixture
@@ -36,8 +38,8 @@ def test_each_part_is_as_it_is_described(debate: Debate):
     said = say(debate, 1, "HIRE", speaking_to=[2], expects_answer=True)
     Point.objects.create(message=said, number=1, claim="It holds.", option="HIRE", side="for", document="A1", line=3)
     say(debate, 1, "WAIT", moved_by=[1])
-    own = {name: schemas.Debate.model_fields[name].annotation for name in OWN}
-    assert type("Own", (schemas.Strict,), {"__annotations__": own}).model_validate(facts(debate))
+    own = {name: schemas.DebateOut.model_fields[name].annotation for name in OWN}
+    assert type("Own", (schemas.StrictSchema,), {"__annotations__": own}).model_validate(facts(debate))
 
 
 def test_members_stand_by_what_they_last_said(debate: Debate):
@@ -90,7 +92,7 @@ def test_whoever_abstains_stands_by_no_option(debate: Debate):
 
 def test_people_are_called_by_their_names(debate: Debate, mira: User):
     say(debate, 1, speaking_to=[2], expects_answer=True)
-    chair.say(debate.pk, mira, "Go on.")
+    moderation.post_message(debate.pk, mira, "Go on.")
     said, told = facts(debate)["messages"]
     assert (said["name"], said["speaking_to"]) == ("Amara Osei", ["Ilse Brandt"])
     assert (told["name"], told["seat"], told["speaking_to"]) == ("mira", None, ["everyone"])
@@ -98,7 +100,7 @@ def test_people_are_called_by_their_names(debate: Debate, mira: User):
 
 def test_a_note_says_its_facts(debate: Debate):
     noted = {"said": 4, "most": 60, "left": 16, "undecided": [1, 2]}
-    kept = {"kind": rules.Sort.NOTE, "note": rules.Note.REMINDER, "after": 4, "facts": noted}
+    kept = {"kind": rules.StatementKind.NOTE, "note": rules.NoteKind.REMINDER, "after": 4, "facts": noted}
     Message.objects.create(debate=debate, number=1, content="Time flies.", **kept)
     [note] = facts(debate)["messages"]
     assert note["content"].startswith("4 of 60 messages, 16 to the deadline")
@@ -116,8 +118,8 @@ def test_a_point_has_the_number_that_all_know_it_by(debate: Debate):
 def test_only_what_is_new_can_be_asked_for(debate: Debate):
     for seat in (1, 2, 3):
         say(debate, seat)
-    row = Debate.objects.whole().get(pk=debate.pk)
-    assert [one["number"] for one in api.messages(row, after=1)] == [2, 3]
+    row = Debate.objects.with_members().get(pk=debate.pk)
+    assert [one["number"] for one in responses.message_objects(row, after=1)] == [2, 3]
 
 
 def test_the_seed_is_told_at_the_end_and_its_digest_before(debate: Debate):
@@ -164,16 +166,16 @@ def test_at_the_end_it_says_whose_word_is_missing(debate: Debate, mira: User):
 def test_it_takes_as_many_queries_for_a_long_debate(debate: Debate, django_assert_num_queries: Any):
     for number in range(12):
         say(debate, number % 3 + 1, "HIRE")
-    row = Debate.objects.whole().get(pk=debate.pk)
+    row = Debate.objects.with_members().get(pk=debate.pk)
     with django_assert_num_queries(0):
-        api.facts(row)
+        responses.debate_fields(row)
 
 
 def test_a_last_word_is_told_to_programs_once_those_before_it_are_said(mira):
     table = closing(mira)  # in which the fourth has said hers first
-    told = [[one["seat"] for one in api.messages(table.row) if one["kind"] == "closing"]]
+    told = [[one["seat"] for one in responses.message_objects(table.row) if one["kind"] == "closing"]]
     for seat in (1, 2, 3):
         if table.debate.turns.filter(member__seat=seat, why="closing", state="open").exists():
             table.last_word(seat, verdict="HIRE", reasoning="It was answered.")
-            told.append([one["seat"] for one in api.messages(table.row) if one["kind"] == "closing"])
+            told.append([one["seat"] for one in responses.message_objects(table.row) if one["kind"] == "closing"])
     assert told == [[], [1], [1, 2], [1, 2, 3, 4]]

@@ -6,20 +6,20 @@ import pytest
 
 from debates import procedure
 from debates.models import Debate, FirstVerdict, Message
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Fork
 from runs.forking import ForkRefused, fork, preview
-from runs.record import record_line
+from runs.record.document import record_line
 from tests.conftest import perform
 from tests.debates.scenes import speaking
-from tests.debates.test_procedure import NAMES, OPTIONS, Panel
+from tests.debates.test_procedure import NAMES, OPTIONS, AgreeingModels
 from tests.tools.offline import verified_forks
 
 pytestmark = pytest.mark.django_db
 
 
 def whole(pk):
-    return Debate.objects.whole().get(pk=pk)
+    return Debate.objects.with_members().get(pk=pk)
 
 
 def told(pk, most=10**6):
@@ -31,7 +31,7 @@ def told(pk, most=10**6):
 def over(mira):
     members = [{"name": name, "who": "", "model": f"test/{name.lower()}"} for name in NAMES[:3]]
     row = procedure.submit(owner=mira, question="Shall we hire her?", options=OPTIONS, members=members, most=8)
-    asyncio.run(perform(row.pk, Panel()))
+    asyncio.run(perform(row.pk, AgreeingModels()))
     return whole(row.pk)
 
 
@@ -40,14 +40,14 @@ def test_a_debate_goes_on_from_any_message_with_positions_as_stated_then(over, m
     for number in range(1, count + 1):
         made = fork(over, number, owner=mira)
         assert told(made.pk) == told(over.pk, number)
-        assert whole(made.pk).course().stands_by == over.course().stood_at(number)
+        assert whole(made.pk).state().verdict_of == over.state().verdict_at(number)
     assert FirstVerdict.objects.filter(member__debate=made.pk).count() == 3
     assert verify_all().faults == []
 
 
 def test_who_forks_it_speaks_first_and_both_records_are_verified_together(over, mira):
     made = fork(over, 6, words="Think of the students first.", owner=mira)
-    asyncio.run(perform(made.pk, Panel()))
+    asyncio.run(perform(made.pk, AgreeingModels()))
     row = whole(made.pk)
     assert (row.run.outcome is not None, told(made.pk)[6][1], told(made.pk, 6)) == (True, "chair", told(over.pk, 6))
     assert len(told(made.pk)) > 7

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 
-from debates.attached import Attached, from_text
-from debates.forms import Submission
+from debates.attachments import DebateAttachments, from_text
+from debates.forms import DebateSubmission
 from debates.models import Debate
 
 pytestmark = pytest.mark.django_db
@@ -20,11 +20,11 @@ MEMBERS = [
 ]
 
 
-def asked(options: Any = OPTIONS, members: Any = MEMBERS, question: str = "Hire her?", **own: Any) -> Submission:
-    return Submission.of(options, members, question=question, **own)
+def asked(options: Any = OPTIONS, members: Any = MEMBERS, question: str = "Hire her?", **own: Any) -> DebateSubmission:
+    return DebateSubmission.of(options, members, question=question, **own)
 
 
-def problems(submission: Submission) -> dict[str, str]:
+def problems(submission: DebateSubmission) -> dict[str, str]:
     assert not submission.is_valid()
     return {problem.path: problem.message for problem in submission.problems}
 
@@ -146,7 +146,7 @@ def test_a_seed_and_a_word_exclude_each_other():
 
 
 def test_a_page_that_was_not_posted_has_two_of_each_and_nothing_to_correct():
-    page = Submission()
+    page = DebateSubmission()
     assert (len(page.options), len(page.members), page.problems) == (2, 2, [])
 
 
@@ -174,7 +174,7 @@ def test_oneself_and_who_shares_a_group_may_sit_down(mira: User, noor: User):
 def test_a_model_that_reads_too_little_is_refused_beforehand(settings):
     prices = {"base_url": "http://127.0.0.1:9/v1", "api_key": "", "contexts": {"*": 12_000}}
     settings.PROVIDERS = {"small": prices}
-    read = Attached()
+    read = DebateAttachments()
     read.add("documents", partial(from_text, "Long letter", "words " * 5_000))
     members = [{**MEMBERS[0], "model": "small/x"}, *MEMBERS[1:]]
     found = problems(asked(members=members, attached=read))["members.0.model"]

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from debates.guards import GUARDS
 from debates.models import Debate, FirstVerdict, Panel, PanelVersion, Point, Steer, Turn
-from debates.rules.course import Why
+from debates.rules.state import TurnReason
 from engine.models import ModelCall
 from tests.conftest import only_on
 from tests.databases import kept_for_a_module
@@ -25,7 +25,7 @@ def in_every_table() -> Debate:
     """With a row of every table, by a panel."""
     mira, noor = (User.objects.create_user(name) for name in ("mira", "noor"))
     members = [{"name": name, "who": f"What {name} is."} for name in ("Amara Osei", "Ilse Brandt")]
-    panel = Panel.objects.found(name="Posts", owner=mira, members=members, options=OPTIONS).current
+    panel = Panel.objects.create_first(name="Posts", owner=mira, members=members, options=OPTIONS).current
     made = queued(mira, word="dice", panel=panel, **panel.values())
     said = say(made, 1, "HIRE", content="I would.", artifact='{"title": "T"}', by=noor)
     Point.objects.create(message=said, number=1, claim="She led ten.", side="for", option="HIRE")
@@ -85,7 +85,7 @@ def test_what_a_deleted_account_leaves_may_go(debate: Debate):
 
 def test_one_member_at_a_time_has_the_floor(debate: Debate):
     known = {"debate": debate, "member": debate.members.get(seat=2)}
-    Turn.objects.create(number=2, why=Why.CALL, **known)
+    Turn.objects.create(number=2, why=TurnReason.CALL, **known)
     with pytest.raises(IntegrityError, match="debate"), transaction.atomic():
-        Turn.objects.create(number=3, why=Why.CALL, **known)
-    Turn.objects.create(number=3, why=Why.CLOSING, **known)
+        Turn.objects.create(number=3, why=TurnReason.CALL, **known)
+    Turn.objects.create(number=3, why=TurnReason.CLOSING, **known)

@@ -10,18 +10,18 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from debates import chair
-from debates.display import display_of
-from debates.models import Debate, Panel, Remark, keeping
-from debates.rules.course import ABSTAIN
+from debates import moderation
+from debates.models import Debate, DebateFlag, Panel, writes
+from debates.page.display import display_of
+from debates.rules.state import ABSTAIN
 from engine.models import Run
-from engine.search import label
+from engine.text.search_terms import label_term
 from runs import reviews
-from runs.export import FORMATS
-from runs.face import faces
-from runs.history import History
+from runs.formatting import overridden
+from runs.history.query import RunHistory
 from runs.models import SearchText
-from runs.words import overridden
+from runs.procedure.spec import specs
+from runs.record.export import FORMATS
 from tests.conftest import allow
 from tests.databases import tampering
 from tests.debates.rows import NAMES, OPTIONS, member, queued, say
@@ -34,25 +34,25 @@ def ended(owner, *verdicts, title="", **asked):
     debate = queued(owner, **({"title": title} if title else {}), **asked)
     for seat, verdict in enumerate(verdicts, 1):
         say(debate, seat, verdict)
-    keeping.conclude(debate.pk, "most")
+    writes.conclude(debate.pk, "most")
     Run.objects.filter(pk=debate.pk).update(status="finished", started=timezone.now(), ended=timezone.now())
     return debate
 
 
 def found(user, **sought):
-    return [row.title for row in History(user, sought, face=faces()["debate"]).page().rows]
+    return [row.title for row in RunHistory(user, sought, face=specs()["debate"]).page().rows]
 
 
 def file_of(user, format):
     """What the file says of all debates that this person may export, written as its pieces are."""
-    face = faces()["debate"]
+    face = specs()["debate"]
     read, begun = FORMATS[format].read(face), FORMATS[format].begun(face)
-    rows = read.in_bulk(History(user, {}, face=face).after(None, 10))
+    rows = read.in_bulk(RunHistory(user, {}, face=face).after(None, 10))
     return FORMATS[format].frame(face)[0] + begun(list(rows.values()), "https://magi.example")
 
 
 def row(user):
-    return History(user, {}).page().rows[0]
+    return RunHistory(user, {}).page().rows[0]
 
 
 # ---- a row ------------------------------------------------------------------------------------------------
@@ -116,11 +116,11 @@ def test_a_long_list_takes_as_many_queries_as_a_short_one(mira):
     for _ in range(2):
         for _ in range(3):
             ended(mira, "HIRE", "HIRE", "WAIT")
-        History(mira, {}).page()  # what she may is read once
+        RunHistory(mira, {}).page()  # what she may is read once
         with CaptureQueriesContext(
             connection,
         ) as asked:
-            assert History(mira, {}).page().rows
+            assert RunHistory(mira, {}).page().rows
         numbers.append(len(asked))
     assert numbers[0] == numbers[1] <= 8
 
@@ -152,9 +152,9 @@ def test_a_change_of_mind_and_a_chair_that_named_an_option_can_be_asked_for(mira
     moved, named = queued(mira, title="moved"), queued(mira, title="named")
     for verdict in ("HIRE", "WAIT"):
         say(moved, 1, verdict)
-    chair.say(named.pk, mira, "Would you wait?")
+    moderation.post_message(named.pk, mira, "Would you wait?")
     for debate in (moved, named):
-        keeping.conclude(debate.pk, "most")
+        writes.conclude(debate.pk, "most")
     assert (found(mira, flag="changed"), found(mira, flag="chair_named_option")) == (["moved"], ["named"])
 
 
@@ -162,7 +162,7 @@ def test_the_words_of_an_option_are_an_outcome(mira):
     ended(mira, "HIRE", "HIRE", "HIRE", title="hired")
     ended(mira, "DO NOT HIRE", "DO NOT HIRE", "WAIT", title="not")
     assert found(mira, outcome="DO NOT HIRE") == found(mira, outcome="do not hire") == ["not"]
-    assert [one.title for one in History(mira, {"outcome": "HIRE"}).page().rows] == ["hired"]
+    assert [one.title for one in RunHistory(mira, {"outcome": "HIRE"}).page().rows] == ["hired"]
 
 
 def test_how_it_stands_is_no_outcome(mira):
@@ -173,9 +173,9 @@ def test_how_it_stands_is_no_outcome(mira):
 
 def test_a_panel_can_be_asked_for(mira):
     values = {"name": "Posts", "owner": mira, "rule": "median", "options": OPTIONS}
-    panel = Panel.objects.found(members=[{"name": name, "who": "", "fallback": ""} for name in NAMES], **values)
+    panel = Panel.objects.create_first(members=[{"name": name, "who": "", "fallback": ""} for name in NAMES], **values)
     debate = queued(mira, title="by the panel")
-    SearchText.objects.add(debate.pk, [label("panel", panel.pk)])
+    SearchText.objects.add(debate.pk, [label_term("panel", panel.pk)])
     queued(mira, title="by nobody's")
     assert found(mira, panel=panel.pk) == ["by the panel"]
 
@@ -183,13 +183,13 @@ def test_a_panel_can_be_asked_for(mira):
 def test_the_filters_of_debates_are_on_their_page(page, mira):
     html = page.get(reverse("debate-history"), {"outcome": "WAIT", "flag": "changed"}).content.decode()
     assert '<option value="WAIT"\n        selected>Wait</option>' in html
-    for flag in Remark.labels:
+    for flag in DebateFlag.labels:
         assert f">{flag}</option>" in html
 
 
 def test_members_messages_reasons_and_points_are_found_by_their_words(mira):
     debate = queued(mira, title="about her")
-    chair.say(debate.pk, mira, "Mind the aardvark.")
+    moderation.post_message(debate.pk, mira, "Mind the aardvark.")
     assert found(mira, q="aardvark") == found(mira, q="rajiv menon") == found(mira, q="osei") == ["about her"]
 
 
@@ -242,7 +242,7 @@ def test_others_debates_are_nobodys_to_find(mira, noor):
 
 def test_that_nothing_was_decided_is_said_in_words_where_a_person_overrides(mira, reviewer):
     debate = ended(mira, "HIRE", "HIRE", "HIRE")
-    reviews.add(debate.run, reviewer, "The second reference was not heard.", "no_decision")
-    row = Debate.objects.whole().get(pk=debate.pk)
-    seen = [overridden(row.run), display_of(faces()["debate"].seen(row)).stamp.title]
+    reviews.add_review(debate.run, reviewer, "The second reference was not heard.", "no_decision")
+    row = Debate.objects.with_members().get(pk=debate.pk)
+    seen = [overridden(row.run), display_of(specs()["debate"].snapshot(row)).stamp.title]
     assert [("no decision" in text, "no_decision" in text) for text in seen] == [(True, False)] * 2

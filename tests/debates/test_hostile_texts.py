@@ -4,15 +4,15 @@ import json
 from dataclasses import replace
 
 from debates import prompts
-from debates.rules.course import Turn, Why
-from debates.rules.floor import KeepTime
-from debates.table import Document, Point
+from debates.prompt_context import PromptDocument, PromptPoint
+from debates.rules.state import TurnReason, TurnState
+from debates.rules.turn_taking import AddTimekeeperNote
 
 from .held import chaired, noted, opened, own, parsed, said, with_course
 from .held import given as giving
 from .injections import INJECTIONS
 
-DRAWN = Turn(99, 2, Why.DRAW)
+DRAWN = TurnState(99, 2, TurnReason.DRAW)
 
 
 def twin(text):
@@ -22,16 +22,16 @@ def twin(text):
             opened(3),
             question=text,
             options=tuple(replace(option, meaning=text) for option in opened().options),
-            documents=(Document("A1", text, (text, text)),),
+            documents=(PromptDocument("A1", text, (text, text)),),
         ),
-        KeepTime("opening", 0),
+        AddTimekeeperNote("opening", 0),
     )
     seats = [replace(seat, name=text) if seat.seat == 1 else seat for seat in table.course.seats]
     table = with_course(table, seats=seats)
     for number, seat in enumerate((1, 2, 3), 1):
-        turn = Turn(number, seat, Why.DRAW)
-        point = Point(text, "HIRE", "for", "A1", 2, "")
-        answer = prompts.Answer(text, points=(point,), verdict="HIRE", reasoning=text)
+        turn = TurnState(number, seat, TurnReason.DRAW)
+        point = PromptPoint(text, "HIRE", "for", "A1", 2, "")
+        answer = prompts.DebateAnswer(text, points=(point,), verdict="HIRE", reasoning=text)
         table = chaired(said(giving(table, turn), turn, answer), text)
     return table
 
@@ -39,7 +39,7 @@ def twin(text):
 def shape(table):
     return [
         (one.tag, sorted(one.attrib), len((one.text or "").split("\n")))
-        for one in parsed(prompts.perspective(table, DRAWN)).iter()
+        for one in parsed(prompts.member_messages(table, DRAWN)).iter()
     ]
 
 
@@ -50,12 +50,12 @@ def test_a_hostile_text_changes_nothing_around_it():
 
 def stays_a_text(text, harmless):
     table = twin(text)
-    conversation = prompts.perspective(table, DRAWN)
+    conversation = prompts.member_messages(table, DRAWN)
     lines = [line for one in conversation for line in one["content"].split("\n")]
     marks = [line for line in lines if line.startswith(("BEGIN MATERIAL", "END MATERIAL", "WHO ", "END WHO"))]
     due = [f"{mark} {table.boundary}" for mark in ("WHO", "END WHO", "BEGIN MATERIAL", "END MATERIAL")]
     course, said = table.course, own(conversation)[0]["content"]
-    stood = (set(course.stands_by.values()), course.withdrawn) == ({"HIRE"}, set())
+    stood = (set(course.verdict_of.values()), course.withdrawn) == ({"HIRE"}, set())
     return (shape(table), marks, said) == (harmless, due, text) and stood
 
 

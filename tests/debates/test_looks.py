@@ -5,12 +5,12 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 
-from debates import chair
+from debates import moderation
 from debates.models import Debate, Steer
-from engine.evidence.audit import verify_all
-from engine.evidence.told import said_of
+from engine.audit.entries_from_rows import entries_of_chains
+from engine.audit.full_verification import verify_all
 from engine.models import Run
-from runs.steering import cancel
+from runs.run_actions import cancel
 
 from .scenes import waiting
 from .table import Table
@@ -66,7 +66,7 @@ def test_nothing_is_shown_before_the_look_is_on_record(staff: Client, table: Tab
 def test_the_look_is_one_entry_of_the_record_however_often_it_is_done(staff: Client, table: Table):
     staff.post(address(table))
     staff.post(address(table))
-    [told] = [one.facts for one in said_of([table.pk])[table.pk]["debate.steered"]]
+    [told] = [one.facts for one in entries_of_chains([table.pk])[table.pk]["debate.steered"]]
     assert (told["act"], told["by"], told["verdict"]) == ("look", "ruth", None)
     assert not any("no entry tells of" in fault.text for fault in verify_all().faults)  # it is sealed
 
@@ -80,7 +80,7 @@ def test_all_who_see_the_debate_read_who_looked(staff: Client, page: Client, tab
 
 def test_the_record_says_afterwards_who_looked(staff: Client, page: Client, table: Table):
     staff.post(address(table))
-    cancel(Debate.objects.whole().get(pk=table.pk), None)
+    cancel(Debate.objects.with_members().get(pk=table.pk), None)
     html = page.get(reverse("debate-record", args=[table.pk])).content.decode()
     assert "ruth" in html
     assert TOLD.capitalize() in html
@@ -97,7 +97,7 @@ def test_whoever_sits_at_the_table_cannot_look_whatever_their_rights(client: Cli
     elin.save()
     client.force_login(elin)
     answer = client.post(address(table))
-    assert (answer.status_code, chair.SITS in answer.content.decode()) == (409, True)
+    assert (answer.status_code, moderation.SEATED_TEXT in answer.content.decode()) == (409, True)
     assert ALONE not in answer.content.decode()
     assert not Steer.objects.exists()
 
@@ -111,5 +111,5 @@ def test_an_owner_with_the_right_looks_at_its_own_debate(page: Client, mira: Use
 def test_where_nothing_is_hidden_there_is_nothing_to_look_at(staff: Client, table: Table):
     Run.objects.filter(pk=table.pk).update(status="finished")
     assert staff.get(address(table)).url == reverse("debate-live", args=[table.pk])
-    with pytest.raises(chair.Refused):
-        chair.look(table.pk, User.objects.get(username="ruth"))
+    with pytest.raises(moderation.ModerationRefused):
+        moderation.read_first_statements(table.pk, User.objects.get(username="ruth"))

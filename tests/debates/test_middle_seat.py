@@ -5,19 +5,19 @@ import json
 import pytest
 from asgiref.sync import sync_to_async
 
-from debates import chair
+from debates import moderation
 from debates.models import Debate
-from debates.record.exchange import xml_of
-from debates.rules.course import Act
-from engine.evidence.entries import Entry
-from engine.gates import decide
-from engine.llm.failures import Unauthorized
+from debates.record.xml_export import render_debate_xml
+from debates.rules.state import SteeringKind
+from engine.gate_decisions import decide
+from engine.ledger.entries import Entry
+from engine.llm.errors import Unauthorized
 from engine.models import Gate
 from tests.conftest import perform
 from tests.debates.recount import recounted
 from tests.debates.test_evidence import faults
 from tests.debates.test_offline import problems
-from tests.debates.test_procedure import Panel, clara, debate, held, says
+from tests.debates.test_procedure import AgreeingModels, clara, debate, held, says
 
 __all__ = ["clara"]
 
@@ -29,12 +29,12 @@ NO = {"verdict": "DO NOT HIRE", "verdict_reasoning": "No methods."}
 def told(pk):
     """What both verifiers find, what the XML comes to, and the numbers of the last words with their seats."""
     lines = Entry.objects.filter(run=pk).order_by("seq").values_list("line", flat=True)
-    found = Debate.objects.whole().get(pk=pk)
+    found = Debate.objects.with_members().get(pk=pk)
     closings = [(one.number, one.member.seat) for one in found.messages.all() if one.kind == "closing"]
-    return problems([json.loads(line) for line in lines]), recounted(xml_of(found)), closings
+    return problems([json.loads(line) for line in lines]), recounted(render_debate_xml(found)), closings
 
 
-class Speechless(Panel):
+class Speechless(AgreeingModels):
     """Ben has nothing to say in the closing."""
 
     async def ask(self, model, messages, form, *rest):
@@ -55,10 +55,10 @@ async def in_the_middle(clara, *after):
     ada, ben = ({"name": name, "who": "", "model": f"test/{name.lower()}"} for name in ("Ada", "Ben"))
     members = [ada, {"name": "Clara", "user": clara}, ben]
     pk = (await sync_to_async(debate)(members=members, switches={"first": False}, most=8)).pk
-    await sync_to_async(chair.withdraw)(pk, clara, NO["verdict"], NO["verdict_reasoning"])
+    await sync_to_async(moderation.withdraw_member)(pk, clara, NO["verdict"], NO["verdict_reasoning"])
     for act in after:
-        await sync_to_async(chair.steer)(pk, clara, act, seat=2)
-    return pk, await perform(pk, Panel())
+        await sync_to_async(moderation.apply_steering)(pk, clara, act, seat=2)
+    return pk, await perform(pk, AgreeingModels())
 
 
 async def test_who_left_out_of_turn_is_asked_for_no_last_word_and_its_verdict_counts(clara):
@@ -69,14 +69,14 @@ async def test_who_left_out_of_turn_is_asked_for_no_last_word_and_its_verdict_co
 
 
 async def test_who_left_by_a_message_is_recalled_once_and_speaks_as_at_any_turn(clara):
-    pk, run = await in_the_middle(clara, Act.RECALL)
+    pk, run = await in_the_middle(clara, SteeringKind.RECALL)
     gate = await Gate.objects.aget(run=pk, state="pending")
     assert "You had withdrawn; the chair asks you once more." in gate.text
-    with pytest.raises(chair.Refused, match="recalled once"):
-        await sync_to_async(chair.steer)(pk, clara, Act.RECALL, seat=2)
+    with pytest.raises(moderation.ModerationRefused, match="recalled once"):
+        await sync_to_async(moderation.apply_steering)(pk, clara, SteeringKind.RECALL, seat=2)
     said = json.loads(says("Then I am for it.", verdict="HIRE", verdict_reasoning="The letter says so."))
     await sync_to_async(decide)(gate.pk, clara, "answer", choice="speak", answer=said)
-    run = await perform(pk, Panel())
-    course = (await Debate.objects.talked().aget(pk=pk)).course()
-    assert (run.outcome, course.stands_by[2], course.withdrawn) == ("HIRE", "HIRE", {2})
+    run = await perform(pk, AgreeingModels())
+    course = (await Debate.objects.with_messages().aget(pk=pk)).state()
+    assert (run.outcome, course.verdict_of[2], course.withdrawn) == ("HIRE", "HIRE", {2})
     assert (await faults(pk), (await told(pk))[:2]) == ([], ([], ("HIRE", "")))

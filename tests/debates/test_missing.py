@@ -11,19 +11,19 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import F
 
-from debates import api, chair, procedure
+from debates import moderation, procedure, responses
 from debates.models import Debate, Message, Turn
-from debates.scene import scene_of
-from debates.sentences import sentence_of_absence
-from engine.evidence.verification import verify_one
-from engine.gates import Closed, decide
+from debates.page.context import page_context
+from debates.page.sentences import sentence_of_absence
+from engine.audit.verification import verify_one
+from engine.gate_decisions import GateClosed, decide
 from engine.llm.client import ModelClient
 from engine.models import Gate, ModelCall, Run
-from runs.face import Snapshot
+from runs.procedure.spec import RunSnapshot
 from tests.conftest import at_once, claim, perform
 from tests.databases import tampering
 from tests.debates.table import asked
-from tests.debates.test_procedure import Panel, clara, held, says, waiting_for
+from tests.debates.test_procedure import AgreeingModels, clara, held, says, waiting_for
 from tests.waiting import until
 
 __all__ = ["clara"]
@@ -31,7 +31,7 @@ __all__ = ["clara"]
 pytestmark = pytest.mark.django_db
 
 
-class Undecided(Panel):
+class Undecided(AgreeingModels):
     """Cleo talks and never says what it stands by; `yields` after so many times that it had to."""
 
     def __init__(self, yields: int = 99) -> None:
@@ -54,8 +54,10 @@ class Undecided(Panel):
 @sync_to_async
 def absence(pk):
     """On the page and in the API."""
-    row = Debate.objects.whole().get(pk=pk)
-    return sentence_of_absence(scene_of(Snapshot(row.run, row, row.calls, {}))), api.facts(row)["because_of_absence"]
+    row = Debate.objects.with_members().get(pk=pk)
+    return sentence_of_absence(page_context(RunSnapshot(row.run, row, row.calls, {}))), responses.debate_fields(row)[
+        "because_of_absence"
+    ]
 
 
 async def test_who_gives_no_verdict_in_a_roll_call_or_a_closing_is_asked_again_skipped_and_named():
@@ -75,7 +77,7 @@ async def test_who_gives_one_when_it_is_asked_again_has_one():
     calls = [call async for call in ModelCall.objects.filter(run=run.pk, step=called.step).order_by("attempt")]
     assert [call.error_code for call in calls] == ["unusable_answer", ""]
     assert "You have no verdict yet" in calls[1].prompt
-    assert (found.course().stands_by[3], await absence(run.pk)) == ("DO NOT HIRE", ("", []))
+    assert (found.state().verdict_of[3], await absence(run.pk)) == ("DO NOT HIRE", ("", []))
 
 
 # ---- a person that is waited for --------------------------------------------------------------------------
@@ -107,7 +109,7 @@ async def test_a_person_that_is_not_there_in_time_is_skipped_and_the_debate_goes
 
 async def test_a_last_word_that_is_not_said_in_time_is_skipped_and_the_outcome_comes(clara):
     submitted, models = await waiting_for(clara)
-    await sync_to_async(chair.steer)(submitted.pk, clara, "close_at_once")
+    await sync_to_async(moderation.apply_steering)(submitted.pk, clara, "close_at_once")
     await perform(submitted.pk, models)
     await sync_to_async(pass_by)(submitted.pk, hours=25)
     run = await on(submitted.pk, models)
@@ -138,8 +140,8 @@ async def test_a_turn_that_is_answered_and_skipped_at_the_same_moment_is_one_of_
         partial(decide, gate.pk, clara, "answer", choice="speak", answer=answer),
         partial(decide, gate.pk, clara, "answer", choice="skip"),
     ]
-    done = await sync_to_async(at_once)(*both, refused=Closed)
-    assert sorted(type(one).__name__ for one in done) == ["Closed", "Gate"]
+    done = await sync_to_async(at_once)(*both, refused=GateClosed)
+    assert sorted(type(one).__name__ for one in done) == ["Gate", "GateClosed"]
     said = await Message.objects.filter(debate=submitted.pk, member__user=clara).acount()
     assert said + await Turn.objects.filter(debate=submitted.pk, state="skipped").acount() == 1
 
@@ -147,7 +149,7 @@ async def test_a_turn_that_is_answered_and_skipped_at_the_same_moment_is_one_of_
 # ---- people who talk while others do ----------------------------------------------------------------------
 
 
-class Patient(ModelClient):
+class PatientModels(ModelClient):
     """After so many answers a model waits until all people have spoken."""
 
     def __init__(self, answers: int) -> None:
@@ -173,12 +175,15 @@ async def test_fifty_words_and_acts_among_turns_leave_no_gap_and_it_is_known_who
         for number in range(5):
             said = Message.objects.filter(debate=submitted.pk, clock=1 + number)
             await until(said.aexists, f"message {1 + number}")
-            words = [partial(chair.say, submitted.pk, mira, f"Words {number}, {n}.") for n in range(8)]
-            asks = [partial(chair.steer, submitted.pk, mira, "ask", seat=1 + (2 * number + n) % 9) for n in (0, 1)]
-            assert await asyncio.to_thread(at_once, *words, *asks, refused=chair.Refused) == [None] * 10
+            words = [partial(moderation.post_message, submitted.pk, mira, f"Words {number}, {n}.") for n in range(8)]
+            asks = [
+                partial(moderation.apply_steering, submitted.pk, mira, "ask", seat=1 + (2 * number + n) % 9)
+                for n in (0, 1)
+            ]
+            assert await asyncio.to_thread(at_once, *words, *asks, refused=moderation.ModerationRefused) == [None] * 10
         models.all_have_spoken.set()
 
-    models = Patient(answers=12)
+    models = PatientModels(answers=12)
     run, _ = await asyncio.gather(perform(submitted.pk, models), interfere())
     found = [one async for one in Message.objects.filter(debate=run.pk).order_by("number")]
     assert [one.number for one in found] == list(range(1, len(found) + 1))

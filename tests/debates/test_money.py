@@ -8,11 +8,11 @@ from django.db.models import F
 
 from debates import procedure
 from debates.models import Debate
-from engine.gates import decide
-from engine.llm.prices import DOLLAR
+from engine.gate_decisions import decide
+from engine.llm.pricing import DOLLAR
 from engine.models import Budget, Gate, Run
 from tests.conftest import perform
-from tests.debates.test_procedure import Panel, clara, debate, says, waiting_for
+from tests.debates.test_procedure import AgreeingModels, clara, debate, says, waiting_for
 
 __all__ = ["clara"]
 
@@ -28,7 +28,7 @@ def dear(settings):
     settings.PROVIDERS = {"test": here | {"prices": {"*": (10.0, 10.0)}}}
 
 
-class Divided(Panel):
+class DividedModels(AgreeingModels):
     """One of them never agrees."""
 
     async def ask(self, model, messages, form, on_growth, way):
@@ -42,24 +42,24 @@ class Divided(Panel):
 
 async def came_to_an_end_for_money(run):
     """With everybody's last word and nobody left out."""
-    found = await Debate.objects.talked().aget(pk=run.pk)
+    found = await Debate.objects.with_messages().aget(pk=run.pk)
     last = [turn.state for turn in found.turns.all() if turn.why == "closing"]
     assert (run.status, run.outcome, found.ended_because) == (Run.Status.FINISHED, "HIRE", "spend")
-    assert (set(last), found.course().silent) == ({"spoken"}, set())
+    assert (set(last), found.state().silent) == ({"spoken"}, set())
     return found
 
 
 async def test_money_of_its_own_that_is_used_up_begins_the_closing():
     submitted = await sync_to_async(debate)(most=100, spend=40 * CENT, switches={"first": False})
-    found = await came_to_an_end_for_money(await perform(submitted.pk, Divided()))
-    assert found.course().clock > 1
+    found = await came_to_an_end_for_money(await perform(submitted.pk, DividedModels()))
+    assert found.state().clock > 1
 
 
 async def test_a_budget_that_is_used_up_begins_the_closing():
     submitted = await sync_to_async(debate)(most=100, switches={"first": False})
     await Budget.objects.acreate(limit=40 * CENT)
-    found = await came_to_an_end_for_money(await perform(submitted.pk, Divided()))
-    assert found.course().clock > 1
+    found = await came_to_an_end_for_money(await perform(submitted.pk, DividedModels()))
+    assert found.state().clock > 1
 
 
 async def test_what_others_have_spent_while_it_was_parked_leaves_it_its_closing(clara):

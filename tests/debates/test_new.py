@@ -7,11 +7,11 @@ from django.urls import reverse
 
 from debates.estimate import estimate
 from debates.examples import EXAMPLES
-from debates.forms import Submission
+from debates.forms import DebateSubmission
 from debates.models import Debate
-from engine.llm.rehearsal import PACE
+from engine.llm.rehearsal import CHARACTERS_PER_SECOND
 from engine.models.budgets import Budget
-from runs.face import faces
+from runs.procedure.spec import specs
 from tests.conftest import allow
 
 pytestmark = pytest.mark.django_db
@@ -95,7 +95,7 @@ def test_an_example_can_be_begun_as_it_stands(page: Client, example):
     fields |= {
         form[name].html_name: form[name].value() for form in context["options"] for name in ("word", "direction")
     }
-    assert Submission({"question": context["form"]["question"].value(), **fields}).is_valid()
+    assert DebateSubmission({"question": context["form"]["question"].value(), **fields}).is_valid()
 
 
 def test_it_is_one_of_the_kinds_of_work(page: Client):
@@ -197,5 +197,5 @@ def test_who_comes_from_nowhere_starts_as_ever(page: Client):
 
 
 def test_a_whole_debate_is_rehearsed_in_less_time_than_somebody_waits():
-    words, messages, wait = 90, 60, PACE["magi"] / faces()["debate"].hurry
+    words, messages, wait = 90, 60, CHARACTERS_PER_SECOND["magi"] / specs()["debate"].rehearsal_speed
     assert messages * (words + 35) * wait < 120  # 35 words long it thinks, on average

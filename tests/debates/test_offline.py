@@ -8,12 +8,12 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debates.rules import draw
-from debates.rules.course import ABSTAIN
-from debates.rules.outcome import Rule, outcome_of
+from debates.rules import lottery
+from debates.rules.outcome import DecisionRule, outcome_of
+from debates.rules.state import ABSTAIN
 from tests.debates.entries import entries_of
 from tests.debates.forgeries import FORGED, forged, told
-from tests.debates.plays import OPTIONS, Play, admitted, at_random
+from tests.debates.plays import OPTIONS, DebatePlay, admitted, at_random
 from tests.debates.strategies import whole
 from tests.debates.test_floor import tables
 from tests.tools.offline import verifier
@@ -35,8 +35,8 @@ member_called_silent_at_the_end look_at_what_was_shown_to_all
 
 def problems(entries):
     try:
-        return [f"{sentence}{place}" for sentence, place in verifier.examine_debate(entries)]
-    except verifier.FORGED as error:
+        return [f"{sentence}{place}" for sentence, place in verifier.check_debate(entries)]
+    except verifier.NOT_GENUINE as error:
         return [f"It cannot be read: {error}"]
 
 
@@ -45,13 +45,13 @@ def problems(entries):
 def test_no_honest_debate_has_a_problem(table, seed, failing, often):
     die = Random(seed)
     table = replace(table, seats=[replace(seat, person=seat.seat % 3 == 0 and seat.seat > 0) for seat in table.seats])
-    play = Play(table, at_random(die, failing=failing), act=admitted(die, often)).to_the_end()
+    play = DebatePlay(table, at_random(die, failing=failing), act=admitted(die, often)).to_the_end()
     assert problems(json.loads(json.dumps(entries_of(play)))) == []
 
 
-@given(st.sampled_from(list(Rule)), st.lists(st.sampled_from([*OPTIONS, ABSTAIN, ""]), min_size=2, max_size=9))
+@given(st.sampled_from(list(DecisionRule)), st.lists(st.sampled_from([*OPTIONS, ABSTAIN, ""]), min_size=2, max_size=9))
 def test_both_come_to_the_same_outcome(rule, verdicts):
-    due, found = outcome_of(rule, OPTIONS, verdicts), verifier.come_to(rule, OPTIONS, verdicts)
+    due, found = outcome_of(rule, OPTIONS, verdicts), verifier.outcome_of(rule, OPTIONS, verdicts)
     assert found == {
         "tally": [[option, count] for option, count in due.tally.items()],
         "abstained": due.abstained,
@@ -64,7 +64,7 @@ def test_both_come_to_the_same_outcome(rule, verdicts):
 
 @given(st.binary(min_size=32, max_size=32), st.integers(1, 500), st.integers(1, 90))
 def test_both_draw_the_same_ticket(seed, number, total):
-    assert verifier.ticket_of(seed, number, total) == draw.ticket(seed, number, total)
+    assert verifier.ticket_of(seed, number, total) == lottery.ticket(seed, number, total)
 
 
 def test_a_word_that_was_given_is_in_the_seed():

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debates import prompts
-from debates.rules.course import ABSTAIN, TURNS, Turns
-from debates.rules.outcome import NO_DECISION, Rule, outcome_of
+from debates.rules.outcome import NO_DECISION, DecisionRule, outcome_of
+from debates.rules.state import ABSTAIN, TURNS, TurnSettings
 
 from .held import hold, opened, with_course, with_settings
 
@@ -57,14 +57,14 @@ def test_no_decision_has_a_word_of_its_own():
     assert outcome_of("majority", OPTIONS, ["NO", "NO"]).word == "NO"
 
 
-@given(st.sampled_from(list(Rule)), st.text("yhna.", min_size=2, max_size=9))
+@given(st.sampled_from(list(DecisionRule)), st.text("yhna.", min_size=2, max_size=9))
 def test_every_table_comes_to_one_option_or_one_code(rule, letters):
     found = outcome_of(rule, OPTIONS, [LETTERS[letter] for letter in letters])
     assert bool(found.option) != bool(found.code)
     assert sum(found.tally.values()) + found.abstained + found.missing == found.base == len(letters)
 
 
-@given(st.sampled_from(list(Rule)), st.text("yhna.", min_size=2, max_size=9))
+@given(st.sampled_from(list(DecisionRule)), st.text("yhna.", min_size=2, max_size=9))
 def test_it_matters_to_none_who_sat_where(rule, letters):
     assert come_to(rule, sorted(letters)) == come_to(rule, letters)
 
@@ -85,7 +85,7 @@ def test_what_a_stricter_rule_decides_a_looser_one_does(letters):
 
 
 def test_a_witness_that_three_lines_add_is_in_no_tally_and_no_base(monkeypatch):
-    monkeypatch.setitem(TURNS, "witness", Turns(floor=True, counts=True))
+    monkeypatch.setitem(TURNS, "witness", TurnSettings(floor=True, counts=True))
     monkeypatch.setitem(prompts.LAYERS, "witness", "{you}You are a witness: {who}")
     monkeypatch.setitem(prompts.FORMS, "witness", ("speaking_to", "content", "points"))
     table = opened(3)
@@ -97,7 +97,7 @@ def test_a_witness_that_three_lines_add_is_in_no_tally_and_no_base(monkeypatch):
 
     course = hold(with_settings(with_course(table, seats=seats), challenge=False, first=False), answers, 9).course
     found = outcome_of(
-        "majority", course.settings.options, [course.stands_by.get(one.seat, "") for one in course.voters]
+        "majority", course.settings.options, [course.verdict_of.get(one.seat, "") for one in course.voters]
     )
-    assert 3 in {message.seat for message in course.said}
+    assert 3 in {message.seat for message in course.messages_said}
     assert (found.option, found.tally["HIRE"], found.base, found.missing) == ("HIRE", 2, 2, 0)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from debates.models import Debate, Panel
-from tests.callers import Caller, fields, problem
+from tests.callers import ApiCaller, fields, problem
 
 from . import rows
 from .rows import OPTIONS, member
@@ -149,7 +149,7 @@ def test_one_is_made_changed_and_archived_on_its_pages(page: Client):
     assert "version 1" in page.get(reverse("panel-version", args=[made.pk, 1])).content.decode()
     page.post(reverse("panel-switch", args=[made.pk]), {"do": "archive"})
     assert "Archived on" in page.get(reverse("panel", args=[made.pk])).content.decode()
-    assert not Panel.objects.offered().exists()
+    assert not Panel.objects.available().exists()
 
 
 def test_two_who_change_one_at_once_do_not_lose_a_change(page: Client, posts: Panel, mira: User):
@@ -167,7 +167,7 @@ def test_members_come_and_go_on_its_form_and_its_name_stays(page: Client, posts:
 
 
 def test_anothers_panel_is_not_changed(page: Client, noor: User):
-    theirs = Panel.objects.found(name="Theirs", owner=noor, **held())
+    theirs = Panel.objects.create_first(name="Theirs", owner=noor, **held())
     assert page.get(reverse("panel-edit", args=[theirs.pk])).status_code == 403
     assert page.post(reverse("panel-switch", args=[theirs.pk]), {"do": "archive"}).status_code == 403
 
@@ -190,7 +190,7 @@ def test_its_page_takes_as_many_queries_however_often_it_was_used(page, posts, d
 # ---- by programs ----------------------------------------------------------------------------------------------
 
 
-def test_a_program_debates_by_a_panel(mira_calls: Caller, posts: Panel):
+def test_a_program_debates_by_a_panel(mira_calls: ApiCaller, posts: Panel):
     for panel in (posts.pk, "posts"):
         answer = mira_calls.post("/debates", {"question": "Whom?", "panel": panel})
         found = answer.json()
@@ -198,14 +198,14 @@ def test_a_program_debates_by_a_panel(mira_calls: Caller, posts: Panel):
         assert (found["rule"], [one["name"] for one in found["members"][1:]]) == ("median", NAMES)
 
 
-def test_what_is_given_beside_a_panel_holds_in_its_place(mira_calls: Caller, posts: Panel):
+def test_what_is_given_beside_a_panel_holds_in_its_place(mira_calls: ApiCaller, posts: Panel):
     most = mira_calls.post("/debates", {"question": "Whom?", "panel": posts.pk, "most": 20}).json()
     other = mira_calls.post("/debates", {"question": "Whom?", "panel": posts.pk, "rule": "majority"}).json()
     assert (most["most"], most["panel"]["version"]) == (20, 1)
     assert (other["rule"], other["panel"]) == ("majority", None)
 
 
-def test_a_panel_that_is_not_there_or_is_another_is_said(mira_calls: Caller, posts: Panel):
+def test_a_panel_that_is_not_there_or_is_another_is_said(mira_calls: ApiCaller, posts: Panel):
     said = fields(mira_calls.post("/debates", {"question": "Whom?", "panel": "Hirers"}))
     assert said == {"panel": "There is no panel “Hirers”. Known: Posts."}
     problem(mira_calls.post("/debates", {"question": "Whom?", "panel": posts.pk, "version": 2}), 409)
@@ -216,7 +216,7 @@ def test_a_panel_that_is_not_there_or_is_another_is_said(mira_calls: Caller, pos
     assert said == {"version": "It is a panel's. Name the panel, too.", "question": wordless}
 
 
-def test_panels_are_listed_for_programs(mira_calls: Caller, posts: Panel):
+def test_panels_are_listed_for_programs(mira_calls: ApiCaller, posts: Panel):
     (found,) = mira_calls.get("/panels").json()["results"]
     assert (found["id"], found["version"], found["rule"]) == (posts.pk, 1, "median")
     assert [one["name"] for one in found["members"]] == NAMES

@@ -13,15 +13,15 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
-from debates.forms import Submission
+from debates.forms import DebateSubmission
 from debates.models import Debate, Panel, PanelChange, PanelChanged, PanelSeat, PanelVersion
-from debates.rules.outcome import Rule
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
+from debates.rules.outcome import DecisionRule
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import Entry
 from engine.models import Run
-from engine.search import label
+from engine.text.search_terms import label_term
 from runs.models import SearchText, Start
-from runs.saved import RevisedMeanwhile
+from runs.presets import PresetChanged
 from tests.conftest import at_once
 from tests.databases import tampering
 
@@ -39,7 +39,7 @@ def held(**more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def posts(mira: User) -> Panel:
-    return Panel.objects.found(name="Posts", owner=mira, retention_days=90, **held())
+    return Panel.objects.create_first(name="Posts", owner=mira, retention_days=90, **held())
 
 
 @pytest.fixture
@@ -63,20 +63,20 @@ def test_five_are_there_from_the_start_the_one_for_hiring_first(ready_made: None
 
 
 def test_the_board_for_hiring_has_a_methodologist_and_one_who_looks_at_leadership(ready_made: None):
-    who = {seat.name: seat.who for seat in Panel.objects.whole().get(name="Hiring panel").current.seats.all()}
+    who = {seat.name: seat.who for seat in Panel.objects.with_content().get(name="Hiring panel").current.seats.all()}
     assert who["Amara Osei"].startswith("A methodologist")
     assert "She is patient and exact" in who["Amara Osei"]
     assert "He looks at leadership" in who["Rajiv Menon"]
 
 
 def test_each_is_what_a_new_debate_may_be(ready_made: None, mira: User):
-    for panel in Panel.objects.whole():
+    for panel in Panel.objects.with_content():
         version = panel.current
         values = version.values()
         switches = values.pop("switches")
         for seat, asked in zip(version.seats.all(), values["members"], strict=True):
             asked |= {"user": mira.username} if seat.person else {}
-        submission = Submission.of(**values, **switches, question="Shall we?", by=mira)
+        submission = DebateSubmission.of(**values, **switches, question="Shall we?", by=mira)
         assert submission.is_valid(), submission.problems
         debate = Debate.objects.submit(owner=mira, panel=version, **submission.values())
         assert debate.panel_version == version
@@ -85,15 +85,21 @@ def test_each_is_what_a_new_debate_may_be(ready_made: None, mira: User):
 
 
 def test_each_has_another_rule(ready_made: None):
-    said = [panel.current.rule for panel in Panel.objects.whole()]
-    assert said == [Rule.MAJORITY, Rule.MEDIAN, Rule.TWO_THIRDS, Rule.PLURALITY, Rule.UNANIMOUS]
+    said = [panel.current.rule for panel in Panel.objects.with_content()]
+    assert said == [
+        DecisionRule.MAJORITY,
+        DecisionRule.MEDIAN,
+        DecisionRule.TWO_THIRDS,
+        DecisionRule.PLURALITY,
+        DecisionRule.UNANIMOUS,
+    ]
 
 
 def test_the_medical_board_advises_and_has_a_seat_for_the_physician_who_treats(ready_made: None):
-    version = Panel.objects.whole().get(name="Medical board").current
+    version = Panel.objects.with_content().get(name="Medical board").current
     assert (version.number, version.advisory) == (2, True)
     assert [seat.name for seat in version.seats.all() if seat.person] == ["Attending physician"]
-    assert not any(panel.current.advisory for panel in Panel.objects.whole().exclude(name="Medical board"))
+    assert not any(panel.current.advisory for panel in Panel.objects.with_content().exclude(name="Medical board"))
 
 
 def test_where_a_panel_has_a_person_its_fold_is_open_and_offers_whoever_begins(ready_made: None, page: Client):
@@ -126,7 +132,7 @@ def test_their_chain_is_intact_from_the_start(ready_made: None):
 
 
 def test_what_is_held_is_told_as_it_was_written(posts: Panel):
-    version = Panel.objects.whole().get(pk=posts.pk).current
+    version = Panel.objects.with_content().get(pk=posts.pk).current
     assert version.held()["members"][0] == {
         **{"name": "Amara Osei", "who": "What Amara Osei is."},
         **{"model": "", "fallback": "", "person": False},
@@ -138,7 +144,7 @@ def test_what_is_held_is_told_as_it_was_written(posts: Panel):
 def test_a_new_debate_takes_the_default_model_and_leaves_a_person_open(mira: User, settings: Any):
     settings.DEFAULT_MODEL = "rehearsal/slow"
     seats = [member("Amara Osei", model=""), {"name": "Ilse Brandt", "person": True}]
-    panel = Panel.objects.found(name="Mixed", owner=mira, **held(members=seats))
+    panel = Panel.objects.create_first(name="Mixed", owner=mira, **held(members=seats))
     models = [one["model"] for one in panel.current.values()["members"]]
     assert models == ["rehearsal/slow", ""]
 
@@ -172,7 +178,7 @@ def test_whatever_differs_makes_one(posts: Panel, noor: User):
 
 def test_who_saves_over_a_version_not_seen_is_told(posts: Panel, mira: User):
     posts.revise(name="Posts", author=mira, opened=1, **held(most=40))
-    with pytest.raises(RevisedMeanwhile):
+    with pytest.raises(PresetChanged):
         posts.revise(name="Posts", author=mira, opened=1, **held(most=80))
 
 
@@ -183,19 +189,19 @@ def test_two_changes_at_once_get_two_numbers(posts: Panel, mira: User):
         return Panel.objects.get(pk=posts.pk).revise(name="Posts", author=mira, **held(most=most)).number
 
     work = [partial(revise, most) for most in (10, 20, 30)]
-    assert sorted(at_once(*work, refused=RevisedMeanwhile)) == [2, 3, 4]
+    assert sorted(at_once(*work, refused=PresetChanged)) == [2, 3, 4]
 
 
 def test_a_name_is_taken_once(posts: Panel, mira: User):
     with pytest.raises(IntegrityError):
-        Panel.objects.found(name="Posts", owner=mira, **held())
+        Panel.objects.create_first(name="Posts", owner=mira, **held())
 
 
 def test_the_database_refuses_what_is_none(mira: User):
     seats = [{"name": "A", "model": "m", "person": True}]
     for nonsense in ({"rule": "dice"}, {"most": 3}, {"view": "upside down"}, {"members": seats}):
         with pytest.raises((IntegrityError, ValidationError)), transaction.atomic():
-            Panel.objects.found(name="Odd", owner=mira, **held(**nonsense))
+            Panel.objects.create_first(name="Odd", owner=mira, **held(**nonsense))
 
 
 # ---- on record ------------------------------------------------------------------------------------------------
@@ -244,7 +250,7 @@ def asked_by(panel: Panel, **changed: Any) -> dict[str, Any]:
 def test_a_debate_by_a_panel_bears_its_version_and_is_found_by_it(posts: Panel, noor: User):
     debate = queued(noor, **asked_by(posts, most=20, reply_within=2))
     assert debate.panel_version == posts.current
-    assert label("panel", posts.pk) in SearchText.objects.get(run=debate.pk).words.split()
+    assert label_term("panel", posts.pk) in SearchText.objects.get(run=debate.pk).words.split()
 
 
 def test_a_debate_by_a_panel_is_counted_in_the_library_also_where_it_is_older(posts: Panel, noor: User):
@@ -268,7 +274,7 @@ def test_with_other_options_rules_or_members_it_does_not(posts: Panel, noor: Use
 
 def test_a_person_sits_where_the_panel_has_one_and_nowhere_else(mira: User, noor: User):
     seats = [*held()["members"][:2], {"name": "Rajiv Menon", "who": "The physician.", "person": True}]
-    panel = Panel.objects.found(name="With a person", owner=mira, **held(members=seats))
+    panel = Panel.objects.create_first(name="With a person", owner=mira, **held(members=seats))
     members = panel.current.values()["members"]
     members[2]["user"] = noor
     assert queued(mira, **asked_by(panel, members=members)).panel_version == panel.current

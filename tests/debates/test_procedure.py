@@ -7,15 +7,15 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from debates import api, procedure
-from debates.display import display_of
+from debates import procedure, responses
 from debates.models import Debate, Turn
-from debates.record.exchange import xml_of
-from engine.gates import decide
-from engine.llm import failures
+from debates.page.display import display_of
+from debates.record.xml_export import render_debate_xml
+from engine.gate_decisions import decide
+from engine.llm import errors
 from engine.models import Gate, ModelCall, Run
-from engine.procedure import DoesNotFit
-from runs.face import Snapshot
+from engine.runtime.procedure import InvalidAnswer
+from runs.procedure.spec import RunSnapshot
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async
 
@@ -42,7 +42,7 @@ def says(content="That is what I think of it.", **fields):
     return json.dumps({"content": content, **usual, **stated, **fields})
 
 
-class Panel(ScriptedModels):
+class AgreeingModels(ScriptedModels):
     """Members that all stand by one option, and say something new each time."""
 
     async def ask(self, model, messages, form, on_growth, way):
@@ -62,7 +62,7 @@ async def performed(models, **asked):
 
 
 async def look(pk):
-    return await Run.objects.aget(pk=pk), await Debate.objects.talked().aget(pk=pk)
+    return await Run.objects.aget(pk=pk), await Debate.objects.with_messages().aget(pk=pk)
 
 
 async def held(models=None, **asked):
@@ -72,7 +72,7 @@ async def held(models=None, **asked):
 
 @copied_async
 async def usual(**asked):
-    return await performed(Panel(), **asked)
+    return await performed(AgreeingModels(), **asked)
 
 
 async def test_a_panel_of_one_mind_is_asked_alone_challenged_once_and_agrees():
@@ -87,7 +87,7 @@ async def test_a_panel_of_one_mind_is_asked_alone_challenged_once_and_agrees():
 
 
 async def test_the_same_seed_gives_the_same_turns_and_nobody_hears_what_was_said_alone():
-    models = Panel()
+    models = AgreeingModels()
     (_, one), (_, other) = await held(), await held(models)
     assert [(t.member.name, t.why, t.ticket) async for t in one.turns.select_related("member")] == [
         (t.member.name, t.why, t.ticket) async for t in other.turns.select_related("member")
@@ -97,8 +97,8 @@ async def test_the_same_seed_gives_the_same_turns_and_nobody_hears_what_was_said
 
 @copied_async
 async def ben_falls_silent():
-    models = Panel()
-    models.will("test/ben", *[failures.Unauthorized("No key.")] * 20)
+    models = AgreeingModels()
+    models.will("test/ben", *[errors.Unauthorized("No key.")] * 20)
     return await performed(models, most=12, switches={"first": False})
 
 
@@ -111,29 +111,29 @@ async def test_a_member_that_cannot_speak_is_skipped_and_after_three_turns_silen
 
 async def test_who_fell_silent_is_named_wherever_the_outcome_is():
     run, _ = await look(await ben_falls_silent())
-    whole = await sync_to_async(lambda: Debate.objects.whole().get(pk=run.pk))()
-    shown = await sync_to_async(lambda: display_of(Snapshot(run, whole, list(whole.calls), {})))()
+    whole = await sync_to_async(lambda: Debate.objects.with_members().get(pk=run.pk))()
+    shown = await sync_to_async(lambda: display_of(RunSnapshot(run, whole, list(whole.calls), {})))()
     assert shown.rest.endswith("Ben gave no verdict and counts for none. Ben fell silent.")
-    told = await sync_to_async(lambda: api.facts(whole))()
+    told = await sync_to_async(lambda: responses.debate_fields(whole))()
     assert told["because_of_absence"] == ["Ben is silent.", "Ben gave no verdict."]
     assert [one["silent"] for one in told["members"] if one["name"] == "Ben"] == [True]
     assert "=flag=silent" in (await sync_to_async(lambda: Run.objects.get(pk=run.pk).search.words)()).split()
 
 
 async def test_a_prompt_that_is_too_long_for_a_model_skips_the_turn_and_says_so():
-    models = Panel()
+    models = AgreeingModels()
     said = "The endpoint refused the request (400): “This model's maximum context length is 4096 tokens.”"
-    models.will("test/ben", failures.Refused(said))
+    models.will("test/ben", errors.RequestRejected(said))
     run, found = await held(models, switches={"first": False})
     [skipped] = [turn for turn in found.turns.all() if turn.state == "skipped"]
     assert skipped.reason_skipped == f"Ben could not speak: {said}"
     assert await ModelCall.objects.filter(run=run.pk, step=skipped.step).acount() == 1
-    assert (run.outcome, found.course().silent) == ("HIRE", set())
+    assert (run.outcome, found.state().silent) == ("HIRE", set())
 
 
 @copied_async
 async def in_two_parts():
-    models = Panel()
+    models = AgreeingModels()
     part = says(" ".join(f"word{number}" for number in range(40)))
     models.will("test/ada", cut_off(part[: part.index("word39")]), says("And that is the rest."))
     return await performed(models, switches={"first": False})
@@ -149,7 +149,7 @@ async def test_a_message_that_was_cut_is_continued_and_kept_once():
 @copied_async
 async def cut_for_good():
     """A debate of which a message has no end, though its rest was asked for twice."""
-    models = Panel()
+    models = AgreeingModels()
     part = says(" ".join(f"word{number}" for number in range(40)), verdict="HIRE", verdict_reasoning="So it is.")
     rest = [cut_off(f'{{"content": "{words}') for words in ("and so on", "and on")]
     models.will("test/ada", cut_off(part[: part.index("word39")]), *rest)
@@ -161,8 +161,8 @@ async def test_a_message_that_has_no_end_even_then_ends_in_dots_and_says_so_at_e
     spoken, *others = [one for one in found.messages.all() if one.member]
     assert spoken.content.endswith("word38 and so on and on…")
     assert (spoken.cut, len(spoken.calls), any(one.cut for one in others)) == (True, 3, False)
-    whole = await sync_to_async(lambda: Debate.objects.whole().get(pk=run.pk))()
-    told = await sync_to_async(lambda: (xml_of(whole), api.messages(whole)))()
+    whole = await sync_to_async(lambda: Debate.objects.with_members().get(pk=run.pk))()
+    told = await sync_to_async(lambda: (render_debate_xml(whole), responses.message_objects(whole)))()
     assert re.findall(r'<Message id="([^"]*)"[^>]* cut="true">', told[0]) == [f"{str(run.pk)[:8]}-{spoken.number}"]
     assert [one["number"] for one in told[1] if one["cut"]] == [spoken.number]
 
@@ -176,7 +176,7 @@ def clara(db):
 async def waiting_for(clara, **asked):
     """A debate of two in which Clara has the floor."""
     members = [{"name": "Ada", "who": "Ada asks.", "model": "test/ada"}, {"name": "Clara", "user": clara}]
-    models = Panel()
+    models = AgreeingModels()
     models.will("test/ada", says("What do you make of it, Clara?", speaking_to=["Clara"], expects_answer=True))
     submitted = await sync_to_async(debate)(members=members, switches={"first": False}, **asked)
     await perform(submitted.pk, models)
@@ -188,15 +188,15 @@ async def test_a_person_on_a_seat_is_waited_for_and_heard_like_any_other(clara):
     gate = await Gate.objects.aget(run=submitted.pk, state="pending")
     said = json.loads(says("I make little of it, I am afraid.", verdict="DO NOT HIRE", verdict_reasoning="No methods."))
     await sync_to_async(decide)(gate.pk, clara, "answer", choice="speak", answer=said)
-    found = await Debate.objects.talked().aget(pk=submitted.pk)
-    assert (found.course().said[-1].seat, found.course().stands_by[2]) == (2, "DO NOT HIRE")
+    found = await Debate.objects.with_messages().aget(pk=submitted.pk)
+    assert (found.state().messages_said[-1].seat, found.state().verdict_of[2]) == (2, "DO NOT HIRE")
 
 
 async def test_what_does_not_fit_is_refused_and_nothing_is_said(clara):
     submitted, _ = await waiting_for(clara)
     gate = await Gate.objects.aget(run=submitted.pk, state="pending")
     said = json.loads(says("I make little of it, I am afraid.", verdict="PERHAPS"))
-    with pytest.raises(DoesNotFit, match="PERHAPS"):
+    with pytest.raises(InvalidAnswer, match="PERHAPS"):
         await sync_to_async(decide)(gate.pk, clara, "answer", choice="speak", answer=said)
     assert await Gate.objects.filter(run=submitted.pk, state="pending").aexists()
 
@@ -210,7 +210,7 @@ async def test_a_turn_can_be_skipped_and_the_debate_goes_on(clara):
 
 
 def cut_off(said):
-    failure = failures.CutOff("The answer was cut off.")
+    failure = errors.AnswerTruncated("The answer was cut off.")
     failure.said = said
     failure.input_tokens, failure.cached_tokens = 20, 10_000  # all but a little was read before
     return failure

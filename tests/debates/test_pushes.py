@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from debates.fragments import NOT_REPLAYED, STATUS
+from debates.page.display import NOT_REPLAYED, STATUS
 from tests.acceptance.site import ROOT
 from tests.debates.pushes import weigh
 

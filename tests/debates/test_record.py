@@ -9,14 +9,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from debates.glances import glances, listed
+from debates.history import debate_summaries, prefetch_for_list
 from debates.models import Debate, Message, Panel, Turn
-from debates.record.exchange import xml_of
-from debates.scaffold import as_it_was
-from debates.table import Artifact, Point, Shape
+from debates.prompt_context import AnswerShape, PromptArtifact, PromptPoint
+from debates.record.xml_export import render_debate_xml
+from debates.xml_messages import unescape_scaffold
 from engine.models import Document, ModelCall
-from runs import redaction, steering
-from runs.record import record_of
+from runs import run_actions
+from runs.record import redaction
+from runs.record.document import record_of
 from tests.conftest import some_of
 from tests.databases import tampering
 from tests.debates.scenes import SCENES, decided, failed, silent, undecided, waiting
@@ -66,7 +67,11 @@ def test_where_the_outcome_advises_pages_file_and_history_say_that_people_decide
 
     def told():
         pages = [opened(signed_in, table, page).content.decode() for page in ("debate-live", "debate-record")]
-        return *pages, xml_of(table.row), glances(listed(Debate.objects.all()))[table.pk].notes
+        return (
+            *pages,
+            render_debate_xml(table.row),
+            debate_summaries(prefetch_for_list(Debate.objects.all()))[table.pk].notes,
+        )
 
     assert not [text for text in told() if "people decide" in text or "advises" in text]
     with tampering():
@@ -129,14 +134,14 @@ def test_answers_to_answers_to_answers_do_not_go_deeper_and_deeper(mira, signed_
     table.note()
     for number in range(8):
         answers = f"{table.said}.1" if number else ""
-        point = Point(f"Point {number}", HIRE, "for" if number % 2 else "against", answers=answers)
+        point = PromptPoint(f"Point {number}", HIRE, "for" if number % 2 else "against", answers=answers)
         table.say(1 + number % 5, points=(point,), why="call")
     html = opened(signed_in, table).content.decode()
     assert all(f"Point {number} <span" in html for number in range(8))
 
 
 def test_voices_by_experience_wait_for_enough_debates_of_the_panel(mira):
-    panel = Panel.objects.found(name="Posts", owner=mira, **held())
+    panel = Panel.objects.create_first(name="Posts", owner=mira, **held())
     table = early(mira)
     with tampering():
         Debate.objects.filter(pk=table.pk).update(panel_version=panel.current, ended_because="most")
@@ -147,7 +152,7 @@ def test_voices_by_experience_wait_for_enough_debates_of_the_panel(mira):
 def test_a_table_of_twenty_by_six_stands_in_page_and_export(mira, signed_in):
     table = early(mira)
     rows = tuple(tuple(f"r{row}c{cell}" for cell in range(6)) for row in range(20))
-    table.say(ILSE, artifact=Artifact("Much", Shape.TABLE, columns=tuple("abcdef"), rows=rows))
+    table.say(ILSE, artifact=PromptArtifact("Much", AnswerShape.TABLE, columns=tuple("abcdef"), rows=rows))
     html, root = opened(signed_in, table).content.decode(), xml(signed_in, table)
     assert all(f"<td>{cell}</td>" in html for row in rows for cell in row)
     assert [cell.text for cell in root.iter("Cell")] == [*"abcdef", *(cell for row in rows for cell in row)]
@@ -269,7 +274,7 @@ def test_a_persons_turn_says_when_it_was_asked_and_who_answered(mira):
         "verdict": "",
     }
     gate = table.row.run.gates.get()
-    steering.decide(gate.pk, mira, "answer", choice="speak", answer=said | NOTHING_ELSE)
+    run_actions.decide(gate.pk, mira, "answer", choice="speak", answer=said | NOTHING_ELSE)
     line = next(line for line in recorded(table)["log"].lines if "A person was asked" in line.why)
     assert re.search(r"asked by message \d+\. A person was asked .* UTC; mira answered .* UTC\.$", line.why)
 
@@ -307,7 +312,7 @@ def test_it_is_well_formed_whatever_was_said(mira, signed_in):
     table = early(mira)
     for number, text in enumerate(kept):
         table.say(ILSE, text, reasoning=text, verdict=(NO, HIRE)[number % 2], why="call")
-    said = [as_it_was(one.findtext("Content")) for one in xml(signed_in, table).findall("Messages/Message")]
+    said = [unescape_scaffold(one.findtext("Content")) for one in xml(signed_in, table).findall("Messages/Message")]
     assert said[-len(kept) :] == kept
 
 
@@ -324,7 +329,7 @@ def test_in_the_xml_a_message_has_the_moment_of_its_row_and_says_who_withdrew_wi
 
 def test_xml_and_record_of_a_redacted_debate_keep_verdicts_and_no_words(mira, signed_in):
     table = decided(mira)
-    redaction.redact(table.pk, "mira", "Asked for it.")
+    redaction.redact_run(table.pk, "mira", "Asked for it.")
     root = xml(signed_in, table)
     assert root.attrib["redacted"].endswith("Z")
     assert root.findtext("Question") == ""

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debates import prompts, rehearsal
-from debates.rules import floor
-from debates.rules.course import Act, Kind, Note, Seat, Turn, Why
-from debates.table import Document, Option, View
+from debates.prompt_context import PromptDocument, PromptOption, PromptView
+from debates.rules import turn_taking
+from debates.rules.state import MessageKind, NoteKind, SeatState, SteeringKind, TurnReason, TurnState
 
 from .held import NAMES, chaired, hold, noted, opened, steered, with_course, with_settings
 from .strategies import few, storable
 
 
 def rehearsed(table, turn, continues=None):
-    return rehearsal.message(prompts.perspective(table, turn, continues))
+    return rehearsal.message(prompts.member_messages(table, turn, continues))
 
 
 @cache
@@ -25,7 +25,7 @@ def held(members=5, messages=60, **settings):
 
 
 def of_members(table):
-    return [one for one in table.course.said]
+    return [one for one in table.course.messages_said]
 
 
 @pytest.mark.slow  # it measures
@@ -55,7 +55,7 @@ def test_every_point_cites_a_line_that_exists_and_says_what_stands_there():
 
 
 def test_members_ask_one_another_and_are_answered():
-    replies = [turn for turn in held().course.turns if turn.why == Why.REPLY]
+    replies = [turn for turn in held().course.turns if turn.why == TurnReason.REPLY]
     assert len(replies) > 5
 
 
@@ -102,27 +102,32 @@ def test_every_way_to_hold_a_debate_can_be_rehearsed(members, changed):
 
 
 def test_the_view_of_the_minutes_can_be_rehearsed():
-    table = hold(replace(with_settings(opened(4), most=40), view=View.MINUTES), rehearsed, 40)
+    table = hold(replace(with_settings(opened(4), most=40), view=PromptView.MINUTES), rehearsed, 40)
     assert table.course.clock > 20
 
 
 @few
-@given(st.lists(storable, min_size=8, max_size=8, unique=True), st.sampled_from(View))
+@given(st.lists(storable, min_size=8, max_size=8, unique=True), st.sampled_from(PromptView))
 def test_every_answer_is_valid_whatever_the_texts_are(hostile, view):
     one, other, name, who, title, *lines = hostile
     table = with_settings(opened(3), options=(one, other), most=12)
-    seats = [Seat(0, "Timekeeper", Kind.TIMEKEEPER), Seat(1, name), Seat(2, NAMES[1]), Seat(3, NAMES[2])]
+    seats = [
+        SeatState(0, "Timekeeper", MessageKind.TIMEKEEPER),
+        SeatState(1, name),
+        SeatState(2, NAMES[1]),
+        SeatState(3, NAMES[2]),
+    ]
     table = replace(
         with_course(table, seats=seats),
         question=title,
-        options=(Option(one, who), Option(other, title)),
-        documents=(Document("A1", title, lines),),
+        options=(PromptOption(one, who), PromptOption(other, title)),
+        documents=(PromptDocument("A1", title, lines),),
         who={seat: who for seat in (1, 2, 3)},
         view=view,
     )
     held = hold(table, rehearsed, 12)
     assert held.course.clock > 3
-    assert prompts.read_first(held, 1, rehearsal.first(prompts.first(held, 1))).verdict in (one, other)
+    assert prompts.read_first(held, 1, rehearsal.first(prompts.first_verdict_messages(held, 1))).verdict in (one, other)
 
 
 def test_without_documents_a_claim_is_called_an_assumption():
@@ -132,19 +137,19 @@ def test_without_documents_a_claim_is_called_an_assumption():
 
 def test_an_asked_and_a_recalled_member_speak():
     table = chaired(held(3, 8), "What do you make of it, Hana?", to=(3,), ask=True)
-    table = hold(with_settings(steered(table, Act.ASK, 3), most=12), rehearsed, 12)
+    table = hold(with_settings(steered(table, SteeringKind.ASK, 3), most=12), rehearsed, 12)
     assert "The chair asks" in table.words[next(m.number for m in of_members(table) if m.clock == 9)].content
 
 
 def test_a_roll_call_is_answered_with_a_verdict():
-    table = noted(opened(3), floor.KeepTime(Note.OPENING, 0))
-    turn = Turn(1, 2, Why.ROLL_CALL)
+    table = noted(opened(3), turn_taking.AddTimekeeperNote(NoteKind.OPENING, 0))
+    turn = TurnState(1, 2, TurnReason.ROLL_CALL)
     assert prompts.read_answer(table, turn, rehearsed(table, turn)).verdict
 
 
 def test_a_challenge_is_put_against_what_all_believe():
     table = held(2, 60)
-    challenge = next(turn for turn in table.course.turns if turn.why == Why.CHALLENGE)
+    challenge = next(turn for turn in table.course.turns if turn.why == TurnReason.CHALLENGE)
     message = next(one for one in of_members(table) if one.turn == challenge.number)
     point = table.words[message.number].points[0]
     assert (point.side, message.verdict) == ("against", "")
@@ -154,27 +159,27 @@ def test_a_challenge_is_put_against_what_all_believe():
 def test_a_closing_states_the_verdict_that_stands_and_another_only_where_there_is_none(turns):
     table = held(5, turns)
     for seat in table.course.active_voters:
-        turn = Turn(99, seat, Why.CLOSING, table.course.newest)
-        answer = prompts.read_answer(table, turn, rehearsal.closing(prompts.perspective(table, turn)))
-        assert answer.verdict == table.course.stands_by.get(seat, answer.verdict) != ""
+        turn = TurnState(99, seat, TurnReason.CLOSING, table.course.newest)
+        answer = prompts.read_answer(table, turn, rehearsal.closing(prompts.member_messages(table, turn)))
+        assert answer.verdict == table.course.verdict_of.get(seat, answer.verdict) != ""
         assert answer.verdict in answer.content
 
 
 def test_a_first_verdict_is_the_one_that_is_stated_later():
     table = held()
     for seat in range(1, 6):
-        first = prompts.read_first(table, seat, rehearsal.first(prompts.first(table, seat)))
+        first = prompts.read_first(table, seat, rehearsal.first(prompts.first_verdict_messages(table, seat)))
         own = [one.verdict for one in of_members(table) if one.seat == seat and one.verdict]
         assert own[0] == first.verdict
         assert 50 <= first.confidence <= 95
 
 
-@pytest.mark.parametrize("kind", Note)
+@pytest.mark.parametrize("kind", NoteKind)
 def test_the_timekeeper_says_the_stated_sentences_again(kind):
     table = held(9, 16)
-    facts = prompts.facts_of(table)
-    stated = prompts.stated(kind, facts, table.names)
-    words = prompts.read_words(table, stated, rehearsal.timekeeper(prompts.timekeeper(table, 0, kind, facts)))
+    facts = prompts.note_facts(table)
+    stated = prompts.note_sentences(kind, facts, table.names)
+    words = prompts.read_words(table, stated, rehearsal.timekeeper(prompts.timekeeper_messages(table, 0, kind, facts)))
     assert stated.startswith(words)
 
 
@@ -182,20 +187,20 @@ def test_every_seventeenth_answer_is_cut_and_its_rest_is_what_was_left_out():
     table = held(5, 24)
     while table.course.newest < 33:
         table = chaired(table, "Go on, please.")
-    turn = Turn(99, 2, Why.DRAW, 33)
-    request = prompts.perspective(table, turn)
-    part, whole = rehearsal.cut(request), rehearsal.message(request)
+    turn = TurnState(99, 2, TurnReason.DRAW, 33)
+    request = prompts.member_messages(table, turn)
+    part, whole = rehearsal.continue_message(request), rehearsal.message(request)
     assert part
     with pytest.raises(ValueError, match="not one JSON object"):
         prompts.read_answer(table, turn, part)
-    rest = rehearsal.message(prompts.carry_on(request, [part]))
-    assert prompts.read_answer(table, turn, prompts.join([part, rest])) == prompts.read_answer(table, turn, whole)
-    assert not rehearsal.cut(prompts.carry_on(request, [part]))
+    rest = rehearsal.message(prompts.continuation_messages(request, [part]))
+    assert prompts.read_answer(table, turn, prompts.join_parts([part, rest])) == prompts.read_answer(table, turn, whole)
+    assert not rehearsal.continue_message(prompts.continuation_messages(request, [part]))
 
 
 def test_most_answers_come_whole():
     table = held(3, 8)
-    assert rehearsal.cut(prompts.perspective(table, Turn(9, 1, Why.DRAW))) == ""
+    assert rehearsal.continue_message(prompts.member_messages(table, TurnState(9, 1, TurnReason.DRAW))) == ""
 
 
 def test_a_request_of_another_kind_is_none_of_a_debate():

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
-from debates.rules.course import Act
-from runs.replay import Past, replay
+from debates.rules.state import SteeringKind
+from runs.record.replay import RunReplay, build_replay
 from tests.debates.scenes import decided, queued, waiting
 from tests.debates.table import BEGINNING
 from tests.debates.talks import HANA, HIRE, early
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def past_of(table):
-    return Past(table.seen())
+    return RunReplay(table.seen())
 
 
 def shown(table, moment):
@@ -76,7 +76,7 @@ def test_nothing_is_closing_before_its_time(mira):
 
 def test_an_act_is_told_from_then_on_and_a_skipped_turn_when_it_was_skipped(mira):
     table = early(mira)
-    table.steer(Act.EXTEND, amount=20)
+    table.steer(SteeringKind.EXTEND, amount=20)
     table.open(HANA)
     table.skip()
     over(table)
@@ -95,7 +95,7 @@ def test_a_model_that_could_not_be_asked_ends_no_debate(mira):
 
 def test_chapters_are_its_stages_and_deadlines_and_marks_its_changes(mira):
     past_of(table := decided(mira))
-    frames = replay(table.seen())["frames"]
+    frames = build_replay(table.seen())["frames"]
     assert [one["chapter"] for one in frames if one["chapter"]] == ["Alone", "Debate", "20", "40", "Last words"]
     assert [one["mark"] for one in frames if one["mark"]] == [
         "pending",

@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from debates import scaffold
-from debates.scaffold import Message, Note
-from debates.table import Artifact, Point, Shape
+from debates import xml_messages
+from debates.prompt_context import AnswerShape, PromptArtifact, PromptPoint
+from debates.xml_messages import XmlMessage, XmlNote
 
 from .held import opened
 from .strategies import NASTY, acts, few, messages, notes, texts
@@ -31,10 +31,10 @@ WHOLE = """\
 </Message>"""
 
 
-def whole() -> Message:
-    first = Point("The letter names dates.", "HIRE", "for", "A3", 26, "12.1")
-    second = Point("Own knowledge: nobody waits.", "WAIT", "against")
-    return Message(
+def whole() -> XmlMessage:
+    first = PromptPoint("The letter names dates.", "HIRE", "for", "A3", 26, "12.1")
+    second = PromptPoint("Own knowledge: nobody waits.", "WAIT", "against")
+    return XmlMessage(
         run="7f3a9c21",
         number=46,
         at=AT,
@@ -43,7 +43,7 @@ def whole() -> Message:
         to=("Ilse Brandt", "Mei Tan"),
         wants_answer=True,
         points=(first, second),
-        artifact=Artifact("Supervision", Shape.BARS, columns=("Year", "Hours"), rows=(("2025", "44"),)),
+        artifact=PromptArtifact("Supervision", AnswerShape.BARS, columns=("Year", "Hours"), rows=(("2025", "44"),)),
         verdict="HIRE",
         stated=True,
         moved_by=(41, 45),
@@ -53,38 +53,38 @@ def whole() -> Message:
 
 
 def test_a_message_is_written_with_all_its_elements_in_their_order():
-    assert scaffold.write(whole()) == WHOLE
+    assert xml_messages.write_message(whole()) == WHOLE
 
 
 def test_a_message_of_few_words_has_all_elements_too_some_of_them_empty():
-    root = ElementTree.fromstring(scaffold.write(Message("7f3a9c21", 2, AT, "Mei Tan")))
+    root = ElementTree.fromstring(xml_messages.write_message(XmlMessage("7f3a9c21", 2, AT, "Mei Tan")))
     names = "Speaker SpeakingTo Artifacts Verdict VerdictReasoning Withdrawn Content".split()
     assert [child.tag for child in root] == names
     assert [child.text for child in root] == ["Mei Tan", "everyone", None, None, None, "false", None]
 
 
 def test_a_note_says_its_kind_and_after_which_message():
-    note = Note("7f3a9c21", 47, AT, "Timekeeper", "deadline", 20, "20 of 60.")
+    note = XmlNote("7f3a9c21", 47, AT, "Timekeeper", "deadline", 20, "20 of 60.")
     attributes = 'id="7f3a9c21-47" timestamp="2026-11-21T14:14:05Z" kind="deadline" after="20"'
     inner = "<Speaker>Timekeeper</Speaker><Content>20 of 60.</Content>"
-    assert scaffold.write(note) == f"<Note {attributes}>{inner}</Note>"
+    assert xml_messages.write_message(note) == f"<Note {attributes}>{inner}</Note>"
 
 
 @given(messages | notes)
 def test_whatever_is_written_is_read_again_to_the_last_sign(message):
-    assert scaffold.read(scaffold.write(message)) == message
+    assert xml_messages.read_messages(xml_messages.write_message(message)) == message
 
 
 @given(acts)
 @few
 def test_so_is_an_act(act):
-    assert scaffold.read_act(scaffold.write_act(act)) == act
+    assert xml_messages.read_act(xml_messages.write_act(act)) == act
 
 
 def test_no_text_ends_an_element_or_a_line():
     for text in NASTY:
-        point = Point(text, text, "for")
-        written = scaffold.write(Message("7f3a9c21", 2, AT, text, text, to=(text,), points=(point,)))
+        point = PromptPoint(text, text, "for")
+        written = xml_messages.write_message(XmlMessage("7f3a9c21", 2, AT, text, text, to=(text,), points=(point,)))
         assert len(written.split("\n")) == 11
         assert written.count("<Message") == written.count("</Message>") == written.count("<Content>") == 1
 
@@ -92,8 +92,8 @@ def test_no_text_ends_an_element_or_a_line():
 @given(texts)
 @few
 def test_nothing_hides_in_what_is_written(text):
-    assert all(char.isprintable() or char.isspace() for char in scaffold.inside(text))
-    assert not {"\n", "\r", "\t", "<", ">", '"'} & set(scaffold.inside(text))
+    assert all(char.isprintable() or char.isspace() for char in xml_messages.inner_text(text))
+    assert not {"\n", "\r", "\t", "<", ">", '"'} & set(xml_messages.inner_text(text))
 
 
 FOREIGN = {
@@ -116,19 +116,19 @@ FOREIGN = {
 def test_what_no_writer_wrote_is_refused():
     for text in FOREIGN.values():
         with pytest.raises(ValueError):  # noqa: PT011 - whatever it says, it is refused
-            scaffold.read(text)
+            xml_messages.read_messages(text)
 
 
 def test_an_exported_debate_parses_and_has_every_message():
     table = opened(2)
     course = table.course
-    debate = scaffold.Debate(
+    debate = xml_messages.XmlDebate(
         *("7f3a9c21", "Head & methods", table.question, table.options, course.seats, table.documents),
         digests={"A1": "ab" * 32},
-        messages=[whole(), Note("7f3a9c21", 47, AT, "Timekeeper", "reminder", 44)],
+        messages=[whole(), XmlNote("7f3a9c21", 47, AT, "Timekeeper", "reminder", 44)],
         outcome="HIRE",
     )
-    root = ElementTree.fromstring(scaffold.write_debate(debate))
+    root = ElementTree.fromstring(xml_messages.write_debate(debate))
     assert [
         child.tag for child in root
     ] == "Title Question Options Members Documents Alone Messages Acts Outcome".split()

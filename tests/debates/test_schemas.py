@@ -3,12 +3,12 @@ import json
 import pytest
 
 from debates import prompts
-from debates.rules.course import Turn, Why
+from debates.rules.state import TurnReason, TurnState
 
 from .golden import debate, scripted
 from .held import NAMES, hold, opened
 
-TURN = Turn(99, 2, Why.DRAW)
+TURN = TurnState(99, 2, TurnReason.DRAW)
 
 
 def objects(schema):
@@ -42,23 +42,28 @@ def test_a_schema_has_the_names_options_and_documents_of_its_debate():
 
 def test_what_is_said_comes_before_the_verdict():
     assert list(properties()) == list(prompts.FORMS["member"])
-    assert list(properties(Turn(99, 2, Why.CLOSING))) == ["content", "verdict", "verdict_reasoning", "moved_by"]
+    assert list(properties(TurnState(99, 2, TurnReason.CLOSING))) == [
+        "content",
+        "verdict",
+        "verdict_reasoning",
+        "moved_by",
+    ]
 
 
-@pytest.mark.parametrize("why", [Why.ROLL_CALL, Why.CLOSING])
+@pytest.mark.parametrize("why", [TurnReason.ROLL_CALL, TurnReason.CLOSING])
 def test_who_must_decide_has_no_empty_verdict(why):
-    assert "" not in properties(Turn(99, 2, why), opened(5))["verdict"]["enum"]
-    assert "" in properties(Turn(99, 2, why), debate(5, 21))["verdict"]["enum"]
+    assert "" not in properties(TurnState(99, 2, why), opened(5))["verdict"]["enum"]
+    assert "" in properties(TurnState(99, 2, why), debate(5, 21))["verdict"]["enum"]
 
 
 @pytest.mark.parametrize("form", ["message", "closing", "first", "timekeeper"])
 def test_every_object_is_strict(form):
     table = debate(5, 21)
     made = {
-        "message": prompts.form(table, TURN),
-        "closing": prompts.form(table, Turn(99, 2, Why.CLOSING)),
-        "first": prompts.first_form(table, 2),
-        "timekeeper": prompts.timekeeper_form(table, 0, "So it is."),
+        "message": prompts.message_spec(table, TURN),
+        "closing": prompts.message_spec(table, TurnState(99, 2, TurnReason.CLOSING)),
+        "first": prompts.first_verdict_spec(table, 2),
+        "timekeeper": prompts.timekeeper_spec(table, 0, "So it is."),
     }[form]
     assert made.name == form
     for one in objects(made.schema):
@@ -74,8 +79,8 @@ def lists(schema):
 
 
 def test_every_list_of_a_message_has_an_end_where_servers_take_one():
-    for turn in (TURN, Turn(99, 2, Why.CLOSING)):
-        form = prompts.form(debate(5, 21), turn)
+    for turn in (TURN, TurnState(99, 2, TurnReason.CLOSING)):
+        form = prompts.message_spec(debate(5, 21), turn)
         assert [one for one in lists(form.schema) if "maxItems" in one] == []
         assert [one for one in lists(form.exact_schema) if "maxItems" not in one] == []
     assert form.exact_schema["properties"].keys() == form.schema["properties"].keys()
@@ -98,9 +103,9 @@ def test_a_schema_has_fewer_than_a_thousand_values_at_message_200():
 
 
 def test_a_form_shows_reads_and_complains():
-    made = prompts.form(debate(5, 21), TURN)
+    made = prompts.message_spec(debate(5, 21), TURN)
     assert made.preview('{"content": "It is so') == "It is so"
     assert made.read('{"content": "It is so, by and large."}').content == "It is so, by and large."
     assert "could not be used: It is late. Answer again" in made.complaint("It is late.")
-    assert prompts.first_form(debate(5, 21), 2).preview('{"verdict_reasoning": "Beca') == "Beca"
-    assert prompts.timekeeper_form(debate(5, 21), 0, "").preview('{"words": "Hur') == "Hur"
+    assert prompts.first_verdict_spec(debate(5, 21), 2).preview('{"verdict_reasoning": "Beca') == "Beca"
+    assert prompts.timekeeper_spec(debate(5, 21), 0, "").preview('{"words": "Hur') == "Hur"

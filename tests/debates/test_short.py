@@ -10,24 +10,24 @@ from django.db import transaction
 
 from debates import prompts
 from debates.models import Debate
-from debates.prompts import history
+from debates.prompts import member_history
 from debates.prompts.short import WHOLE, Short
-from debates.rules.course import Turn, Why
-from engine.evidence.verification import verify_one
+from debates.rules.state import TurnReason, TurnState
+from engine.audit.verification import verify_one
 from engine.llm.tokens import prompt_tokens
 from engine.models import ModelCall, Run
-from runs.record import attempt_told, record_of
+from runs.record.document import attempt_text, record_of
 from tests.conftest import perform
 from tests.corpus.means import retell
 from tests.databases import tampering
 
 from .golden import debate
 from .tampering import change, of_debate
-from .test_procedure import Panel, says
+from .test_procedure import AgreeingModels, says
 from .test_procedure import debate as submitted
 
 NUMBER = re.compile(r"^([0-9]+) ", re.MULTILINE)
-TURN = Turn(999, 2, Why.DRAW)
+TURN = TurnState(999, 2, TurnReason.DRAW)
 
 
 def asked_within(messages, room):
@@ -36,14 +36,14 @@ def asked_within(messages, room):
 
 def test_a_model_that_has_room_is_told_as_ever():
     table = debate(5, 200)
-    assert asked_within(200, 20_000) == (prompts.perspective(table, TURN), WHOLE)
+    assert asked_within(200, 20_000) == (prompts.member_messages(table, TURN), WHOLE)
 
 
 def test_each_shorter_request_is_shorter_than_the_one_before():
     for messages in (1, 20, 21, 200):
         table = debate(5, messages)
-        ways = [WHOLE, *history.shorter(table, table.heard(TURN))]
-        sizes = [prompt_tokens(prompts.perspective(table, TURN, None, way)) for way in ways]
+        ways = [WHOLE, *member_history.shorter(table, table.read_messages(TURN))]
+        sizes = [prompt_tokens(prompts.member_messages(table, TURN, None, way)) for way in ways]
         drops = [after < before + 40 for before, after in pairwise(sizes)]  # which it takes to say so
         assert all(drops), (messages, sizes)
 
@@ -72,7 +72,7 @@ def test_what_is_left_out_is_said_in_words():
     ]
 
 
-class Wordy(Panel):
+class Wordy(AgreeingModels):
     """Members that say much and agree about nothing."""
 
     async def ask(self, model, messages, form, *rest):
@@ -98,10 +98,10 @@ def test_a_debate_of_small_models_is_held_to_its_end_and_its_record_says_what_th
     assert short.count() > 4
     assert {one.error for one in ModelCall.objects.filter(run=pk)} == {""}
     assert "This model has no room for all of it: messages up to " in short[0].left_out
-    cut = dict(record_of(Debate.objects.whole().get(pk=pk), [*run.calls.order_by("pk")])["record"].provenance)
+    cut = dict(record_of(Debate.objects.with_members().get(pk=pk), [*run.calls.order_by("pk")])["record"].provenance)
     last = short.order_by("-pk")[0]
     assert cut["Requests cut"] == f"{len(short)} requests left something out; the last, in {last.step}: {last.left_out}"
-    assert attempt_told(last)[2].endswith(f" · {last.left_out}")
+    assert attempt_text(last)[2].endswith(f" · {last.left_out}")
     forged = {
         "a border where none is": ('lines_before="[0-9]+', 'lines_before="3'),
         "another line": (r"(\n[0-9]+ \w+: )Remark", r"\1Reward"),

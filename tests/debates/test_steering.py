@@ -112,7 +112,7 @@ def with_noor(client: Client, mira: User, noor: User) -> Debate:
 
 def test_a_person_leaves_its_seat(client: Client, with_noor: Debate):
     assert send(client, "withdraw", with_noor, verdict="HIRE", reasoning="She is good.").status_code == 302
-    assert Debate.objects.talked().get(pk=with_noor.pk).course().stands_by == {3: "HIRE"}
+    assert Debate.objects.with_messages().get(pk=with_noor.pk).state().verdict_of == {3: "HIRE"}
 
 
 def test_with_scripts_who_cannot_leave_so_finds_all_that_was_typed(client: Client, with_noor: Debate):

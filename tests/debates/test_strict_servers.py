@@ -6,7 +6,7 @@ from asgiref.sync import sync_to_async
 from debates import prompts
 from debates.models import Debate
 from engine.llm.client import ModelClient
-from engine.llm.forms import Way, as_sent
+from engine.llm.response_format import RequestMode, messages_for_mode
 from engine.models import ModelCall
 from tests.conftest import perform, some_of
 from tests.strict_roles import TEMPLATES, TemplateError
@@ -42,15 +42,15 @@ async def debated_with(mira):
     client = ModelClient(timeout=20)
     run = await perform(debate.pk, client)
     await client.close()
-    course = (await Debate.objects.talked().aget(pk=debate.pk)).course()
+    course = (await Debate.objects.with_messages().aget(pk=debate.pk)).state()
     assert (run.status, run.error, course.clock) == ("finished", None, 8)
     assert await ModelCall.objects.filter(run=debate.pk, error_code="unusable_answer").aexists()
 
 
 def strictly(conversation):
     """What goes out of it, taken by both templates."""
-    TEMPLATES["mistral"](as_sent(conversation, Way()))
-    TEMPLATES["gemma"](as_sent(conversation, Way(system=False)))
+    TEMPLATES["mistral"](messages_for_mode(conversation, RequestMode()))
+    TEMPLATES["gemma"](messages_for_mode(conversation, RequestMode(system=False)))
 
 
 def test_the_templates_refuse_what_they_are_there_to_refuse():
@@ -62,9 +62,12 @@ def test_the_templates_refuse_what_they_are_there_to_refuse():
 
 
 def test_every_prompt_of_a_debate_is_taken_and_so_is_a_complaint_about_its_answer():
-    complaint = {"role": "user", "content": prompts.complaint("It is no JSON.")}
+    complaint = {"role": "user", "content": prompts.retry_message("It is no JSON.")}
     for table, turn in map(table_of, some_of(range(60), 20)):
-        for conversation in (prompts.perspective(table, turn), *(prompts.first(table, seat) for seat in (1, 2))):
+        for conversation in (
+            prompts.member_messages(table, turn),
+            *(prompts.first_verdict_messages(table, seat) for seat in (1, 2)),
+        ):
             strictly(conversation)
             strictly([*conversation, complaint])
             strictly([*conversation, {"role": "assistant", "content": "{}"}, complaint])
@@ -72,5 +75,8 @@ def test_every_prompt_of_a_debate_is_taken_and_so_is_a_complaint_about_its_answe
 
 def test_what_stands_in_a_row_is_sent_as_one():
     conversation = [{"role": role, "content": role[0]} for role in ("system", "user", "user")]
-    assert as_sent(conversation, Way()) == [{"role": "system", "content": "s"}, {"role": "user", "content": "u\n\nu"}]
-    assert as_sent(conversation, Way(system=False)) == [{"role": "user", "content": "s\n\nu\n\nu"}]
+    assert messages_for_mode(conversation, RequestMode()) == [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "u\n\nu"},
+    ]
+    assert messages_for_mode(conversation, RequestMode(system=False)) == [{"role": "user", "content": "s\n\nu\n\nu"}]

@@ -14,10 +14,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from debates import chair, procedure
-from engine.evidence.audit import verify_all
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.verification import verify_one
+from debates import moderation, procedure
+from engine.audit.full_verification import verify_all
+from engine.audit.verification import verify_one
+from engine.ledger.checkpoints import Checkpoint
 from engine.models import Run
 from tests.conftest import perform, some_of
 from tests.corpus.means import resign, retell
@@ -49,9 +49,9 @@ def held(mira: User) -> Any:
     ]
     known = {"question": "Shall we hire her to lead the laboratory?", "options": OPTIONS, "members": members}
     debate = procedure.submit(owner=mira, most=4, seed=bytes(32), word="tulips at noon", **known)
-    chair.say(debate.pk, mira, "Think of the costs.")
-    chair.say(debate.pk, mira, "And of the team.", to=2, ask=True)
-    chair.steer(debate.pk, mira, "extend")
+    moderation.post_message(debate.pk, mira, "Think of the costs.")
+    moderation.post_message(debate.pk, mira, "And of the team.", to=2, ask=True)
+    moderation.apply_steering(debate.pk, mira, "extend")
     run = asyncio.run(perform(debate.pk))
     assert run.status == Run.Status.FINISHED, run.error
     return debate.pk

@@ -9,8 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from engine.models import Gate, Letter
-from runs import reminders, told
-from runs.context import counted
+from runs.approvals import reminders
+from runs.context_processors import cached_counts
+from runs.live import notifications
 
 from .scenes import last_words, waiting
 from .table import Table
@@ -44,17 +45,17 @@ def test_the_turn_stands_on_the_page_of_what_waits_for_this_person_and_no_other(
 def test_an_open_page_of_what_waits_names_the_turn_for_a_notice(table: Table, elin: User, mira: User):
     gate = Gate.objects.get(run=table.pk)
     address = reverse("gate", args=[gate.pk])
-    assert told._new(elin, after=0) == [{"id": gate.pk, "title": gate.title, "address": address}]
-    assert (counted(elin), counted(mira), told._new(mira, after=0)) == ("1", "", [])
+    assert notifications._new(elin, after=0) == [{"id": gate.pk, "title": gate.title, "address": address}]
+    assert (cached_counts(elin), cached_counts(mira), notifications._new(mira, after=0)) == ("1", "", [])
 
 
 def test_a_letter_comes_while_there_is_half_of_the_time_left(table: Table, settings, monkeypatch):
     settings.EMAIL_URL = "smtp://127.0.0.1:1"
     gate = Gate.objects.get(run=table.pk)
-    reminders.remind()
+    reminders.send_reminders()
     assert not Letter.objects.exists()
     hours_later(monkeypatch, (gate.expires - gate.made).total_seconds() / 7200 + 0.1)
-    reminders.remind()
+    reminders.send_reminders()
     [letter] = Letter.objects.all()
     assert (letter.to, letter.subject) == ("elin@example.com", "1 thing waits for you")
     assert f"{gate.title}\nsince" in letter.text

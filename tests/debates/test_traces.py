@@ -10,21 +10,21 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
 
-from debates import api, chair
+from debates import moderation, responses
 from debates.models import Debate
-from engine.evidence.verification import verify_one
+from engine.audit.verification import verify_one
 from engine.models import NewDocument
-from runs.redaction import redact, wipe
+from runs.record.redaction import redact_run, wipe_database_files
 from tests.conftest import only_on, perform
 from tests.debates.test_evidence import rehearsed
-from tests.debates.test_procedure import Panel, debate, says
+from tests.debates.test_procedure import AgreeingModels, debate, says
 
 pytestmark = pytest.mark.django_db
 
 ERASED = "title question document content reason claim artifact chair alone last who".split()
 
 
-class Telling(Panel):
+class Telling(AgreeingModels):
     """Members that put one word into every text that an answer has."""
 
     def __init__(self, word: str) -> None:
@@ -60,12 +60,12 @@ async def test_no_file_of_sqlite_has_a_text_of_one_that_was_redacted():
     letter = NewDocument(f"{word}document", "text", (f"{word}document it is.",) * 40, "0" * 64)
     told = {"title": f"{word}title", "question": f"Is it {word}question?", "documents": [letter]}
     made = await sync_to_async(debate)(members=members, most=6, switches={"challenge": False}, **told)
-    await sync_to_async(chair.say)(made.pk, mira, f"Think of {word}chair.")
+    await sync_to_async(moderation.post_message)(made.pk, mira, f"Think of {word}chair.")
     run = await perform(made.pk, Telling(word))
     there = await sync_to_async(files)()
     assert [what for what in ERASED if f"{word}{what}" not in there] == []
-    await sync_to_async(redact)(run.pk, "mira", "Somebody asked for it.")
-    assert await sync_to_async(wipe)()
+    await sync_to_async(redact_run)(run.pk, "mira", "Somebody asked for it.")
+    assert await sync_to_async(wipe_database_files)()
     assert word not in await sync_to_async(files)()
     assert await sync_to_async(lambda: list(verify_one(run.pk)[2]))() == []
 
@@ -76,7 +76,7 @@ async def test_no_file_of_sqlite_has_a_text_of_one_that_was_redacted():
 @sync_to_async
 def recorded(pk):
     """All that is told, without ids, times and hashes; closings, which come and repeat in any order, as a set."""
-    told = api.facts(Debate.objects.whole().get(pk=pk))
+    told = responses.debate_fields(Debate.objects.with_members().get(pk=pk))
     turns = list(Debate.objects.get(pk=pk).turns.values("number", "why", "after", "weights", "ticket", "state"))
     closings = [one | {"number": 0, "id": "", "repeats": 0} for one in told["messages"] if one["kind"] == "closing"]
     told["messages"] = [one for one in told["messages"] if one["kind"] != "closing"]

@@ -8,17 +8,16 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from debates.attached import from_text
-from debates.face import Debating
-from debates.glances import glances, listed
-from debates.models import Debate, Message, Turn, keeping
-from debates.models.secret import firsts_hidden, withheld
-from debates.record.exchange import xml_of
-from debates.scene import scene_of
-from debates.tables import columns, tabled
+from debates.attachments import from_text
+from debates.history import debate_summaries, prefetch_for_list, prefetch_for_table, table_columns
+from debates.models import Debate, Message, Turn, writes
+from debates.models.visibility import hides_first_verdicts, withheld_runs
+from debates.page.context import page_context
+from debates.record.xml_export import render_debate_xml
+from debates.spec import DebateSpec
 from engine.models import Document, Gate, GateDecision, Run
-from runs.api.objects import run_object
-from runs.history import History
+from runs.history.query import RunHistory
+from runs.run_object import run_object
 
 from .scenes import last_words, waiting
 from .table import Table
@@ -59,7 +58,7 @@ def send(page: Client, table: Table, headers=None, **typed: str | None):
 
 
 def found(user: User, **sought: str) -> list[str]:
-    return [row.title for row in History(user, sought).page().rows]
+    return [row.title for row in RunHistory(user, sought).page().rows]
 
 
 def newest(table: Table) -> Message:
@@ -198,13 +197,18 @@ LAST = "I stand by what I said."
 def told_of(table: Table, page: Client) -> list[str]:
     """Wherever words of a debate are read."""
     record = page.get(reverse("debate-record", args=[table.pk])).content.decode()
-    return [live(page, table), record, json.dumps(run_object(table.row, "https://magi.example")), xml_of(table.row)]
+    return [
+        live(page, table),
+        record,
+        json.dumps(run_object(table.row, "https://magi.example")),
+        render_debate_xml(table.row),
+    ]
 
 
 def stands(table: Table) -> tuple[int, str]:
     """Of how many a list and a table say what they stand by."""
-    glance = glances(listed(Debate.objects.filter(pk=table.pk)))[table.pk]
-    verdicts = columns(tabled().get(pk=table.pk))[1][4]
+    glance = debate_summaries(prefetch_for_list(Debate.objects.filter(pk=table.pk)))[table.pk]
+    verdicts = table_columns(prefetch_for_table().get(pk=table.pk))[1][4]
     return sum(seat.look.word == "HIRE" for seat in glance.seats), verdicts
 
 
@@ -231,17 +235,22 @@ def test_who_has_a_last_word_to_say_is_told_nobody_elses(mira: User, elin: User,
 def test_last_words_do_not_grow_where_a_person_still_has_one(mira: User, elin: User):
     table = last_words(mira, elin)
     turn = Turn.objects.filter(debate=table.pk, why="closing")[0]
-    assert scene_of(table.seen(**{turn.step.replace("-", "_"): LAST, "note_4": "Time."})).texts == {"note-4": "Time."}
-    assert not [call for call in Debating().calls_shown(table.row, table.row.calls) if call.step == turn.step]
-    keeping.skip(table.pk, Turn.objects.get(debate=table.pk, state="open").number, "was not there")
-    assert scene_of(table.seen(**{turn.step.replace("-", "_"): LAST})).texts == {turn.step: LAST}
+    assert page_context(table.seen(**{turn.step.replace("-", "_"): LAST, "note_4": "Time."})).texts == {
+        "note-4": "Time."
+    }
+    assert not [call for call in DebateSpec().calls_shown(table.row, table.row.calls) if call.step == turn.step]
+    writes.save_skip(table.pk, Turn.objects.get(debate=table.pk, state="open").number, "was not there")
+    assert page_context(table.seen(**{turn.step.replace("-", "_"): LAST})).texts == {turn.step: LAST}
 
 
 def test_last_words_of_a_debate_that_goes_on_no_more_are_shown(mira: User, elin: User):
     table = last_words(mira, elin)
     for status, shown in (("failed", False), ("cancelled", True)):
         table.become(status)
-        assert (LAST in xml_of(table.row), len(table.row.so_far.messages) == table.newest) == (shown, shown)
+        assert (LAST in render_debate_xml(table.row), len(table.row.partial_outcome.messages) == table.newest) == (
+            shown,
+            shown,
+        )
 
 
 def test_whoever_sits_there_may_leave_and_nobody_else_is_offered_to(seat: Client, page: Client, table: Table):
@@ -253,7 +262,7 @@ def test_whoever_sits_there_may_leave_and_nobody_else_is_offered_to(seat: Client
 
 def test_programs_are_told_that_it_waits_for_a_person_until_it_goes_on(table: Table, seat: Client):
     def waits():
-        return run_object(Debate.objects.whole().get(pk=table.pk), "https://magi.example")["waits"]
+        return run_object(Debate.objects.with_members().get(pk=table.pk), "https://magi.example")["waits"]
 
     assert waits() == "person"
     Gate.objects.filter(run=table.pk).void()
@@ -280,11 +289,11 @@ def test_nobody_speaks_in_the_place_of_an_account_that_is_gone(page: Client, mir
 
 def test_what_was_said_alone_stays_hidden_where_a_failed_debate_may_go_on(page: Client, table: Table):
     Run.objects.filter(pk=table.pk).update(status="failed", error={"code": "internal", "message": "Broke."})
-    debate = Debate.objects.talked().get(pk=table.pk)
-    assert firsts_hidden(debate)
-    assert [*withheld([debate.run])] == [table.pk]
+    debate = Debate.objects.with_messages().get(pk=table.pk)
+    assert hides_first_verdicts(debate)
+    assert [*withheld_runs([debate.run])] == [table.pk]
     Run.objects.filter(pk=table.pk).update(override="HIRE")
-    assert not firsts_hidden(Debate.objects.talked().get(pk=table.pk))
+    assert not hides_first_verdicts(Debate.objects.with_messages().get(pk=table.pk))
 
 
 def test_a_person_is_told_in_words_what_is_missing_and_in_no_names_of_fields(seat: Client, table: Table):

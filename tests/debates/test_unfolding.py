@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 
 from debates.models import Debate, Turn
-from debates.models.laying import table_of
-from debates.models.unfolding import Unfolding
-from debates.rules.course import Act
+from debates.models.context_builder import build_prompt_context
+from debates.models.incremental_read import IncrementalDebate
+from debates.rules.state import SteeringKind
 from tests.databases import tampering
 from tests.debates.table import Table
 
@@ -27,27 +27,27 @@ STEPS = (
     lambda table: table.say(2, "The costs are known.", verdict="HIRE", reasoning="They are low."),
     lambda table: table.open(3),
     lambda table: table.skip(),
-    lambda table: table.steer(Act.ASK, 4),
+    lambda table: table.steer(SteeringKind.ASK, 4),
     lambda table: table.open(4, why="asked", steer=1),
     lambda table: table.say(4),
     lambda table: table.play(12),
-    lambda table: table.steer(Act.EXTEND, amount=20),
+    lambda table: table.steer(SteeringKind.EXTEND, amount=20),
     lambda table: table.close("closed"),
     lambda table: table.last_word(3, verdict="HIRE", reasoning="For all that."),
 )
 
 
 def whole(table):
-    debate = Debate.objects.talked().get(pk=table.pk)
-    return table_of(debate, debate.course(claim=7))
+    debate = Debate.objects.with_messages().get(pk=table.pk)
+    return build_prompt_context(debate, debate.state(claim=7))
 
 
 def test_each_look_sees_what_reading_all_of_it_would():
     table = Table(None)
-    unfolding = Unfolding(table.pk)
+    unfolding = IncrementalDebate(table.pk)
     for step in STEPS:
         step(table)
-        seen = unfolding.look(7, timezone.now()).table
+        seen = unfolding.read(7, timezone.now()).table
         assert replace(seen, course=None) == replace(whole(table), course=None)
         assert seen.course == whole(table).course
 
@@ -55,22 +55,22 @@ def test_each_look_sees_what_reading_all_of_it_would():
 def test_what_is_read_anew_does_not_grow_with_what_was_said(django_assert_max_num_queries):
     table = Table(None)
     table.play(12)
-    unfolding = Unfolding(table.pk)
-    unfolding.look(1, timezone.now())
+    unfolding = IncrementalDebate(table.pk)
+    unfolding.read(1, timezone.now())
     table.say()
     with django_assert_max_num_queries(5) as asked:
-        unfolding.look(1, timezone.now())
+        unfolding.read(1, timezone.now())
     assert "debates_member" not in str(asked.captured_queries)
 
 
 def test_a_turn_is_read_again_while_it_is_open():
     table = Table(None)
     table.play(4)
-    unfolding = Unfolding(table.pk)
+    unfolding = IncrementalDebate(table.pk)
     table.open()
-    assert unfolding.look(1, timezone.now()).course.open_turn
+    assert unfolding.read(1, timezone.now()).course.open_turn
     table.skip()
-    assert unfolding.look(1, timezone.now()).course.open_turn is None
+    assert unfolding.read(1, timezone.now()).course.open_turn is None
     assert Turn.objects.filter(debate=table.pk, state="skipped").count() == 1
 
 

@@ -42,9 +42,9 @@ def main(pushes: int, out: Path) -> bool:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="magi-") as folder:
         set_up(environment(Path(folder)))
-        from tests.acceptance.scene import Scene
+        from tests.acceptance.scene import AcceptanceScene
 
-        with sync_playwright() as playwright, Scene(launch(playwright), Path(folder)) as scene:
+        with sync_playwright() as playwright, AcceptanceScene(launch(playwright), Path(folder)) as scene:
             scene.page.add_init_script(PUSHES)
             found = {"axe": looked_at(scene), "fold": low(scene, out), "stages": by_stage(scene, out)}
             found["typing"] = typed_in(scene, pushes)

@@ -1,8 +1,8 @@
 """A model endpoint that speaks OpenAI's chat completions in a process of its own and misbehaves on request.
 
-`python -m tests.endpoint` serves until SIGTERM; tests use `Endpoint`. A `Script` of `Rule`s says what is answered
-next, the table `BEHAVIOURS` how, and `Weather` lets a share of the answers go wrong by chance. It writes to the
-socket itself: a web framework would not let it break HTTP.
+`python -m tests.endpoint` serves until SIGTERM; tests use `ScriptedEndpoint`. An `EndpointScript` of `ScriptRule`s says
+what is answered next, the table `BEHAVIOURS` how, and `Weather` lets a share of the answers go wrong by chance. It
+writes to the socket itself: a web framework would not let it break HTTP.
 """
 
 import json
@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 
-class Endpoint:
+class ScriptedEndpoint:
     """The endpoint in another process; use as a context manager. `base_url` is for OPENAI_BASE_URL."""
 
     base_url: str

@@ -12,7 +12,7 @@ MODELS = ("gpt-5-mini", "gpt-5", "o4-mini")
 
 
 @dataclass
-class Rule:
+class ScriptRule:
     """One answer. Unknown names are refused, so that a slip in a test does not become a good answer."""
 
     behaviour: str = "good"
@@ -62,7 +62,7 @@ class Weather:
     slow: float = 0.0  # the share that is answered only after `slowness` seconds
     slowness: float = 0.0
 
-    def over(self, rule: Rule, number: int) -> Rule:
+    def over(self, rule: ScriptRule, number: int) -> ScriptRule:
         dice = random.Random(f"{self.seed} {number}")
         delay, trouble = dice.uniform(self.shortest_delay, self.longest_delay), dice.choice(TROUBLE)
         decision = opposite(rule.decision) if dice.random() < self.objections else rule.decision
@@ -80,15 +80,15 @@ class Tier:
     wait: float
     taken: list[float] = field(default_factory=list)
 
-    def refusal(self, at: float) -> Rule | None:
+    def refusal(self, at: float) -> ScriptRule | None:
         self.taken = [one for one in self.taken if one > at - self.seconds]
         if len(self.taken) >= self.calls:
-            return Rule("status", error="rate_limit_exceeded", headers={"Retry-After": f"{self.wait:g}"})
+            return ScriptRule("status", error="rate_limit_exceeded", headers={"Retry-After": f"{self.wait:g}"})
         self.taken.append(at)
         return None
 
 
-class Script:
+class EndpointScript:
     """What is answered next: the first of `by_text` found in the messages, else the queue, else the default.
 
     A rule stands there beside a text, or beside several that must all be found.
@@ -108,9 +108,9 @@ class Script:
         models: Iterable[str] = MODELS,
         tier: dict | None = None,
     ) -> None:
-        self.default = Rule(**default or {})
-        self.queue = [Rule(**rule) for rule in queue]
-        self.by_text = [([parts] if isinstance(parts, str) else parts, Rule(**rule)) for parts, rule in by_text]
+        self.default = ScriptRule(**default or {})
+        self.queue = [ScriptRule(**rule) for rule in queue]
+        self.by_text = [([parts] if isinstance(parts, str) else parts, ScriptRule(**rule)) for parts, rule in by_text]
         self.delay = delay
         self.models = list(models)
         self.tier = Tier(**tier) if tier else None
@@ -121,7 +121,7 @@ class Script:
         if self.ledger:
             self.ledger.close()
 
-    def choose(self, text: str, number: int) -> Rule:
+    def choose(self, text: str, number: int) -> ScriptRule:
         for parts, rule in self.by_text:
             if rule.times != 0 and all(part in text for part in parts):
                 rule.times -= 1

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tests.endpoint.behaviours import BEHAVIOURS
-from tests.endpoint.script import Rule, Script
+from tests.endpoint.script import EndpointScript, ScriptRule
 from tests.endpoint.wire import Exchange, Wire, fingerprint, text_of
 
 
@@ -43,9 +43,9 @@ async def client_left(reader: asyncio.StreamReader) -> None:
         await asyncio.sleep(0.02)
 
 
-class Server:
+class EndpointServer:
     def __init__(self) -> None:
-        self.script = Script()
+        self.script = EndpointScript()
         self.records: list[dict[str, Any]] = []
         self.counts: Counter[str] = Counter()
 
@@ -68,15 +68,15 @@ class Server:
                 return 200, self.counts
             case "POST /control/reset":
                 self.records, self.counts = [], Counter()
-                return self.follow(Script())
+                return self.follow(EndpointScript())
             case "POST /control/script":
                 try:
-                    return self.follow(Script(**body))
+                    return self.follow(EndpointScript(**body))
                 except (TypeError, ValueError, OSError) as error:
                     return 400, str(error)
         return 404, {"error": {"message": f"Invalid URL ({line})", "type": "invalid_request_error"}}
 
-    def follow(self, script: Script) -> tuple[int, None]:
+    def follow(self, script: EndpointScript) -> tuple[int, None]:
         self.script.close()
         self.script = script
         return 200, None
@@ -96,12 +96,12 @@ class Server:
         if not answer.cancel():
             answer.result()
 
-    def remember(self, request: Received, connection: int) -> tuple[Rule, dict[str, Any]]:
+    def remember(self, request: Received, connection: int) -> tuple[ScriptRule, dict[str, Any]]:
         messages = request.body.get("messages", [])
         self.counts["received"] += 1
         number = self.counts["received"]
         refusal = self.script.tier.refusal(request.at) if self.script.tier else None
-        usual = Rule() if request.path == "/redirected" else None
+        usual = ScriptRule() if request.path == "/redirected" else None
         rule = refusal or usual or self.script.choose(text_of(messages), number)
         self.counts[rule.behaviour] += 1
         record = {
@@ -143,7 +143,7 @@ async def main(port: int) -> None:
     # a pipe belongs to the process that started this one and closes even when that is killed
     if stat.S_ISFIFO(os.fstat(0).st_mode):
         loop.add_reader(0, stop.set)
-    server = await asyncio.start_server(Server().serve, "127.0.0.1", port, backlog=1000)
+    server = await asyncio.start_server(EndpointServer().serve, "127.0.0.1", port, backlog=1000)
     host, port = server.sockets[0].getsockname()
     print(f"listening on http://{host}:{port}/v1", flush=True)
     await stop.wait()

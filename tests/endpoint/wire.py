@@ -10,7 +10,7 @@ from http.client import responses
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tests.endpoint.script import Rule
+    from tests.endpoint.script import ScriptRule
 
 EVENTS = {"Content-Type": "text/event-stream; charset=utf-8", "Transfer-Encoding": "chunked"}
 END = b"0\r\n\r\n"
@@ -53,7 +53,7 @@ class Wire:
 class Exchange(Wire):
     """One request for a completion, and the rule to answer it by."""
 
-    rule: "Rule"
+    rule: "ScriptRule"
     record: dict[str, Any]
 
     @property

@@ -9,13 +9,15 @@ from django.db import IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from engine.evidence import guards, sealing, triggers
-from engine.evidence.chain import Draft
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import REDACTED, Entry
-from engine.evidence.guards import ANYTHING, Guards
-from engine.evidence.log import Leaf, Salt
+from engine.audit import sealing
+from engine.ledger import immutability, trigger_check
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import REDACTED, Entry
+from engine.ledger.hashing import EntryDraft
+from engine.ledger.immutability import ALL_COLUMNS, ImmutableTables
+from engine.ledger.merkle_log import Leaf, Salt
 from engine.models import (
+    AuthorContribution,
     Document,
     Fork,
     Gate,
@@ -24,13 +26,12 @@ from engine.models import (
     ModelCall,
     NewDocument,
     Park,
-    Part,
     Review,
     Run,
     RunAuthor,
     ToolCall,
 )
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from judgements import prompts, rules
 from judgements.models import (
     Agent,
@@ -82,7 +83,7 @@ def make_judged():
     read = NewDocument("bridge.txt", "text", ("Open it.",), "0" * 64)
     Check.objects.submit(owner=asker, question="Sound?", writer="openai/a", checker="openai/b", documents=[read])
     three = [{**agent, "model": "", "fallback": ""} for agent in agents()]
-    council = Council.objects.found(name="Kept", agents=three, owner=None)
+    council = Council.objects.create_first(name="Kept", agents=three, owner=None)
     EarlierCouncilName.objects.create(name=council.name, council=council)
     judgement = Judgement.objects.submit(
         owner=reviewer, content="Shall we?", agents=council.agents(), council=council.current
@@ -90,13 +91,19 @@ def make_judged():
     for number in rules.ROUNDS:
         for agent in judgement.agents.all():
             decide(agent, number)
-    asked = {"step": "publish", "kind": "answer", "title": "May it go out?", "text": JAPAN, "policy": policy_of(None)}
-    gate = Gate.objects.ask(None, run_id=judgement.pk, **asked)
+    asked = {
+        "step": "publish",
+        "kind": "answer",
+        "title": "May it go out?",
+        "text": JAPAN,
+        "policy": parse_policy(None),
+    }
+    gate = Gate.objects.open(None, run_id=judgement.pk, **asked)
     GateDecision.objects.create(gate=gate, by="reviewer", decision="approve", text="Yes.")
-    RunAuthor.objects.note(judgement.pk, asker, Part.SAID)
+    RunAuthor.objects.note(judgement.pk, asker, AuthorContribution.SAID)
     GateAuthor.objects.add_for(gate)
     Gate.objects.update(state="approved", closed=Now())
-    tool = {"tool": "figures.today", "source": "toolbox.figures", "definition": "0" * 64, "effect": "reads"}
+    tool = {"tool": "figures.today", "source": "toolbox.calculator", "definition": "0" * 64, "effect": "reads"}
     said = {"arguments": "{}", "output": "2026-01-01", "error": "None.", "status": "done", "ended": timezone.now()}
     ToolCall.objects.create(run_id=judgement.pk, step="today", number=1, gate=gate, **tool, **said)
     judgement.conclude()
@@ -106,7 +113,7 @@ def make_judged():
     first = Entry.objects.get(run=judgement.pk, seq=1)
     at = {"number": 1, "entry": first.seq, "hash": first.hash, "state": "0" * 64}
     Fork.objects.create(run_id=judgement.pk, origin_id=judgement.pk, **at)
-    reviews.add(judgement.run, reviewer, "Seen.")
+    reviews.add_review(judgement.run, reviewer, "Seen.")
     Receipt.objects.issue(judgement, reviewer)
     Checkpoint.objects.make()
     return judgement.pk
@@ -115,9 +122,11 @@ def make_judged():
 def decide(agent, number):
     now = timezone.now()
     before = [
-        prompts.Earlier(n, seat, rules.Decision.APPROVE, REASON) for n in range(1, number) for seat in rules.SEATS
+        prompts.EarlierDecision(n, seat, rules.AgentDecision.APPROVE, REASON)
+        for n in range(1, number)
+        for seat in rules.SEATS
     ]
-    case = prompts.Case(agent.seat, agent.criteria, agent.judgement.content, number, tuple(before))
+    case = prompts.PromptCase(agent.seat, agent.criteria, agent.judgement.content, number, tuple(before))
     asked = {"prompt": json.dumps(prompts.messages(case)), "model": agent.model}
     call = {"step": agent.step(number), "attempt": 1, "deadline": now} | asked
     call = ModelCall.objects.create(
@@ -127,7 +136,7 @@ def decide(agent, number):
 
 
 def redact(judgement):
-    sealing.record(judgement.pk, Draft(REDACTED, "2026-01-01T00:00:00Z"))
+    sealing.record_run(judgement.pk, EntryDraft(REDACTED, "2026-01-01T00:00:00Z"))
 
 
 def refused(change):
@@ -147,11 +156,11 @@ def run(sql, *values):
 def shipped():
     """Without those of the procedure that stands among the tests."""
 
-    return [guard for guard in guards.all_guards() if not guard.table.startswith("checking_")]
+    return [guard for guard in immutability.all_guards() if not guard.table.startswith("checking_")]
 
 
 def weaknesses():
-    return [weakness.text for weakness in triggers.weaknesses(connection)]
+    return [weakness.text for weakness in trigger_check.trigger_problems(connection)]
 
 
 OTHER = {
@@ -162,12 +171,12 @@ OTHER = {
 }
 
 
-def columns_of(known: Guards, rows: Mapping[str, type[models.Model]], what: str) -> Iterator[tuple[str, str]]:
+def columns_of(known: ImmutableTables, rows: Mapping[str, type[models.Model]], what: str) -> Iterator[tuple[str, str]]:
     """Of each table those that always are kept, or may be erased."""
     for table, guard in known.items():
         fields = [field.column for field in rows[table]._meta.fields]
         for rule in guard.rules:
-            named = fields if rule.kept == ANYTHING and what == "kept" else getattr(rule, what)
+            named = fields if rule.kept == ALL_COLUMNS and what == "kept" else getattr(rule, what)
             yield from ((table, column) for column in named if not (rule.when and what == "kept"))
 
 
@@ -183,7 +192,7 @@ def another(rows: type[models.Model], column: str) -> str:
 # ---- what a kind's rows let through that they should not: empty lists, where its guards hold ----
 
 
-def deleted(known: Guards, rows: Mapping[str, type[models.Model]]) -> list[str]:
+def deleted(known: ImmutableTables, rows: Mapping[str, type[models.Model]]) -> list[str]:
     """The tables that have no row to try it with, or lose it."""
     return [
         table
@@ -192,7 +201,7 @@ def deleted(known: Guards, rows: Mapping[str, type[models.Model]]) -> list[str]:
     ]
 
 
-def changed(known: Guards, rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
+def changed(known: ImmutableTables, rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
     """What never changes and takes another value."""
     return [
         (table, column)
@@ -201,7 +210,7 @@ def changed(known: Guards, rows: Mapping[str, type[models.Model]]) -> list[tuple
     ]
 
 
-def texts_held(known: Guards, rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
+def texts_held(known: ImmutableTables, rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
     """What a redaction may erase, and is there."""
     texts = columns_of(known, rows, "erased")
     return [(table, column) for table, column in texts if rows[table]._default_manager.exclude(**{column: ""}).exists()]

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from engine.llm.prices import DOLLAR
+from engine.llm.pricing import DOLLAR
 from engine.models import ModelCall
 from engine.models.budgets import Budget
 

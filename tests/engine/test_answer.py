@@ -7,11 +7,11 @@ from string import ascii_letters
 
 import pytest
 
-from engine.llm import answer
-from engine.llm.answer import Reader
+from engine.llm import streaming
 from engine.llm.client import SignsOfLife
-from engine.llm.failures import UnusableAnswer
+from engine.llm.errors import UnusableAnswer
 from engine.llm.providers import Provider
+from engine.llm.streaming import ReplyReader
 
 KEY = "sk-canary-1234567890"
 PROVIDER = Provider("openai", "http://127.0.0.1:9/v1", KEY)
@@ -20,7 +20,7 @@ GOOD = '{"reason": "It is safe.", "decision": "approve"}'
 
 def read(*bodies, streamed=True):
     """The text of an answer whose events, or whose one body, are these."""
-    reader = Reader(lambda: None, PROVIDER)
+    reader = ReplyReader(lambda: None, PROVIDER)
     for body in bodies:
         data = json.dumps({"choices": body}).encode()
         reader.feed(b"data: %b\n\n" % data if streamed else data)
@@ -72,7 +72,7 @@ def piece(text, **other):
 
 @pytest.mark.slow
 def test_a_piece_costs_the_same_however_much_came_before():
-    reader, took, dice = Reader(lambda: None, PROVIDER), [], random.Random(1)
+    reader, took, dice = ReplyReader(lambda: None, PROVIDER), [], random.Random(1)
     pieces = [piece(letter) for letter in ascii_letters]
     for _ in range(10):
         data = b"".join(dice.choices(pieces, k=20_000))  # no letter again and again: a loop would be ended
@@ -84,8 +84,8 @@ def test_a_piece_costs_the_same_however_much_came_before():
 
 @pytest.mark.parametrize("line", [b"\n", b": still here\n", b'data: {"choices": []}\n', piece("")])
 def test_lines_that_say_nothing_come_to_an_end(line, monkeypatch):
-    monkeypatch.setattr(answer, "MOST_LINES", 10_000)
-    reader = Reader(lambda: None, PROVIDER)
+    monkeypatch.setattr(streaming, "MAX_LINES", 10_000)
+    reader = ReplyReader(lambda: None, PROVIDER)
     reader.feed(piece("a") + line * 4_990)
     with pytest.raises(UnusableAnswer, match="The answer has no end: more than a million lines came"):
         reader.feed(line * 5_020)
@@ -96,7 +96,7 @@ COUNTED = "".join(map(str, range(1000)))[:1024]  # goes round in no circle that 
 
 @pytest.mark.parametrize("name", ["content", "refusal"])
 def test_neither_an_answer_nor_a_refusal_grows_without_end(name):
-    reader = Reader(lambda: None, PROVIDER)
+    reader = ReplyReader(lambda: None, PROVIDER)
     kilobyte = b"data: %b\n" % json.dumps({"choices": [{"delta": {name: COUNTED}}]}).encode()
     reader.feed(kilobyte * 256)
     with pytest.raises(UnusableAnswer, match="longer than 256 kB"):
@@ -110,7 +110,7 @@ def test_a_key_is_taken_out_of_an_answer_however_it_is_spelled(spelled):
 
 
 def test_what_is_kept_of_an_answer_that_broke_off_does_not_end_in_half_a_key():
-    reader = Reader(lambda: None, PROVIDER)
+    reader = ReplyReader(lambda: None, PROVIDER)
     reader.feed(piece(f"Your key is {KEY[:-1]}"))
     assert reader.raw == "Your key is [key]"
 
@@ -130,7 +130,7 @@ SIGNS = (  # what comes, and how long somebody may be silent from then on
 
 def test_any_whole_line_is_a_sign_of_life_while_a_model_reads_and_then_what_it_writes_alone():
     grown = []
-    reader = Reader(lambda: grown.append(1), PROVIDER)
+    reader = ReplyReader(lambda: grown.append(1), PROVIDER)
     life, found = SignsOfLife(reader, first=300, silence=120), []
     for data, _ in SIGNS:
         reader.feed(data)

@@ -6,12 +6,12 @@ from datetime import date
 import pytest
 from channels.db import database_sync_to_async
 
-from engine import steering
-from engine.llm import prices
-from engine.llm.failures import Unauthorized
-from engine.llm.prices import DOLLAR
+from engine import run_control
+from engine.llm import pricing
+from engine.llm.errors import Unauthorized
+from engine.llm.pricing import DOLLAR
 from engine.models import ModelCall, Run
-from engine.models.budgets import Budget, BudgetUsedUp
+from engine.models.budgets import Budget, BudgetExceeded
 from judgements.estimate import estimate
 from judgements.models import Judgement
 from tests.conftest import JAPAN, agents, claim, perform
@@ -54,11 +54,11 @@ def submit(owner, *models):
     ],
 )
 def test_a_price_is_declared_published_or_unknown(model, cost):
-    assert prices.cost(model, 1000, 500) == cost
+    assert pricing.cost(model, 1000, 500) == cost
 
 
 def test_tokens_that_nobody_counted_have_no_cost():
-    assert prices.cost("dear/one", None, 5) is None
+    assert pricing.cost("dear/one", None, 5) is None
 
 
 def test_without_a_budget_nothing_is_set_aside(mira):
@@ -74,14 +74,14 @@ def test_what_it_may_cost_is_set_aside_until_it_is_spent(mira):
 
 def test_one_with_too_little_left_is_refused_and_leaves_nothing_behind(mira):
     budget(0.01, mira)
-    with pytest.raises(BudgetUsedUp, match=r"\$0\.01"):
+    with pytest.raises(BudgetExceeded, match=r"\$0\.01"):
         submit(mira)
     assert not Run.objects.exists()
 
 
 def test_an_unknown_price_is_refused_where_there_is_a_budget(mira):
     budget(100)
-    with pytest.raises(BudgetUsedUp, match="price of a model is unknown"):
+    with pytest.raises(BudgetExceeded, match="price of a model is unknown"):
         submit(mira, "dear/one", "dear/one", "elsewhere/one")
 
 
@@ -125,7 +125,7 @@ def test_a_new_month_begins_with_nothing_spent(mira):
 
 def test_a_cancelled_judgement_gives_back_what_was_set_aside(mira):
     mine = budget(5, mira)
-    steering.cancel(submit(mira).pk, mira)
+    run_control.cancel(submit(mira).pk, mira)
     mine.refresh_from_db()
     assert mine.reserved == 0
 
@@ -153,7 +153,7 @@ def test_a_call_that_is_cut_short_is_charged_for_what_was_asked(mira):
     mine = budget(5, mira)
     run = submit(mira).run
     asking(run)
-    steering.cancel(run.pk, mira)
+    run_control.cancel(run.pk, mira)
     mine.refresh_from_db()
     assert mine.spent == ModelCall.objects.get().cost > 0
     assert mine.reserved == 0
@@ -164,7 +164,7 @@ def test_a_budget_of_later_is_not_given_what_was_never_reserved_in_it(mira):
     first = submit(mira)
     mine = budget(100, mira)
     second = submit(mira)
-    steering.cancel(first.pk, mira)
+    run_control.cancel(first.pk, mira)
     mine.refresh_from_db()
     assert mine.reserved == second.run.reserved
 

@@ -3,7 +3,7 @@ from hashlib import sha256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.evidence import chain
+from engine.ledger import hashing
 
 LEAVES = st.lists(st.binary(min_size=32, max_size=32), min_size=1, max_size=40)
 
@@ -13,24 +13,24 @@ def by_the_book(leaves):
     if len(leaves) == 1:
         return leaves[0]
     left = 1 << (len(leaves) - 1).bit_length() - 1
-    return chain.node_hash(by_the_book(leaves[:left]), by_the_book(leaves[left:]))
+    return hashing.node_hash(by_the_book(leaves[:left]), by_the_book(leaves[left:]))
 
 
 def test_an_empty_log_has_the_root_of_nothing():
-    assert chain.root([]) == sha256(b"").digest()
+    assert hashing.root([]) == sha256(b"").digest()
 
 
 @given(LEAVES, st.integers(0, 40))
 def test_a_tree_that_grew_in_two_steps_has_the_root_of_the_book(leaves, first):
-    peaks, size = chain.grown([], 0, leaves[:first])
-    peaks, size = chain.grown(peaks, size, leaves[first:])
-    assert (chain.root(peaks), size) == (by_the_book(leaves), len(leaves))
+    peaks, size = hashing.extend_peaks([], 0, leaves[:first])
+    peaks, size = hashing.extend_peaks(peaks, size, leaves[first:])
+    assert (hashing.root(peaks), size) == (by_the_book(leaves), len(leaves))
 
 
 def test_a_text_has_another_digest_elsewhere():
-    digests = {chain.digest(salt, seq, name, "yes") for salt in (b"a", b"b") for seq in (1, 2) for name in ("x", "y")}
+    digests = {hashing.digest(salt, seq, name, "yes") for salt in (b"a", b"b") for seq in (1, 2) for name in ("x", "y")}
     assert len(digests) == 8
 
 
 def test_a_line_is_written_in_one_way():
-    assert chain.canonical({"b": [1, None], "a": "é\n\u2028"}) == '{"a":"é\\n\u2028","b":[1,null]}'
+    assert hashing.canonical({"b": [1, None], "a": "é\n\u2028"}) == '{"a":"é\\n\u2028","b":[1,null]}'

@@ -7,43 +7,44 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from engine.evidence import bundles, sealing, signing
-from engine.evidence.audit import verify_all
-from engine.evidence.chain import Draft, stamp
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf
-from engine.evidence.verification import verify_one
-from judgements.face import Judging
-from runs.export import bundle
+from engine.audit import bundles, sealing
+from engine.audit.full_verification import verify_all
+from engine.audit.verification import verify_one
+from engine.ledger import signing
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import Entry
+from engine.ledger.hashing import EntryDraft, format_timestamp
+from engine.ledger.merkle_log import Leaf
+from judgements.spec import JudgementSpec
+from runs.record.export import evidence_bundle
 from tests.verifier import VERIFIER
 
 pytestmark = pytest.mark.django_db
 
 SHELF, OTHER = UUID(int=11), UUID(int=12)
 ROWS: dict[UUID, list[str]] = {}
-TODAY = stamp(timezone.now())  # an entry may not be far older than its place in the log
+TODAY = format_timestamp(timezone.now())  # an entry may not be far older than its place in the log
 
 
-def chains():
+def chain_keys():
     return ROWS
 
 
-def tell(among):
+def build_entries(among):
     return {pk: {"put": [_draft(book) for book in ROWS[pk]]} for pk in among if pk in ROWS}
 
 
-def doubt(entries):
+def validate_entries(entries):
     return "A book is there twice." if len({entry["facts"]["book"] for entry in entries}) < len(entries) else ""
 
 
 def _draft(book):
-    return Draft("put", TODAY, {"book": book}, {"remark": f"{book}, used"})
+    return EntryDraft("put", TODAY, {"book": book}, {"remark": f"{book}, used"})
 
 
 @pytest.fixture(autouse=True)
 def shelf(monkeypatch):
-    monkeypatch.setattr(Judging, "chains", (*Judging.chains, sys.modules[__name__]))
+    monkeypatch.setattr(JudgementSpec, "chains", (*JudgementSpec.chains, sys.modules[__name__]))
     ROWS.clear()
     for book in ("Middlemarch", "Emma"):
         put(SHELF, book)
@@ -51,7 +52,7 @@ def shelf(monkeypatch):
 
 def put(chain, book):
     ROWS.setdefault(chain, []).append(book)
-    sealing.record(chain, _draft(book))
+    sealing.record_run(chain, _draft(book))
 
 
 def problems():
@@ -61,7 +62,7 @@ def problems():
 def offline(tmp_path):
     Checkpoint.objects.make()
     bundles._kept.clear()
-    (tmp_path / "bundle").write_text("".join(bundle(bundles.runs_since(None), bundles.tree())))
+    (tmp_path / "bundle").write_text("".join(evidence_bundle(bundles.runs_since(None), bundles.tree())))
     named = [tmp_path / "bundle", "--key", signing.verifier_key()]
     return subprocess.run([sys.executable, "-I", "-S", VERIFIER, *named], capture_output=True, text=True).stdout
 

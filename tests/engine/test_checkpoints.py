@@ -8,10 +8,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from engine.evidence import signing
-from engine.evidence.checkpoints import MOST_LEAVES, BrokenLog, Checkpoint, send, signed_notes
-from engine.evidence.entries import Entry, Head
-from engine.evidence.log import Leaf, Salt
+from engine.ledger import signing
+from engine.ledger.checkpoints import MAX_LEAVES_BETWEEN, Checkpoint, LogInconsistent, send, signed_notes
+from engine.ledger.entries import ChainHead, Entry
+from engine.ledger.merkle_log import Leaf, Salt
 from engine.models import Run
 from tests.databases import tampering
 
@@ -54,7 +54,7 @@ def webhook():
 
 def grow(run, number):
     start = Leaf.objects.count()
-    Leaf.objects.add(*(Head(run.pk, start + n, f"{start + n:064x}", "00" * 16) for n in range(1, number + 1)))
+    Leaf.objects.add(*(ChainHead(run.pk, start + n, f"{start + n:064x}", "00" * 16) for n in range(1, number + 1)))
 
 
 def test_an_empty_log_has_none(db):
@@ -63,7 +63,7 @@ def test_an_empty_log_has_none(db):
 
 
 def test_one_is_due_after_many_leaves(run):
-    grow(run, MOST_LEAVES - 1)
+    grow(run, MAX_LEAVES_BETWEEN - 1)
     assert not Checkpoint.objects.is_due()
     grow(run, 1)
     assert Checkpoint.objects.is_due()
@@ -115,7 +115,7 @@ def test_a_log_with_a_leaf_that_is_no_hash_is_not_signed(run):
         for damaged in ("zz", "", "ab", "g" * 64, "A" * 64):
             Leaf.objects.filter(index=1).update(hash=damaged)
             with pytest.raises(
-                BrokenLog, match=r"leaf 1 of the log was damaged\. manage\.py verify_record says more\."
+                LogInconsistent, match=r"leaf 1 of the log was damaged\. manage\.py verify_record says more\."
             ):
                 Checkpoint.objects.make()
         with pytest.raises(CommandError, match="leaf 1"):

@@ -7,16 +7,16 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 
-from engine import steering
-from engine.evidence import sealing
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import CHILD, Entry
-from engine.evidence.told import names_of
-from engine.llm.failures import RunFailed
-from engine.models import Budget, BudgetUsedUp, Run, children
-from engine.models.children import TooManyChildren
-from engine.procedure import Procedure
-from engine.worker import Engine
+from engine import run_control
+from engine.audit import sealing
+from engine.audit.entries_from_rows import names_of
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import CHILD, Entry
+from engine.llm.errors import RunFailed
+from engine.models import Budget, BudgetExceeded, Run, child_runs
+from engine.models.child_runs import TooManyChildren
+from engine.queue.worker import Worker
+from engine.runtime.procedure import Procedure
 from tests.databases import tampering
 from tests.engine.guarded import refused
 from tests.engine.test_waiting import SAID, act, perform_until, queued
@@ -29,14 +29,14 @@ FAILS: set = set()
 def born(procedure):
     def submit(made_by):
         run = Run.objects.create(procedure=procedure, title=f"A {procedure}", **made_by)
-        sealing.submit(run.pk)
+        sealing.record_submission(run.pk)
 
     return submit
 
 
 class Mother(Procedure):
     async def perform(self, run):
-        children = await run.together(*(run.child(step, born("daughter")) for step in ("first", "second")))
+        children = await run.gather(*(run.child(step, born("daughter")) for step in ("first", "second")))
         said = " ".join(child.outcome or child.status for child in children)
         return lambda: Run.objects.filter(pk=run.pk).update(outcome=said)
 
@@ -45,7 +45,7 @@ class Daughter(Procedure):
     """Waits for a word, and fails while it must."""
 
     async def perform(self, run):
-        await run.look(lambda: None)
+        await run.read_snapshot(lambda: None)
         if run.claimed.step in FAILS:
             raise RunFailed("internal", "It fails.")
         if run.pk not in SAID:
@@ -73,7 +73,7 @@ class Endless(Procedure):
 class Poor(Procedure):
     async def perform(self, run):
         def submit(made_by):
-            raise BudgetUsedUp("Nothing is left.")
+            raise BudgetExceeded("Nothing is left.")
 
         await run.child("dear", submit)
 
@@ -114,7 +114,7 @@ async def test_what_a_child_was_made_for_goes_with_its_texts(mother, mira, model
 
     def redact():
         with transaction.atomic():
-            sealing.redact(first.pk, "mira", "Asked for it.", names=names_of(first))
+            sealing.record_redaction(first.pk, "mira", "Asked for it.", names=names_of(first))
             Run.objects.erase(first.pk, names=False)
         return Run.objects.get(pk=first.pk)
 
@@ -153,13 +153,13 @@ async def test_whose_it_is_never_changes(mother):
 
 async def test_an_engine_for_one_run_performs_what_it_makes(mira, models):
     run, other = await queued("hurried", owner=mira), await queued("quick")
-    engine = Engine(only=run.pk, models=models)
+    engine = Worker(only=run.pk, models=models)
     assert (await perform_until(run, models, "finished", engine=engine)).outcome == "done"
     assert (await Run.objects.aget(pk=other.pk)).status == "queued"
 
 
 async def test_one_that_was_cancelled_is_an_answer(mother, mira, models):
-    await sync_to_async(steering.cancel)((await child("first")).pk, mira)
+    await sync_to_async(run_control.cancel)((await child("first")).pk, mira)
     await say(await child("second"))
     assert (await perform_until(mother, models, "finished")).outcome == "cancelled done second"
 
@@ -172,16 +172,16 @@ async def test_one_that_failed_is_waited_for_and_said(mother, models):
     run = await perform_until(mother, models, "waiting")
     assert run.why == "“A daughter” has failed: try it again, or cancel it."
     FAILS.clear()
-    await sync_to_async(steering.retry)((await child("first")).pk)
+    await sync_to_async(run_control.retry)((await child("first")).pk)
     assert (await perform_until(mother, models, "finished")).outcome == "done first done second"
     assert await sync_to_async(problems)() == []
 
 
 async def test_cancelling_goes_down_and_never_up(mother, mira):
     grandchild = await sync_to_async(made_below)(await child("first"))
-    await sync_to_async(steering.cancel)((await child("second")).pk, mira)
+    await sync_to_async(run_control.cancel)((await child("second")).pk, mira)
     assert (await Run.objects.aget(pk=mother.pk)).status == "queued"
-    await sync_to_async(steering.cancel)(mother.pk, mira)
+    await sync_to_async(run_control.cancel)(mother.pk, mira)
     assert {run.status async for run in Run.objects.all()} == {"cancelled"}
     assert (await Run.objects.aget(pk=grandchild.pk)).cancelled_by_id == mira.pk
     assert await sync_to_async(problems)() == []
@@ -189,7 +189,7 @@ async def test_cancelling_goes_down_and_never_up(mother, mira):
 
 def made_below(run):
     with transaction.atomic():
-        return Run.objects.make_child(run, "deeper", born("daughter"))
+        return Run.objects.create_child(run, "deeper", born("daughter"))
 
 
 async def test_the_record_of_one_fixes_those_of_what_it_made(mother, mira, models):
@@ -219,7 +219,7 @@ async def test_no_run_is_made_deeper_than_there_may_be(mira, models):
     await perform_until(run, models, "waiting")
     deepest = await settled_at_depth(models)
     assert deepest.error["message"] == "Runs may make runs 4 deep, and this would be deeper."
-    assert await Run.objects.acount() == 1 + children.DEPTH
+    assert await Run.objects.acount() == 1 + child_runs.MAX_DEPTH
 
 
 async def settled_at_depth(models):
@@ -232,14 +232,14 @@ async def settled_at_depth(models):
 
 def test_no_more_are_made_than_there_may_be(mira, monkeypatch):
     root = Run.objects.create(procedure="mother", owner=mira)
-    monkeypatch.setattr(children, "MOST_ALIVE", 2)
-    monkeypatch.setattr(children, "MOST_IN_ALL", 3)
+    monkeypatch.setattr(child_runs, "MAX_LIVE_CHILDREN", 2)
+    monkeypatch.setattr(child_runs, "MAX_CHILDREN", 3)
     for number in range(2):
         made = made_at(root, number)
     with pytest.raises(TooManyChildren, match="2 runs that were made for this are not over"):
         made_at(root, "another")
     for one in Run.objects.exclude(parent=None):
-        steering.cancel(one.pk)
+        run_control.cancel(one.pk)
     assert made_at(root, "third").root_id == made.root_id
     with pytest.raises(TooManyChildren, match="3 runs were made for this"):
         made_at(root, "fourth")
@@ -247,7 +247,7 @@ def test_no_more_are_made_than_there_may_be(mira, monkeypatch):
 
 def made_at(run, step):
     with transaction.atomic():
-        return Run.objects.make_child(run, f"step {step}", born("daughter"))
+        return Run.objects.create_child(run, f"step {step}", born("daughter"))
 
 
 async def test_a_budget_that_is_used_up_fails_it_with_a_sentence(mira, models):

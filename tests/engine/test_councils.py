@@ -6,17 +6,17 @@ from functools import partial
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine import gates, steering
+from engine import gate_decisions, run_control
+from engine.audit import sealing
+from engine.audit.full_verification import verify_all
+from engine.council_approval import CouncilNotPossible, NeedsPerson
 from engine.councils import CouncilUnknown, NamedCouncil
-from engine.deciders import Cannot, NeedsPerson
-from engine.evidence import sealing
-from engine.evidence.audit import verify_all
-from engine.gates import Closed, DoesNotFit, NotAsked
-from engine.llm.failures import RunFailed
-from engine.models import AlreadyUsed, Gate, GateDecision, GateRule, Run
-from engine.models.gates import misjudged
-from engine.policy import policy_of
-from engine.procedure import Procedure
+from engine.gate_decisions import GateClosed, InvalidAnswer, NotAnApprover
+from engine.llm.errors import RunFailed
+from engine.models import Gate, GateAlreadyUsed, GateDecision, GateRule, Run
+from engine.models.gates import runs_with_wrong_decisions
+from engine.policy import parse_policy
+from engine.runtime.procedure import Procedure
 from runs.rights import SEE
 from tests.conftest import allow
 from tests.databases import tampering
@@ -45,7 +45,7 @@ class Oracle(Procedure):
     """Waits until it is told what to say."""
 
     async def perform(self, run):
-        await run.look(lambda: None)
+        await run.read_snapshot(lambda: None)
         said = SAYS.get("outcome")
         if said is None:
             await run.until(run.claimed.created.replace(year=9000))
@@ -53,7 +53,7 @@ class Oracle(Procedure):
             raise RunFailed("internal", "It does not know.")
         return lambda: Run.objects.filter(pk=run.pk).update(outcome=said)
 
-    def grounds(self, run):
+    def explanation(self, run):
         return "The stars say so."
 
 
@@ -61,9 +61,9 @@ def decide(gate, pk, made_by):
     if len(gate.text) > 1_000:
         raise NeedsPerson("It is too long to be judged.")
     if pk != TRIO.id:
-        raise Cannot(f"There is no council with the id {pk}.")
+        raise CouncilNotPossible(f"There is no council with the id {pk}.")
     run = Run.objects.create(procedure="oracle", title=gate.title, **made_by)
-    sealing.submit(run.pk)
+    sealing.record_submission(run.pk)
 
 
 def find(which, saved_id):
@@ -89,7 +89,7 @@ def asking(mira, models):
         ASKS.update(asked, policy=policy)
         run = await queued("polite", owner=mira, title="Letters")
         await perform_until(run, models, "waiting", "finished")
-        return await Gate.objects.whole().aget()
+        return await Gate.objects.with_decisions().aget()
 
     return ask
 
@@ -100,15 +100,15 @@ def says(models):
 
     async def say(gate, outcome):
         SAYS["outcome"] = outcome
-        await sync_to_async(steering.act)(gate.council_id, lambda: None)
+        await sync_to_async(run_control.apply_action)(gate.council_id, lambda: None)
         await perform_until(gate.council, models, "finished", "failed")
         await perform_until(gate.run, models, "waiting", "finished")
-        return await Gate.objects.whole().aget(pk=gate.pk)
+        return await Gate.objects.with_decisions().aget(pk=gate.pk)
 
     return say
 
 
-say = sync_to_async(gates.decide)
+say = sync_to_async(gate_decisions.decide)
 
 
 def problems():
@@ -125,7 +125,11 @@ async def ended(gate, models):
 @pytest.mark.parametrize(("outcome", "state"), [("approved", "approved"), ("rejected", "rejected"), ("?", "rejected")])
 async def test_a_council_decides_by_its_outcome(asking, says, models, outcome, state):
     gate = await says(await asking(COUNCIL), outcome)
-    assert (gate.state, gate.last.by, gate.last.judged_by_id) == (state, "council Trio", gate.council_id)
+    assert (gate.state, gate.last_decision.by, gate.last_decision.judged_by_id) == (
+        state,
+        "council Trio",
+        gate.council_id,
+    )
     assert await ended(gate, models) == f"{state}: The stars say so."
     assert await sync_to_async(problems)() == []
 
@@ -139,7 +143,7 @@ async def test_it_is_asked_by_the_run_and_belongs_to_whom_that_does(asking, mira
 
 async def test_nobody_speaks_in_the_place_of_a_council(asking, mira):
     gate = await asking(COUNCIL)
-    with pytest.raises(NotAsked, match="The council Trio is asked, not you"):
+    with pytest.raises(NotAnApprover, match="The council Trio is asked, not you"):
         await say(gate.pk, mira, "approve")
     assert not await sync_to_async(lambda: Gate.objects.for_user(mira).exists())()
 
@@ -148,7 +152,7 @@ async def test_nobody_speaks_in_the_place_of_a_council(asking, mira):
 async def test_one_that_came_to_nothing_leaves_it_to_a_person(asking, says, mira, models, failure):
     gate = await asking(COUNCIL)
     if failure == "cancelled":
-        await sync_to_async(steering.cancel)(gate.council_id, mira)
+        await sync_to_async(run_control.cancel)(gate.council_id, mira)
         await perform_until(gate.run, models, "waiting")
     else:
         await says(gate, "error")
@@ -184,7 +188,7 @@ async def test_a_yes_of_a_person_lets_it_go_on(asking, mira):
 async def test_a_council_about_another_text_is_ended_when_it_is_asked_anew(asking, models):
     gate = await asking(COUNCIL)
     ASKS["text"] = "Dear Mr. Ito, we shall come on Monday."
-    await sync_to_async(steering.act)(gate.run_id, lambda: None)
+    await sync_to_async(run_control.apply_action)(gate.run_id, lambda: None)
     await perform_until(gate.run, models, "waiting")
     newer = await Gate.objects.aget(run=gate.run_id, number=2)
     assert await council_of(gate) == ("cancelled", "")
@@ -218,7 +222,7 @@ async def test_what_was_overridden_or_erased_before_it_was_heard_does_not_count(
     gate = await asking(COUNCIL)
     changed = {"status": "finished", "outcome": "approved", "override": "rejected"}
     await Run.objects.filter(pk=gate.council_id).aupdate(**changed)
-    await sync_to_async(steering.act)(gate.run_id, lambda: None)
+    await sync_to_async(run_control.apply_action)(gate.run_id, lambda: None)
     await perform_until(gate.run, models, "waiting")
     assert (await GateDecision.objects.aget()).decision == "turn"
 
@@ -226,8 +230,8 @@ async def test_what_was_overridden_or_erased_before_it_was_heard_does_not_count(
 async def test_what_was_overridden_since_allows_nothing(asking, says):
     gate = await says(await asking(COUNCIL), "approved")
     await Run.objects.filter(pk=gate.council_id).aupdate(override="rejected")
-    with pytest.raises(AlreadyUsed, match="decided otherwise"):
-        await sync_to_async(gate.use)()
+    with pytest.raises(GateAlreadyUsed, match="decided otherwise"):
+        await sync_to_async(gate.consume)()
 
 
 async def test_a_text_that_was_cut_needs_a_person_besides(asking):
@@ -241,15 +245,15 @@ async def test_one_council_alone_opens_nothing_that_was_cut_whatever_its_policy_
             Gate.objects.filter(pk=gate.pk).update(**values)
 
     gate = await asking(COUNCIL, whole="0" * 64)
-    await sync_to_async(change)(gate, policy=policy_of(COUNCIL))
+    await sync_to_async(change)(gate, policy=parse_policy(COUNCIL))
     assert (await says(gate, "approved")).state == "pending"
     await sync_to_async(change)(gate, state="approved")
-    assert len(await sync_to_async(misjudged)([gate.run_id])) == 1
+    assert len(await sync_to_async(runs_with_wrong_decisions)([gate.run_id])) == 1
 
 
 async def test_a_text_that_is_too_long_for_a_council_is_a_persons_also_where_the_procedure_would_be_told(asking, mira):
     gate = await asking(COUNCIL, text="long " * 300, failed="tell")
-    assert (gate.state, gate.council_id, gate.asks_persons) == ("pending", None, True)
+    assert (gate.state, gate.council_id, gate.needs_people) == ("pending", None, True)
     assert (await GateDecision.objects.aget()).text == "It is too long to be judged."
     assert (await say(gate.pk, mira, "approve")).approved
 
@@ -275,9 +279,9 @@ async def test_a_yes_opens_nothing_that_a_council_refuses(asking, says, mira):
     gate = await asking(BOTH)
     await say(gate.pk, mira, "approve")
     gate = await says(gate, "rejected")
-    assert (gate.pending, gate.differs) == (True, True)
+    assert (gate.pending, gate.is_split) == (True, True)
     assert await sync_to_async(lambda: Gate.objects.for_user(mira).exists())()  # once more
-    with pytest.raises(DoesNotFit, match="one of reject, override"):
+    with pytest.raises(InvalidAnswer, match="one of reject, override"):
         await say(gate.pk, mira, "approve")
     assert (await say(gate.pk, mira, "reject", "Then no.")).state == "rejected"
 
@@ -286,10 +290,10 @@ async def test_who_may_overrides_a_council_with_a_reason(asking, says, mira, noo
     gate = await asking(BOTH)
     await say(gate.pk, mira, "approve")
     gate = await says(gate, "rejected")
-    with pytest.raises(NotAsked, match="you have not the right to"):
+    with pytest.raises(NotAnApprover, match="you have not the right to"):
         await say(gate.pk, mira, "override", REASON)
     await sync_to_async(allow)(noor, "engine.override_gate")
-    with pytest.raises(DoesNotFit, match="at least 10 words"):
+    with pytest.raises(InvalidAnswer, match="at least 10 words"):
         await say(gate.pk, noor, "override", "Because I say so.")
     assert (await say(gate.pk, noor, "override", REASON)).approved
     assert await sync_to_async(problems)() == []
@@ -301,7 +305,7 @@ async def test_an_override_needs_as_many_persons_and_nobody_counts_twice(asking,
     gate = await says(gate, "rejected")
     assert (await say(gate.pk, noor, "override", REASON)).pending
     for decision in ("override", "approve"):
-        with pytest.raises((NotAsked, Closed)):
+        with pytest.raises((NotAnApprover, GateClosed)):
             await say(gate.pk, mira if decision == "override" else noor, decision, REASON)
     assert (await say(gate.pk, mira, "approve")).approved
     assert await sync_to_async(problems)() == []
@@ -313,14 +317,14 @@ async def test_nobody_overrides_it_alone_where_four_eyes_are_wanted(asking, says
     await sync_to_async(allow)(noor, "engine.decide_gate")
     await say(gate.pk, noor, "approve")
     gate = await says(gate, "rejected")
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotAnApprover):
         await say(gate.pk, mira, "override", REASON)
 
 
 async def test_nothing_is_overridden_that_a_council_has_not_refused(asking, noor):
     gate = await asking(BOTH)
     await sync_to_async(allow)(noor, "engine.override_gate")
-    with pytest.raises(NotAsked, match="nothing to override"):
+    with pytest.raises(NotAnApprover, match="nothing to override"):
         await say(gate.pk, noor, "override", REASON)
 
 
@@ -349,7 +353,7 @@ async def test_nor_by_who_may_see_everything_but_on_record(asking, says, noor):
     council = await Run.objects.aget(pk=gate.council_id)
     await sync_to_async(allow)(noor, "engine.view_run", "engine.decide_gate", "engine.override_gate")
     assert not await sync_to_async(SEE.covers)(noor, council)
-    await sync_to_async(gates.look)(gate.pk, noor)
+    await sync_to_async(gate_decisions.read_gate)(gate.pk, noor)
     assert await sync_to_async(SEE.covers)(noor, council)
     assert await sync_to_async(SEE.covering)([noor], council) == {noor.pk}
     assert (await say(gate.pk, noor, "approve")).approved
@@ -362,8 +366,8 @@ async def test_nor_by_who_may_see_everything_but_on_record(asking, says, noor):
 
 async def test_who_has_not_the_right_may_not_look(asking, mira):
     gate = await asking(BOTH)
-    with pytest.raises(NotAsked, match="may not look at it before others"):
-        await sync_to_async(gates.look)(gate.pk, mira)
+    with pytest.raises(NotAnApprover, match="may not look at it before others"):
+        await sync_to_async(gate_decisions.read_gate)(gate.pk, mira)
 
 
 async def test_two_persons_have_to_decide_before_it_is_shown(asking, says, mira, noor):
@@ -377,7 +381,7 @@ async def test_two_persons_have_to_decide_before_it_is_shown(asking, says, mira,
 async def test_who_wants_it_otherwise_sees_it_at_once(asking, says, mira):
     gate = await says(await asking({**BOTH, "blind": False}), "approved")
     assert (gate.hides, gate.council_said) == (False, "approve")
-    assert (await say(gate.pk, mira, "approve")).last.knew_council
+    assert (await say(gate.pk, mira, "approve")).last_decision.knew_council
 
 
 # ---- rules ---------------------------------------------------------------------------------------------------
@@ -417,5 +421,5 @@ async def test_what_a_council_decided_is_changed_by_nobody(asking, says):
 async def test_who_decides_twice_is_told(asking, says, mira):
     gate = await asking({**BOTH, "persons": 2})
     await say(gate.pk, mira, "approve")
-    with pytest.raises(Closed, match="You have decided already"):
+    with pytest.raises(GateClosed, match="You have decided already"):
         await say(gate.pk, mira, "approve")

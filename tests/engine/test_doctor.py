@@ -4,11 +4,11 @@ import pytest
 from django.core.management import call_command
 
 from engine import doctor
-from engine.hidden import in_one_line
-from engine.llm import failures
+from engine.llm import errors
 from engine.llm.client import ModelClient
-from engine.llm.forms import Way
-from tests.endpoint import Endpoint
+from engine.llm.response_format import RequestMode
+from engine.text.invisible_chars import single_line
+from tests.endpoint import ScriptedEndpoint
 from tests.injections import INJECTIONS, STEERING
 
 pytestmark = pytest.mark.django_db
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(scope="module")
 def endpoint():
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(autouse=True)
 def examiners(settings):
     """Those of the applications are tried beside them: a sandbox takes a third of a second."""
-    own, settings.EXAMINERS = settings.EXAMINERS, []
+    own, settings.DOCTOR_CHECKS = settings.DOCTOR_CHECKS, []
     return own
 
 
@@ -36,7 +36,7 @@ def provider(endpoint, settings):
 
 
 async def about(subject):
-    return next(finding for finding in await doctor.examine() if finding.subject.startswith(subject))
+    return next(finding for finding in await doctor.run_checks() if finding.subject.startswith(subject))
 
 
 async def test_a_provider_that_works_is_told_with_its_models_format_and_time(provider):
@@ -66,8 +66,8 @@ async def test_a_provider_with_an_empty_key_is_a_matter_of_its_configuration_and
     assert not finding.well
     assert "No key is set for openai" in finding.sentence
     assert provider.requests() == []
-    with pytest.raises(failures.Unauthorized, match="No key is set"):
-        await ModelClient(1.0).ask("openai/a", doctor.QUESTION, doctor.WELL, print, Way())
+    with pytest.raises(errors.Unauthorized, match="No key is set"):
+        await ModelClient(1.0).ask("openai/a", doctor.PROBE_QUESTION, doctor.OK_TEXT, print, RequestMode())
 
 
 async def test_a_problem_comes_with_the_sentence_that_helps(provider):
@@ -81,7 +81,7 @@ async def test_the_address_is_blamed_where_nothing_there_is_a_model_endpoint_and
     told = {}
     for behaviour in ("html", "redirect", "not_json", "cut_stream", "finish_length"):
         provider.script(default={"behaviour": behaviour})
-        told[behaviour] = doctor.failures.ADDRESS in (await about("openai")).sentence
+        told[behaviour] = doctor.errors.ADDRESS in (await about("openai")).sentence
     assert [behaviour for behaviour, blamed in told.items() if blamed] == ["html", "redirect", "not_json"]
 
 
@@ -103,9 +103,9 @@ async def test_without_a_provider_it_says_so(settings):
 
 
 async def test_the_database_is_looked_at_and_what_the_applications_name(settings, examiners):
-    settings.EXAMINERS = examiners
+    settings.DOCTOR_CHECKS = examiners
     assert (await about("database")).well
-    assert {"sandbox", "Landlock"} & {finding.subject for finding in await doctor.examine()}
+    assert {"sandbox", "Landlock"} & {finding.subject for finding in await doctor.run_checks()}
 
 
 def said_by_the_command():
@@ -121,7 +121,7 @@ def test_what_an_endpoint_says_does_nothing_to_a_terminal(provider, texts):
     provider.script(default={"behaviour": "status", "status": 418, "body": {"error": {"message": message}}})
     *_, told = said_by_the_command().splitlines()
     assert told.startswith("PROBLEM  openai")
-    assert f"It said: “{in_one_line(message.replace(chr(0), chr(92) + 'x00')[:300])}" in told
+    assert f"It said: “{single_line(message.replace(chr(0), chr(92) + 'x00')[:300])}" in told
 
 
 def test_models_are_listed_by_names_that_hide_nothing(provider, settings):

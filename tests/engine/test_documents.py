@@ -7,13 +7,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
-from engine.evidence.told import said_of
+from engine.audit.entries_from_rows import entries_of_chains
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import Entry
 from engine.models import Document, DocumentLimits, NewDocument, Run, TooManyDocuments
 from judgements.models import Judgement
-from runs import redaction
-from runs.record import record_of
+from runs.record import redaction
+from runs.record.document import record_of
 from tests.checking.models import Check
 from tests.conftest import JAPAN, agents, perform
 from tests.databases import tampering
@@ -56,7 +56,7 @@ def test_the_submission_tells_of_them_and_no_text_stands_open(asked):
 
 def test_a_run_without_any_tells_nothing_of_them(mira):
     asked = submitted(mira)
-    assert "documents" not in said_of([asked.pk])[asked.pk]["submitted"][0].facts
+    assert "documents" not in entries_of_chains([asked.pk])[asked.pk]["submitted"][0].facts
     assert problems() == []
 
 
@@ -104,7 +104,7 @@ def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(asked,
 def test_a_redaction_erases_them_and_the_record_says_so(asked):
     asyncio.run(perform(asked.pk))
     assert shown(asked)["Document A2"] == f"letter.txt, Text, sha256 {LETTER.digest} of the file"
-    redaction.redact(asked.pk, "mira", "Asked for it.")
+    redaction.redact_run(asked.pk, "mira", "Asked for it.")
     assert set(asked.run.documents.values_list("title", "text", "digest")) == {("", "", "")}
     assert shown(asked)["Document A2"] == "Erased."
     assert problems() == []
@@ -126,8 +126,8 @@ LIMITS = DocumentLimits(number=2, size=100, characters=30)
     ],
 )
 def test_too_many_or_too_long_ones_are_refused_with_a_sentence(documents, complaint):
-    assert LIMITS.complaint(documents)[: len(complaint)] == complaint
-    assert bool(LIMITS.complaint(documents)) == bool(complaint)
+    assert LIMITS.problem(documents)[: len(complaint)] == complaint
+    assert bool(LIMITS.problem(documents)) == bool(complaint)
 
 
 def test_nothing_stands_of_what_had_too_many(mira):

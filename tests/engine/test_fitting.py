@@ -12,7 +12,7 @@ SMALL = 4_096
 
 
 @dataclass(frozen=True)
-class Result:
+class FittingResult:
     name: str
     text: str
 
@@ -36,13 +36,16 @@ def shown_of(**parts):
 
 
 def test_what_there_is_room_for_is_told_whole():
-    assert shown_of(results=[Result("a", "Short.")], words=["b"]) == ({"results": ["Short."], "words": ["b"]}, "")
+    assert shown_of(results=[FittingResult("a", "Short.")], words=["b"]) == (
+        {"results": ["Short."], "words": ["b"]},
+        "",
+    )
     assert fitted(asked, {"results": ["long " * 9_000]}, ["small/y"]).left_out == ""
 
 
 def test_the_oldest_text_of_the_least_needed_part_is_shortened_first_and_as_little_as_will_do():
     old, newer = "old " * 2_000, "newer " * 900
-    shown, said = shown_of(results=[Result("a", old), Result("b", newer)], words=["c " * 600])
+    shown, said = shown_of(results=[FittingResult("a", old), FittingResult("b", newer)], words=["c " * 600])
     assert (shown["results"][1], shown["words"]) == (newer, ["c " * 600])
     kept, _, mark = shown["results"][0].rpartition("\n")
     assert old.startswith(kept)
@@ -53,7 +56,9 @@ def test_the_oldest_text_of_the_least_needed_part_is_shortened_first_and_as_litt
 
 
 def test_whole_items_go_where_shorter_texts_are_not_enough_and_the_newest_stays():
-    shown, said = shown_of(results=[Result("a", f"{number:3}" * 100) for number in range(90)], words=["c " * 150])
+    shown, said = shown_of(
+        results=[FittingResult("a", f"{number:3}" * 100) for number in range(90)], words=["c " * 150]
+    )
     assert shown["results"] == [f"{number:3}" * 100 for number in range(90 - len(shown["results"]), 90)]
     assert said == f"This model has no room for all of it. Left out: results ({90 - len(shown['results'])} of 90)."
     assert shown["words"] == ["c " * 150]

@@ -3,12 +3,12 @@
 import pytest
 from django.contrib.auth.models import Group
 
-from engine import gates
-from engine.evidence import sealing
-from engine.evidence.entries import USED, Entry
-from engine.evidence.verification import verify_one
+from engine import gate_decisions
+from engine.audit import sealing
+from engine.audit.verification import verify_one
+from engine.ledger.entries import USED, Entry
 from engine.models import Gate, GateDecision
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from tests.columns import turned
 from tests.contract import doubted
 from tests.databases import tampering
@@ -26,11 +26,11 @@ def used(mira, noor):
 def allowed(owner, asked, by):
     """The gate of a run at which somebody was asked, has approved, and what it allows was begun."""
     run = doubted(owner).run
-    about = {"step": "publish", "kind": "answer", "title": "May it?", "text": "It.", "policy": policy_of({})}
-    gate = Gate.objects.ask(None, run=run, **about, **gates.columns_of(asked))
-    gates.decide(gate.pk, by, "approve", text="Yes.")
-    Gate.objects.get(pk=gate.pk).use()
-    sealing.seal_act(run.pk)
+    about = {"step": "publish", "kind": "answer", "title": "May it?", "text": "It.", "policy": parse_policy({})}
+    gate = Gate.objects.open(None, run=run, **about, **gate_decisions.approver_columns(asked))
+    gate_decisions.decide(gate.pk, by, "approve", text="Yes.")
+    Gate.objects.get(pk=gate.pk).consume()
+    sealing.seal_action(run.pk)
     return Gate.objects.get(pk=gate.pk)
 
 
@@ -86,8 +86,8 @@ def test_accounts_and_groups_may_be_renamed_and_deleted(mira, noor, reviewer):
 
 
 def test_gates_of_before_say_neither_accounts_nor_their_use_and_are_intact(mira, noor, monkeypatch):
-    monkeypatch.setattr(gates, "account_of_asked", lambda who: None)
-    monkeypatch.setattr(gates, "account_of", lambda user: None)
+    monkeypatch.setattr(gate_decisions, "account_of_asked", lambda who: None)
+    monkeypatch.setattr(gate_decisions, "account_key", lambda user: None)
     gate = allowed(mira, noor, noor)
     assert not Entry.objects.filter(run=gate.run_id, kind=USED).exists()
     assert faults(gate) == []

@@ -21,7 +21,7 @@ def test_the_most_exact_rule_counts():
     ]
     for rule in rules:
         GateRule.objects.create(**rule)
-    best = GateRule.objects.best
+    best = GateRule.objects.strictest
     about = {"effect": "", "tool": ""}
     assert best(procedure="polite", kind="letter", **about).persons == 3
     assert best(procedure="polite", kind="plan", **about).persons == 2

@@ -9,14 +9,14 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.utils import timezone
 
-from engine import faults, gates, steering
-from engine.evidence import sealing
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
-from engine.evidence.told import names_of
-from engine.gates import Closed, DoesNotFit, NotAsked, TooLate
-from engine.models import AlreadyUsed, Gate, GateDecision, Run
-from engine.procedure import Procedure
+from engine import fault_injection, gate_decisions, run_control
+from engine.audit import sealing
+from engine.audit.entries_from_rows import names_of
+from engine.audit.full_verification import verify_all
+from engine.gate_decisions import DecisionTooLate, GateClosed, InvalidAnswer, NotAnApprover
+from engine.ledger.entries import Entry
+from engine.models import Gate, GateAlreadyUsed, GateDecision, Run
+from engine.runtime.procedure import Procedure
 from tests.conftest import allow, at_once
 from tests.databases import tampering
 from tests.engine.test_waiting import perform_until, queued
@@ -37,9 +37,9 @@ class Careful(Procedure):
         gate = await run.gate("letter", **asked)
         return lambda: Run.objects.filter(pk=run.pk).update(outcome=f"{gate.state} {gate.choice}".strip())
 
-    def answered(self, gate, choice, answer):
+    def apply_decision(self, gate, choice, answer):
         if answer == "nonsense":
-            raise DoesNotFit([("answer", "That is nonsense.")])
+            raise InvalidAnswer([("answer", "That is nonsense.")])
 
 
 class Insistent(Careful):
@@ -50,7 +50,7 @@ class Insistent(Careful):
             gate = await run.gate("turn", kind="turn", title="Your turn", text=TEXT, **ASKS.get(run.pk, {}))
             if gate.state != "expired":
                 break
-            await run.write(gate.use)
+            await run.write(gate.consume)
         return lambda: Run.objects.filter(pk=run.pk).update(outcome=gate.state)
 
 
@@ -70,12 +70,12 @@ def asking(mira, models):
         run = await queued(procedure, owner=mira)
         ASKS[run.pk] = asked
         await perform_until(run, models, "waiting")
-        return await Gate.objects.whole().aget()
+        return await Gate.objects.with_decisions().aget()
 
     return ask
 
 
-decide = sync_to_async(gates.decide)
+decide = sync_to_async(gate_decisions.decide)
 
 
 def problems():
@@ -98,12 +98,12 @@ async def test_a_run_waits_at_its_gate_and_goes_on_when_it_is_decided(asking, mi
 async def test_another_text_is_asked_anew_and_the_old_one_no_more(asking, mira, models):
     old = await asking()
     ASKS[old.run_id] = {"text": "Dear Mr. Ito, we shall come on Monday."}
-    await sync_to_async(steering.act)(old.run_id, lambda: None)
+    await sync_to_async(run_control.apply_action)(old.run_id, lambda: None)
     await perform_until(old.run, models, "waiting")
     new = await Gate.objects.aget(number=2)
     await old.arefresh_from_db()
     assert (old.state, new.state) == ("void", "pending")
-    with pytest.raises(Closed, match=f"Asked again at .* UTC: see gate {new.pk}"):
+    with pytest.raises(GateClosed, match=f"Asked again at .* UTC: see gate {new.pk}"):
         await decide(old.pk, mira, "approve")
 
 
@@ -123,9 +123,9 @@ async def test_an_approval_of_another_text_opens_nothing(asking, mira, models):
 async def test_what_was_used_allows_nothing_again(asking, mira):
     gate = await asking()
     await decide(gate.pk, mira, "approve")
-    await sync_to_async(gate.use)()
-    with pytest.raises(AlreadyUsed):
-        await sync_to_async(gate.use)()
+    await sync_to_async(gate.consume)()
+    with pytest.raises(GateAlreadyUsed):
+        await sync_to_async(gate.consume)()
 
 
 # ---- who ----------------------------------------------------------------------------------------------------
@@ -134,15 +134,15 @@ async def test_what_was_used_allows_nothing_again(asking, mira):
 async def test_who_is_asked_by_name_decides_alone(asking, mira, noor, reviewer):
     gate = await asking(asked=noor)
     for other in (mira, reviewer):
-        with pytest.raises(NotAsked, match="noor is asked, not you"):
+        with pytest.raises(NotAnApprover, match="noor is asked, not you"):
             await decide(gate.pk, other, "approve")
-    assert (await decide(gate.pk, noor, "approve")).last.by == "noor"
+    assert (await decide(gate.pk, noor, "approve")).last_decision.by == "noor"
 
 
 async def test_any_member_of_a_group_that_is_asked_decides(asking, mira, noor):
     group = await Group.objects.acreate(name="Letters")
     gate = await asking(asked=group)
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotAnApprover):
         await decide(gate.pk, noor, "approve")
     await noor.groups.aadd(group)
     assert (await decide(gate.pk, noor, "reject", "Not now.")).state == "rejected"
@@ -150,7 +150,7 @@ async def test_any_member_of_a_group_that_is_asked_decides(asking, mira, noor):
 
 async def test_else_the_owner_decides_and_who_may_for_all(asking, mira, noor):
     gate = await asking(policy={"persons": 2})
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotAnApprover):
         await decide(gate.pk, noor, "approve")
     await decide(gate.pk, mira, "approve")
     may = await sync_to_async(allow)(noor, "engine.decide_gate")
@@ -159,21 +159,21 @@ async def test_else_the_owner_decides_and_who_may_for_all(asking, mira, noor):
 
 async def test_four_eyes_are_not_those_that_asked(asking, mira):
     gate = await asking(policy={"four_eyes": True})
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotAnApprover):
         await decide(gate.pk, mira, "approve")
 
 
 async def test_nobody_counts_twice(asking, mira):
     gate = await asking(policy={"persons": 2})
     await decide(gate.pk, mira, "approve")
-    with pytest.raises(Closed, match="You have decided already"):
+    with pytest.raises(GateClosed, match="You have decided already"):
         await decide(gate.pk, mira, "approve")
 
 
 async def test_who_is_not_active_decides_nothing(asking, mira):
     gate = await asking()
     mira.is_active = False
-    with pytest.raises(NotAsked):
+    with pytest.raises(NotAnApprover):
         await decide(gate.pk, mira, "approve")
 
 
@@ -191,7 +191,7 @@ async def test_what_the_owner_may_not_decide_waits_for_all_who_may(asking, mira,
     may = await sync_to_async(allow)(noor, "engine.decide_gate")
     waits = sync_to_async(lambda user: list(Gate.objects.for_user(user)))
     assert (await waits(may), await waits(mira)) == (([gate], []) if four_eyes else ([], [gate]))
-    asked_of_others = await sync_to_async(list)(Gate.objects.of_others(mira))
+    asked_of_others = await sync_to_async(list)(Gate.objects.decidable_by_others(mira))
     assert asked_of_others == ([gate] if four_eyes else [])
 
 
@@ -202,7 +202,7 @@ async def test_who_comes_second_is_told_who_was_first(asking, mira, noor):
     gate = await asking()
     await decide(gate.pk, mira, "reject", "Not on Friday.")
     may = await sync_to_async(allow)(noor, "engine.decide_gate")
-    with pytest.raises(Closed, match=r"^mira rejected this at \d\d:\d\d UTC\. Nothing is left to decide\.$"):
+    with pytest.raises(GateClosed, match=r"^mira rejected this at \d\d:\d\d UTC\. Nothing is left to decide\.$"):
         await decide(gate.pk, may, "approve")
 
 
@@ -210,9 +210,12 @@ async def test_who_comes_second_is_told_who_was_first(asking, mira, noor):
 async def test_of_two_at_once_one_decides(asking, mira, noor):
     gate = await asking()
     may = await sync_to_async(allow)(noor, "engine.decide_gate")
-    both = [lambda: gates.decide(gate.pk, mira, "approve"), lambda: gates.decide(gate.pk, may, "reject", "No.")]
-    done = await sync_to_async(at_once)(*both, refused=Closed)
-    assert sorted(type(one).__name__ for one in done) == ["Closed", "Gate"]
+    both = [
+        lambda: gate_decisions.decide(gate.pk, mira, "approve"),
+        lambda: gate_decisions.decide(gate.pk, may, "reject", "No."),
+    ]
+    done = await sync_to_async(at_once)(*both, refused=GateClosed)
+    assert sorted(type(one).__name__ for one in done) == ["Gate", "GateClosed"]
     assert await GateDecision.objects.acount() == 1
 
 
@@ -228,7 +231,7 @@ async def test_of_two_at_once_one_decides(asking, mira, noor):
 )
 async def test_what_does_not_fit_is_refused_with_its_place(asking, mira, said, path):
     gate = await asking()
-    with pytest.raises(DoesNotFit) as refused:
+    with pytest.raises(InvalidAnswer) as refused:
         await decide(gate.pk, mira, **said)
     assert [place for place, _ in refused.value.problems] == [path]
     assert (await GateDecision.objects.acount(), (await Run.objects.aget()).status) == (0, "waiting")
@@ -237,7 +240,7 @@ async def test_what_does_not_fit_is_refused_with_its_place(asking, mira, said, p
 async def test_where_there_are_choices_one_is_named(asking, mira, models):
     gate = await asking(choices=CHOICES)
     for said in ({"decision": "approve"}, {"decision": "answer", "text": "Yes."}):
-        with pytest.raises(DoesNotFit):
+        with pytest.raises(InvalidAnswer):
             await decide(gate.pk, mira, **said)
     decided = await decide(gate.pk, mira, "answer", choice="speak", answer={"content": "Because."})
     assert (decided.state, decided.choice, decided.answer) == ("answered", "speak", {"content": "Because."})
@@ -246,7 +249,7 @@ async def test_where_there_are_choices_one_is_named(asking, mira, models):
 
 async def test_a_digest_of_another_text_is_refused(asking, mira):
     gate = await asking()
-    with pytest.raises(Closed, match="not the text that you have read"):
+    with pytest.raises(GateClosed, match="not the text that you have read"):
         await decide(gate.pk, mira, "approve", digest="0" * 64)
     assert (await decide(gate.pk, mira, "approve", digest=gate.digest)).approved
 
@@ -278,7 +281,7 @@ async def test_after_its_hours_it_is_closed_by_nobody(asking, models, expiry, ou
 async def test_a_decision_after_the_deadline_comes_too_late(asking, mira):
     gate = await asking(policy={"hours": 24, "expiry": "reject"})
     await sync_to_async(later)(gate, 1)
-    with pytest.raises(TooLate, match="The time for this was over on"):
+    with pytest.raises(DecisionTooLate, match="The time for this was over on"):
         await decide(gate.pk, mira, "approve")
     assert not await GateDecision.objects.aexists()
 
@@ -301,8 +304,8 @@ async def test_an_expired_gate_is_returned_until_it_is_used_and_then_asked_anew(
 
 async def test_nobody_is_asked_about_a_run_that_was_cancelled(asking, mira):
     gate = await asking()
-    await sync_to_async(steering.cancel)(gate.run_id, mira)
-    with pytest.raises(Closed, match=r"^Not asked any more\.$"):
+    await sync_to_async(run_control.cancel)(gate.run_id, mira)
+    with pytest.raises(GateClosed, match=r"^Not asked any more\.$"):
         await decide(gate.pk, mira, "approve")
     assert ((await Gate.objects.aget()).state, await sync_to_async(problems)()) == ("void", [])
 
@@ -346,7 +349,7 @@ async def test_its_texts_are_erased_with_the_run(asking, mira, models):
 
     def redact():
         with transaction.atomic():
-            sealing.redact(gate.run_id, "mira", "Asked for it.", names=names_of(Run.objects.get()))
+            sealing.record_redaction(gate.run_id, "mira", "Asked for it.", names=names_of(Run.objects.get()))
             Run.objects.erase(gate.run_id, names=False)
         return Gate.objects.get(), GateDecision.objects.get()
 
@@ -355,16 +358,16 @@ async def test_its_texts_are_erased_with_the_run(asking, mira, models):
     assert await sync_to_async(problems)() == []
 
 
-@pytest.mark.parametrize("point", [*faults.POINTS_OF_WAITS[:2], *faults.POINTS_OF_GATES])
+@pytest.mark.parametrize("point", [*fault_injection.POINTS_OF_WAITS[:2], *fault_injection.POINTS_OF_GATES])
 async def test_an_error_around_a_gate_asks_nobody_twice(mira, models, point):
     run = await queued("insistent", owner=mira)
     ASKS[run.pk] = {"policy": {"hours": 24, "expiry": "return"}}
     try:
-        faults.arm(f"{point}=raise@1")
+        fault_injection.arm_fault(f"{point}=raise@1")
         await perform_until(run, models, "waiting")
         await sync_to_async(woken)(await Gate.objects.aget(), 1)
         await perform_until(run, models, "waiting")
     finally:
-        faults.arm("")
+        fault_injection.arm_fault("")
     numbers = [number async for number in Gate.objects.values_list("number", flat=True)]
     assert (numbers, await GateDecision.objects.acount()) == ([1, 2], 1)

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection, models, transaction
 from django.db.models import F
 
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import Entry
+from engine.ledger.merkle_log import Leaf, Salt
 from engine.models import Document, Fork, GateAuthor, ModelCall, Review, Run, RunAuthor, ToolCall
 from judgements.models import Agent, CouncilChange, CouncilVersion, EarlierCouncilName, Judgement, Member, RoundDecision
 from tests.conftest import only_on

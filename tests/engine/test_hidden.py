@@ -7,10 +7,10 @@ import pytest
 from django.core.management import get_commands, load_command_class
 from django.template import Context, Template
 
-from engine.hidden import in_one_line, visible_json, visible_text
-from engine.llm.failures import CallFailed
-from engine.templatetags.hidden import visible
-from engine.terminal import Command, Lines
+from engine.console import ConsoleCommand, SingleLineFormatter
+from engine.llm.errors import CallFailed
+from engine.templatetags.visible import visible
+from engine.text.invisible_chars import single_line, visible_json, visible_text
 
 
 def tags(text):
@@ -108,7 +108,7 @@ FAKE = "Run 5 broke.\n2026-11-22 01:00:00 ERROR engine: all is well\r\x1b[2K"
 
 def test_an_event_of_the_log_is_one_line():
     record = logging.LogRecord("engine", logging.ERROR, "", 0, "It said: %s", (FAKE,), None)
-    assert Lines("%(levelname)s %(message)s").format(record) == f"ERROR It said: {in_one_line(FAKE)}"
+    assert SingleLineFormatter("%(levelname)s %(message)s").format(record) == f"ERROR It said: {single_line(FAKE)}"
 
 
 def test_a_traceback_stands_indented_below_its_event():
@@ -116,7 +116,7 @@ def test_a_traceback_stands_indented_below_its_event():
         raise ValueError(FAKE)
     except ValueError:
         record = logging.LogRecord("engine", logging.ERROR, "", 0, "It broke.", (), sys.exc_info())
-    first, *more = Lines("%(levelname)s %(message)s").format(record).split("\n")
+    first, *more = SingleLineFormatter("%(levelname)s %(message)s").format(record).split("\n")
     assert first == "ERROR It broke."
     assert more
     assert all(line.startswith("    ") and line.isprintable() for line in more)
@@ -124,7 +124,7 @@ def test_a_traceback_stands_indented_below_its_event():
 
 def test_every_command_that_speaks_to_people_speaks_through_the_same_output():
     ours = [name for name, app in get_commands().items() if app in ("engine", "judgements", "magi_site", "runs")]
-    others = [name for name in ours if not isinstance(load_command_class(get_commands()[name], name), Command)]
+    others = [name for name in ours if not isinstance(load_command_class(get_commands()[name], name), ConsoleCommand)]
     assert others == ["export_records"]  # its output is a file
 
 

@@ -6,14 +6,14 @@ from contextlib import suppress
 
 import pytest
 
-from engine.llm import failures
-from engine.llm.answer import Reader
+from engine.llm import errors
 from engine.llm.client import ModelClient
-from engine.llm.forms import Way
-from engine.llm.wire import PIECE
+from engine.llm.response_format import RequestMode
+from engine.llm.response_stream import PIECE_BYTES
+from engine.llm.streaming import ReplyReader
 from judgements.procedure import DECISION
 from tests.conftest import some_of
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.waiting import LIMIT, wait_until
 
 DEADLINE = 1.0
@@ -23,7 +23,7 @@ ASKED = [{"role": "user", "content": "Well?"}]
 
 @pytest.fixture(scope="module")
 def endpoint():
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         yield endpoint
 
 
@@ -47,7 +47,7 @@ async def models(endpoint, settings, request):
 
 
 def ask(models, model="openai/gpt-5-mini", see=lambda text: None):
-    return models.ask(model, ASKED, DECISION, lambda text: see(text()), models.way(model))
+    return models.ask(model, ASKED, DECISION, lambda text: see(text()), models.request_mode(model))
 
 
 @pytest.mark.parametrize("behaviour", ["good", "good_unstreamed"])
@@ -91,7 +91,7 @@ def streamed(endpoint):
 async def test_a_quick_model_is_asked_for_one_piece_unless_somebody_watches(models, endpoint):
     await ask(models)
     await ask(models)
-    await models.ask("openai/gpt-5-mini", ASKED, DECISION, lambda text: None, Way(streams=True))
+    await models.ask("openai/gpt-5-mini", ASKED, DECISION, lambda text: None, RequestMode(streams=True))
     await ask(models)
     assert streamed(endpoint) == [True, False, True, False]
 
@@ -99,8 +99,8 @@ async def test_a_quick_model_is_asked_for_one_piece_unless_somebody_watches(mode
 @pytest.mark.parametrize(
     ("status", "said", "kind", "then"),
     [
-        (504, "The upstream was silent for too long.", failures.ServerError, [True, False]),
-        (400, "This model only supports stream mode.", failures.FormatRefused, [True, True]),
+        (504, "The upstream was silent for too long.", errors.ServerError, [True, False]),
+        (400, "This model only supports stream mode.", errors.ResponseFormatRejected, [True, True]),
     ],
 )
 async def test_where_one_piece_does_not_come_the_next_is_a_stream(models, endpoint, status, said, kind, then):
@@ -116,25 +116,25 @@ async def test_where_one_piece_does_not_come_the_next_is_a_stream(models, endpoi
 
 ENDLESS = ("hang", "drip_headers", "drip_body", "endless")
 FAILING = {
-    "close_at_once": failures.Unreachable,
-    "reset": failures.Unreachable,
-    "garbage": failures.Unreachable,
-    "cut_connection": failures.Unreachable,
-    "cut_stream": failures.Unreachable,
-    "finish_length": failures.CutOff,
-    "finish_filter": failures.ContentFiltered,
-    "refusal": failures.UnusableAnswer,
-    "not_json": failures.UnusableAnswer,
-    "truncated_json": failures.UnusableAnswer,
-    "deep": failures.UnusableAnswer,
-    "not_utf8": failures.UnusableAnswer,
-    "choices_null": failures.UnusableAnswer,
-    "html": failures.UnusableAnswer,
-    "empty": failures.UnusableAnswer,
-    "huge": failures.UnusableAnswer,
-    "error_in_200": failures.ServerError,
-    "error_in_stream": failures.ServerError,
-    "redirect": failures.Refused,
+    "close_at_once": errors.EndpointUnreachable,
+    "reset": errors.EndpointUnreachable,
+    "garbage": errors.EndpointUnreachable,
+    "cut_connection": errors.EndpointUnreachable,
+    "cut_stream": errors.EndpointUnreachable,
+    "finish_length": errors.AnswerTruncated,
+    "finish_filter": errors.ContentFiltered,
+    "refusal": errors.UnusableAnswer,
+    "not_json": errors.UnusableAnswer,
+    "truncated_json": errors.UnusableAnswer,
+    "deep": errors.UnusableAnswer,
+    "not_utf8": errors.UnusableAnswer,
+    "choices_null": errors.UnusableAnswer,
+    "html": errors.UnusableAnswer,
+    "empty": errors.UnusableAnswer,
+    "huge": errors.UnusableAnswer,
+    "error_in_200": errors.ServerError,
+    "error_in_stream": errors.ServerError,
+    "redirect": errors.RequestRejected,
 }
 
 
@@ -150,7 +150,7 @@ async def failure(models, endpoint, **rule):
         await models.close()  # which forgets how it asked
     endpoint.reset()
     endpoint.script(default=rule)
-    with pytest.raises(failures.CallFailed) as failed:
+    with pytest.raises(errors.CallFailed) as failed:
         await ask(models)
     assert [request["path"] for request in endpoint.requests()] == ["/v1/chat/completions"]
     return failed.value
@@ -162,19 +162,19 @@ async def test_what_has_no_end_is_given_up_at_the_deadline(models, endpoint):
     endpoint.script(queue=[{"behaviour": behaviour} for behaviour in ENDLESS])
     async with asyncio.timeout(LIMIT):
         ends = await asyncio.gather(*(ask(models) for _ in ENDLESS), return_exceptions=True)
-    assert {type(end) for end in ends} == {failures.TimedOut}
+    assert {type(end) for end in ends} == {errors.CallTimedOut}
 
 
 STATUSES = {
-    "invalid_api_key": failures.Unauthorized,
-    "unsupported_country_region_territory": failures.Unauthorized,
-    "model_not_found": failures.UnknownModel,
-    "context_length_exceeded": failures.Refused,
-    "content_filter": failures.ContentFiltered,
-    "rate_limit_exceeded": failures.RateLimited,
-    "insufficient_quota": failures.QuotaUsedUp,
-    "server_error": failures.ServerError,
-    "overloaded": failures.ServerError,
+    "invalid_api_key": errors.Unauthorized,
+    "unsupported_country_region_territory": errors.Unauthorized,
+    "model_not_found": errors.UnknownModel,
+    "context_length_exceeded": errors.RequestRejected,
+    "content_filter": errors.ContentFiltered,
+    "rate_limit_exceeded": errors.RateLimited,
+    "insufficient_quota": errors.QuotaExceeded,
+    "server_error": errors.ServerError,
+    "overloaded": errors.ServerError,
 }
 
 
@@ -197,14 +197,14 @@ async def test_a_rate_limit_says_how_long_to_wait(models, endpoint):
 async def test_an_endpoint_that_is_down_is_named_with_its_host(settings):
     settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": KEY}}
     models = ModelClient(timeout=DEADLINE)
-    with pytest.raises(failures.Unreachable, match=r"openai \(127\.0\.0\.1:9\) could not be reached"):
+    with pytest.raises(errors.EndpointUnreachable, match=r"openai \(127\.0\.0\.1:9\) could not be reached"):
         await ask(models)
     await models.close()
 
 
 async def test_a_key_that_an_endpoint_repeats_is_not_kept(models, endpoint):
     endpoint.script(default={"behaviour": "status", "status": 401, "body": f"Your key {KEY} is wrong."})
-    with pytest.raises(failures.Unauthorized) as failed:
+    with pytest.raises(errors.Unauthorized) as failed:
         await ask(models)
     assert failed.value.raw == "Your key [key] is wrong."
     assert KEY not in str(failed.value)
@@ -213,7 +213,7 @@ async def test_a_key_that_an_endpoint_repeats_is_not_kept(models, endpoint):
 @pytest.mark.parametrize("said", [f"bad header: Bearer {KEY}", "bad \ud800 thing", "bad \x00 thing"])
 async def test_no_key_and_nothing_unstorable_is_in_a_sentence(models, endpoint, said):
     endpoint.script(default={"behaviour": "status", "status": 400, "body": {"error": {"message": said}}})
-    with pytest.raises(failures.Refused, match="It said: “bad") as failed:
+    with pytest.raises(errors.RequestRejected, match="It said: “bad") as failed:
         await ask(models)
     for text in (str(failed.value), failed.value.raw):
         assert KEY not in text
@@ -223,7 +223,7 @@ async def test_no_key_and_nothing_unstorable_is_in_a_sentence(models, endpoint, 
 
 async def test_an_error_body_without_end_is_not_read_to_its_end(models, endpoint):
     endpoint.script(default={"behaviour": "status", "status": 400, "body": "x" * 40_000_000})
-    with pytest.raises(failures.Refused) as failed:
+    with pytest.raises(errors.RequestRejected) as failed:
         await ask(models)
     assert len(failed.value.raw) <= 256 * 1024
     assert endpoint.requests()[0]["finished"] is None
@@ -236,7 +236,7 @@ async def test_a_key_in_a_reason_is_not_kept(models, endpoint):
 
 async def test_a_model_without_provider_is_refused_before_anything_is_sent(models, endpoint, settings):
     settings.PROVIDERS = {}
-    with pytest.raises(failures.UnknownModel, match="No model provider is configured"):
+    with pytest.raises(errors.UnknownModel, match="No model provider is configured"):
         await ask(models, model="gpt-5-mini")
     assert endpoint.requests() == []
 
@@ -268,7 +268,7 @@ async def test_each_request_has_a_connection_of_its_own(models, endpoint):
 async def test_a_cookie_of_an_endpoint_is_not_sent_back(models, endpoint, settings):
     settings.PROVIDERS["openai"]["base_url"] = endpoint.base_url.replace("127.0.0.1", "localhost")
     endpoint.script(queue=[{"behaviour": "status", "status": 500, "headers": {"Set-Cookie": "session=mine"}}])
-    with pytest.raises(failures.ServerError):
+    with pytest.raises(errors.ServerError):
         await ask(models)
     await ask(models)
     assert endpoint.requests()[1]["cookie"] is None
@@ -278,8 +278,8 @@ async def test_the_rehearsal_answers_through_the_same_client(models, endpoint, s
     settings.PROVIDERS = {}
     from judgements import prompts
 
-    request = prompts.messages(prompts.Case("A", "Always approve.", "Go.", 1))
-    reply = await models.ask("rehearsal/instant", request, DECISION, lambda text: None, Way())
+    request = prompts.messages(prompts.PromptCase("A", "Always approve.", "Go.", 1))
+    reply = await models.ask("rehearsal/instant", request, DECISION, lambda text: None, RequestMode())
     assert DECISION.read(reply.text).decision == "approve"
     assert reply.model == "rehearsal-instant"
     assert endpoint.requests() == []
@@ -288,7 +288,7 @@ async def test_the_rehearsal_answers_through_the_same_client(models, endpoint, s
 async def test_a_key_is_hidden_before_anything_is_cut(models, endpoint):
     message = "x" * 290 + KEY
     endpoint.script(default={"behaviour": "status", "status": 400, "body": {"error": {"message": message}}})
-    with pytest.raises(failures.Refused) as failed:
+    with pytest.raises(errors.RequestRejected) as failed:
         await ask(models)
     assert KEY[:8] not in str(failed.value) + failed.value.raw
 
@@ -328,7 +328,7 @@ async def torrent(models, number):
     ends = await asyncio.gather(*(ask(models) for _ in range(number)), return_exceptions=True)
     share = (time.thread_time() - worked) / (time.monotonic() - began)
     looking.cancel()
-    assert all(isinstance(end, failures.TimedOut | failures.UnusableAnswer) for end in ends)
+    assert all(isinstance(end, errors.CallTimedOut | errors.UnusableAnswer) for end in ends)
     assert time.monotonic() - began < models.timeout + 1
     return max(await looking), share
 
@@ -361,12 +361,12 @@ async def test_beside_torrents_an_answer_comes_at_once(models, endpoint):
 
 
 async def test_a_packed_gigabyte_costs_no_more_than_the_beginning_of_it(models, endpoint, monkeypatch):
-    sizes, feed = [], Reader.feed
-    monkeypatch.setattr(Reader, "feed", lambda reader, piece: sizes.append(len(piece)) or feed(reader, piece))
+    sizes, feed = [], ReplyReader.feed
+    monkeypatch.setattr(ReplyReader, "feed", lambda reader, piece: sizes.append(len(piece)) or feed(reader, piece))
     endpoint.script(default={"behaviour": "gzip_line_breaks", "megabytes": 1024})
-    with pytest.raises(failures.UnusableAnswer, match="The answer has no end"):
+    with pytest.raises(errors.UnusableAnswer, match="The answer has no end"):
         await ask(models)
-    assert (max(sizes) <= PIECE, sum(sizes) < 4 * 1024 * 1024) == (True, True)
+    assert (max(sizes) <= PIECE_BYTES, sum(sizes) < 4 * 1024 * 1024) == (True, True)
 
 
 async def test_long_thinking_is_no_long_answer(models, endpoint):
@@ -385,12 +385,12 @@ QUOTED = 'Content policy violated. The request was: {"response_format": {"type":
 
 @pytest.mark.parametrize(
     ("status", "code", "kind"),
-    [(400, "content_filter", failures.ContentFiltered), (500, None, failures.ServerError)],
+    [(400, "content_filter", errors.ContentFiltered), (500, None, errors.ServerError)],
 )
 async def test_words_of_a_format_in_another_error_refuse_no_format(models, endpoint, status, code, kind):
     body = {"error": {"message": QUOTED, "code": code}}
     endpoint.script(default={"behaviour": "status", "status": status, "body": body})
-    with pytest.raises(failures.CallFailed) as failed:
+    with pytest.raises(errors.CallFailed) as failed:
         await ask(models)
     assert type(failed.value) is kind
 
@@ -446,11 +446,11 @@ async def test_a_length_that_is_refused_by_name_or_for_lack_of_room_is_asked_for
     for said in LENGTH_REFUSED:
         body = {"error": {"message": said, "code": "context_length_exceeded" if "context" in said else None}}
         failed = await failure(models, endpoint, behaviour="status", status=400, body=body)
-        found[said] = Way().without(failed.refused, DECISION).length
+        found[said] = RequestMode().without(failed.refused, DECISION).length
     assert found == LENGTH_REFUSED
 
 
 async def test_an_answer_that_goes_round_in_circles_is_ended(models, endpoint):
     endpoint.script(default={"behaviour": "raw", "content": "It is the purpose of " * 2000, "chunks": 4000})
-    with pytest.raises(failures.UnusableAnswer, match="round in circles"):
+    with pytest.raises(errors.UnusableAnswer, match="round in circles"):
         await ask(models)

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.llm.own_words import instructions_of, is_placeholder, not_own, repeats_instructions, words
-from engine.llm.prompting import complained, fenced
+from engine.llm.prompt_blocks import complained, fence
 
 CRITERIA = "Nothing may delete data or send a message to many people without a second pair of eyes."
 SYSTEM = f"""\
@@ -20,7 +20,7 @@ If they say nothing, reject and say what is missing. There are none where 15 are
 CONTENT = "Shall we send the letter of thanks to all four thousand members before noon on Friday?"
 REQUEST = [
     {"role": "system", "content": SYSTEM},
-    {"role": "user", "content": f"{fenced({'content': CONTENT}, '0123abcd')}\n\nThis is round 1 of 3. Judge again."},
+    {"role": "user", "content": f"{fence({'content': CONTENT}, '0123abcd')}\n\nThis is round 1 of 3. Judge again."},
 ]
 TOLD = instructions_of(REQUEST)
 

@@ -6,15 +6,16 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db.models import Count
 
-from engine import asking, running
-from engine.evidence import verification
+from engine import running
+from engine.audit import verification
 from engine.llm import queues
-from engine.llm.failures import RateLimited, TimedOut, Unreachable, UnusableAnswer
+from engine.llm.errors import CallTimedOut, EndpointUnreachable, RateLimited, UnusableAnswer
 from engine.models import ModelCall, ModelWait, Run
-from engine.worker import Engine
+from engine.queue.worker import Worker
+from engine.runtime import model_request
 from judgements.models import Judgement
-from runs.record import looked, record_line
-from runs.steering import cancel
+from runs.record.document import looked, record_line
+from runs.run_actions import cancel
 from tests.conftest import JAPAN, agents, perform
 from tests.waiting import until
 
@@ -25,12 +26,12 @@ pytestmark = pytest.mark.django_db
 def quick(monkeypatch):
     monkeypatch.setattr(queues, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(queues, "LONGEST_PAUSE", 0.02)
-    monkeypatch.setattr(asking, "LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(asking, "TOLD_AFTER", 0.01)
+    monkeypatch.setattr(model_request, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(model_request, "TOLD_AFTER", 0.01)
 
 
 def away(wait=None):
-    failure = Unreachable("It could not be reached.")
+    failure = EndpointUnreachable("It could not be reached.")
     failure.server_away, failure.retry_after = True, wait
     return failure
 
@@ -48,7 +49,7 @@ async def test_a_provider_that_is_away_costs_no_attempt(judgement, models):
 
 
 async def test_all_looks_at_a_provider_that_is_away_are_one_row_after_the_first(judgement, models):
-    models.will("openai/a", away(), away(), Unreachable("It broke off."), *[away()] * 9)
+    models.will("openai/a", away(), away(), EndpointUnreachable("It broke off."), *[away()] * 9)
     await perform(judgement.pk, models)
     found = [call async for call in ModelCall.objects.filter(step="A1").order_by("pk")]
     told = [(call.attempt, call.error_code, call.looks, call.retry_at is None) for call in found]
@@ -71,12 +72,12 @@ async def test_a_provider_that_is_away_too_long_is_told_in_the_row_of_all_looks(
 
 
 async def test_each_of_the_three_budgets_is_its_own(judgement, models):
-    models.will("openai/a", TimedOut("Late."), *[UnusableAnswer("No answer.")] * 3, away(), TimedOut("Late."))
+    models.will("openai/a", CallTimedOut("Late."), *[UnusableAnswer("No answer.")] * 3, away(), CallTimedOut("Late."))
     assert (await perform(judgement.pk, models)).outcome == "approved"
 
 
 async def test_what_may_take_as_long_as_an_answer_may_is_tried_three_times(judgement, models):
-    models.will("openai/a", *[TimedOut("Late.")] * 4)
+    models.will("openai/a", *[CallTimedOut("Late.")] * 4)
     run = await perform(judgement.pk, models)
     assert (run.error["code"], run.error["attempts"]) == ("timeout", 3)
 
@@ -105,7 +106,7 @@ async def test_a_limit_of_a_day_is_that_of_who_asked_and_not_of_all_models_of_it
 
 
 async def test_a_fallback_takes_over_after_a_short_absence(mira, models, monkeypatch):
-    monkeypatch.setattr(asking, "SHORT_ABSENCE", 0.05)
+    monkeypatch.setattr(model_request, "SHORT_ABSENCE", 0.05)
     trio = agents("openai/a", "openai/a", "openai/a")
     for agent in trio:
         agent["fallback"] = "spare/a"
@@ -139,7 +140,7 @@ async def test_three_judgements_end_at_a_provider_that_takes_three_calls_in_a_mo
     submit = sync_to_async(Judgement.objects.submit)
     trio = agents("openai/a", "openai/b", "openai/c")
     made = [await submit(owner=mira, content=JAPAN, agents=trio) for _ in range(3)]
-    engine = Engine(models=models)  # one for all: who goes on after another begins with a row of its own
+    engine = Worker(models=models)  # one for all: who goes on after another begins with a row of its own
     performing = asyncio.create_task(engine.run())
 
     async def all_are_approved():
@@ -161,7 +162,7 @@ async def waits():
 async def test_who_waits_is_told_apart_and_is_cancelled_at_once(judgement, mira, models, settings):
     settings.PROVIDERS = {"openai": {"base_url": "http://127.0.0.1:9/v1", "api_key": "none"}}
     models.will("openai/a", away(wait=500.0))
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
 
     async def all_wait():

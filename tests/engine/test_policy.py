@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from engine.policy import policy_of, state_of, stricter, with_floors
+from engine.policy import apply_minimums, parse_policy, policy_state, strictest
 
 
 @dataclass
-class Said:
+class SaidDecision:
     decision: str
     judged_by_id: int | None = None
     by: str = ""
@@ -22,9 +22,9 @@ def said(words):
 
 def _said(word, number):
     if word.startswith("council:"):
-        return Said(word.partition(":")[2], 1)
+        return SaidDecision(word.partition(":")[2], 1)
     decision, _, by = word.partition("@")
-    return Said(decision, by=by or str(number))
+    return SaidDecision(decision, by=by or str(number))
 
 
 COME_TO = [
@@ -68,21 +68,21 @@ COME_TO = [
 def test_what_decisions_come_to():
     found = []
     for who, persons, words, _ in COME_TO:
-        policy = policy_of({"who": who, "persons": persons, "council": "Trio"})
-        found.append((who, persons, words, state_of(policy, said(words))))
+        policy = parse_policy({"who": who, "persons": persons, "council": "Trio"})
+        found.append((who, persons, words, policy_state(policy, said(words))))
     assert found == COME_TO
 
 
 def test_no_council_alone_opens_what_leaves_something_out():
-    alone = policy_of({"who": "council", "council": "Trio"})
+    alone = parse_policy({"who": "council", "council": "Trio"})
     come_to = {"council:approve": "pending", "council:approve approve": "approved", "turn approve": "approved"}
-    assert {words: state_of(alone, said(words), cut=True) for words in come_to} == come_to
-    assert state_of(alone, said("council:approve")) == "approved"
+    assert {words: policy_state(alone, said(words), cut=True) for words in come_to} == come_to
+    assert policy_state(alone, said("council:approve")) == "approved"
 
 
 def test_what_was_asked_before_there_were_councils_comes_to_the_same():
     old = {"who": "person", "persons": 1, "four_eyes": False, "hours": None, "expiry": "remind"}
-    assert state_of(old, said("approve")) == "approved"
+    assert policy_state(old, said("approve")) == "approved"
 
 
 TOGETHER = [
@@ -100,7 +100,7 @@ TOGETHER = [
 
 
 def test_who_decides_is_never_fewer():
-    assert [(one, other, stricter({"who": one}, {"who": other})["who"]) for one, other, _ in TOGETHER] == TOGETHER
+    assert [(one, other, strictest({"who": one}, {"who": other})["who"]) for one, other, _ in TOGETHER] == TOGETHER
 
 
 DEMANDED = [
@@ -122,7 +122,7 @@ DEMANDED = [
 
 
 def test_what_is_demanded_besides_only_makes_it_stricter():
-    found = [(policy, demand, name, stricter(policy, demand)[name]) for policy, demand, name, _ in DEMANDED]
+    found = [(policy, demand, name, strictest(policy, demand)[name]) for policy, demand, name, _ in DEMANDED]
     assert found == DEMANDED
 
 
@@ -139,14 +139,14 @@ FLOORS = [
 
 
 def test_what_no_policy_can_open():
-    assert [(who, about, with_floors({"who": who}, **about)["who"]) for who, about, _ in FLOORS] == FLOORS
+    assert [(who, about, apply_minimums({"who": who}, **about)["who"]) for who, about, _ in FLOORS] == FLOORS
 
 
 def test_where_both_decide_a_person_decides_without_knowing_unless_the_policy_says_otherwise():
     both = {"who": "both", "council": "Trio"}
-    assert policy_of(both)["blind"] is True
-    assert policy_of({**both, "blind": False})["blind"] is False
-    assert policy_of({"who": "council", "council": "Trio"})["blind"] is False
+    assert parse_policy(both)["blind"] is True
+    assert parse_policy({**both, "blind": False})["blind"] is False
+    assert parse_policy({"who": "council", "council": "Trio"})["blind"] is False
 
 
 UNKNOWN = [
@@ -160,4 +160,4 @@ UNKNOWN = [
 def test_a_policy_that_nobody_knows_is_refused():
     for wrong in UNKNOWN:
         with pytest.raises(ValueError, match="no such policy"):
-            policy_of(wrong)
+            parse_policy(wrong)

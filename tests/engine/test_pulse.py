@@ -4,27 +4,27 @@ import asyncio
 import threading
 
 from engine.models import Run
-from engine.pulse import BEAT, Pulse
-from engine.worker import ALWAYS, Engine
+from engine.queue.backpressure import TICK_SECONDS, EventLoopLag
+from engine.queue.worker import MIN_CONCURRENCY, Worker
 from tests.waiting import LIMIT
 
 
 async def test_a_process_that_is_held_up_is_late_and_comes_to_again():
-    pulse = Pulse()
-    beating = asyncio.create_task(pulse.beat())
+    pulse = EventLoopLag()
+    beating = asyncio.create_task(pulse.tick())
     await asyncio.sleep(0)  # it has begun
-    threading.Event().wait(6 * BEAT)
+    threading.Event().wait(6 * TICK_SECONDS)
     async with asyncio.timeout(LIMIT):
-        while not pulse.late:
+        while not pulse.is_high:
             await asyncio.sleep(0)
     for _ in range(10):
-        pulse.feel(0.0)
-    assert not pulse.late
+        pulse.measure(0.0)
+    assert not pulse.is_high
     beating.cancel()
 
 
 async def test_who_is_late_takes_on_no_more_than_always(models):
-    engine = Engine(models=models)
-    engine._pulse.feel(1.0)
-    engine._performing = {asyncio.create_task(asyncio.sleep(0)): Run() for _ in range(ALWAYS)}
+    engine = Worker(models=models)
+    engine._pulse.measure(1.0)
+    engine._performing = {asyncio.create_task(asyncio.sleep(0)): Run() for _ in range(MIN_CONCURRENCY)}
     assert not await engine._claim_some()  # without a look at the rows

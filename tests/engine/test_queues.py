@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from engine.llm import queues
-from engine.llm.failures import RateLimited, Unreachable
+from engine.llm.errors import EndpointUnreachable, RateLimited
 from engine.llm.queues import ProviderAway, ProviderQueue
 
 LONG = 600.0
@@ -26,7 +26,7 @@ def granted(turns):
 
 
 def away(wait=None):
-    failure = Unreachable("It is away.")
+    failure = EndpointUnreachable("It is away.")
     failure.retry_after = wait
     return failure
 

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from engine import steering
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
+from engine import run_control
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import Entry
 from engine.models import Run
-from engine.models.claims import MOST_DEATHS
+from engine.models.claims import MAX_CRASHES
 from tests.conftest import claim, perform
 from tests.engine.test_worker import Coin
 
@@ -20,7 +20,7 @@ NONSENSE = "nonsense"
 
 
 class Nonsense(Coin):
-    def tell(self, told, *, new=False):
+    def build_entries(self, told, *, new=False):
         if Run.objects.filter(pk__in=told, lane=NONSENSE).exists():
             raise KeyError("verdict")
 
@@ -47,8 +47,8 @@ async def test_it_ends_as_failed_once_and_the_others_finish(models, caplog):
 def test_its_fifth_death_holds_up_no_claim(caplog):
     caplog.set_level(logging.CRITICAL)
     lost = {"status": "running", "worker": "dead", "lease_expires_at": Now() - timedelta(seconds=1)}
-    nonsense = Run.objects.create(procedure="coin", lane=NONSENSE, deaths=MOST_DEATHS - 1, **lost)
-    sound = Run.objects.create(procedure="coin", deaths=MOST_DEATHS - 1, **lost | {"worker": "dead too"})
+    nonsense = Run.objects.create(procedure="coin", lane=NONSENSE, deaths=MAX_CRASHES - 1, **lost)
+    sound = Run.objects.create(procedure="coin", deaths=MAX_CRASHES - 1, **lost | {"worker": "dead too"})
     waiting = Run.objects.create(procedure="coin")
     assert [run.pk for run in claim("one", 5)] == [waiting.pk]
     assert set(Run.objects.exclude(pk=waiting.pk).values_list("status", flat=True)) == {"failed"}
@@ -57,13 +57,13 @@ def test_its_fifth_death_holds_up_no_claim(caplog):
 
 def test_it_can_be_cancelled():
     nonsense = Run.objects.create(procedure="coin", lane=NONSENSE)
-    assert steering.cancel(nonsense.pk)
+    assert run_control.cancel(nonsense.pk)
     assert Run.objects.get().status == "cancelled"
 
 
 def test_the_verification_names_it(settings):
-    steering.cancel(Run.objects.create(procedure="coin").pk)
+    run_control.cancel(Run.objects.create(procedure="coin").pk)
     nonsense = Run.objects.create(procedure="coin", lane=NONSENSE)
-    steering.cancel(nonsense.pk)
+    run_control.cancel(nonsense.pk)
     settings.PROCEDURES = {**settings.PROCEDURES, "coin": "tests.engine.test_worker.Coin"}
     assert {problem.run for problem in verify_all().faults} == {nonsense.pk}

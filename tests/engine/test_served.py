@@ -4,11 +4,11 @@ import json
 import re
 from contextlib import suppress
 
-from engine.llm import failures
-from engine.llm.answer import Reader
-from engine.llm.prompting import one_object
+from engine.llm import errors
+from engine.llm.prompt_blocks import one_object
 from engine.llm.providers import Provider
 from engine.llm.refusals import Refusal
+from engine.llm.streaming import ReplyReader
 from tests.served import REFUSED, SENT
 from tests.served.sent import ANSWER, READ, event
 from tests.served.table import DOCUMENT, document
@@ -21,16 +21,16 @@ ASKED["messages"] = [{"role": "system", "content": "Judge."}]
 
 def outcome(body, size=0):
     """What comes of a body that comes in pieces of so many bytes: an end, and whether the server was away."""
-    reader = Reader(lambda: None, PROVIDER, ASKED)
+    reader = ReplyReader(lambda: None, PROVIDER, ASKED)
     try:
         for start in range(0, len(body), size or len(body) or 1):
             reader.feed(body[start : start + (size or len(body))])
         reader.close()
         return (READ if one_object(reader.reply.text) == json.loads(ANSWER) else "another answer"), False
-    except failures.CallFailed as failure:
+    except errors.CallFailed as failure:
         return failure.code, failure.server_away
     except ValueError:
-        return failures.UnusableAnswer.code, False
+        return errors.UnusableAnswer.code, False
 
 
 def test_every_answer_ends_as_it_has_to_in_pieces_of_any_size():
@@ -48,8 +48,8 @@ def cuts(body):
 
 
 def said_in(body):
-    reader = Reader(lambda: None, PROVIDER)
-    with suppress(failures.CallFailed):
+    reader = ReplyReader(lambda: None, PROVIDER)
+    with suppress(errors.CallFailed):
         reader.feed(body)
     return reader.text
 

@@ -5,12 +5,12 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from engine.llm.forms import AnswerForm, Way
-from engine.llm.prompting import run_boundary, unknown_name
+from engine.llm.prompt_blocks import run_boundary, unknown_name
+from engine.llm.response_format import RequestMode, ResponseFormat
 from engine.llm.shapes import LARGEST_TOOLS, TEXT, arguments_by_tool
 
 
-class Place(BaseModel):
+class PlaceModel(BaseModel):
     name: str
     unit: Literal["km", "m"] = "km"
 
@@ -19,7 +19,7 @@ class Search(BaseModel):
     """What a model reads of it stands in the prompt."""
 
     words: str = Field(max_length=400, description="What to look for")
-    places: list[Place] = Field([], max_length=3)
+    places: list[PlaceModel] = Field([], max_length=3)
     until: int | None = None
 
 
@@ -64,14 +64,14 @@ def test_the_arguments_of_many_tools_are_bounded_together():
 
 
 def test_a_refused_schema_of_shapes_is_followed_by_the_plain_one_where_there_is_one():
-    def steps(form: AnswerForm[str]) -> list[str]:
-        ways = [Way()]
+    def steps(form: ResponseFormat[str]) -> list[str]:
+        ways = [RequestMode()]
         while ways[-1].answer_format != "text":
             ways.append(ways[-1].without("response_format", form))
         return [form.response_formats.get(way.answer_format, {}).get("type", "none") for way in ways]
 
-    plain = AnswerForm("a", {"type": "object"}, str, str, str)
-    exact = AnswerForm("a", {"type": "object"}, str, str, str, exact_schema={"anyOf": [{"type": "object"}]})
+    plain = ResponseFormat("a", {"type": "object"}, str, str, str)
+    exact = ResponseFormat("a", {"type": "object"}, str, str, str, exact_schema={"anyOf": [{"type": "object"}]})
     assert steps(plain) == ["json_schema", "json_object", "none"]
     assert steps(exact) == ["json_schema", "json_schema", "json_object", "none"]
     sent = [exact.response_formats[name]["json_schema"]["schema"] for name in ("json_schema", "plain_schema")]

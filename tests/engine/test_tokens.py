@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from engine.llm.answer import _cached
+from engine.llm.streaming import _cached
 from engine.llm.tokens import fewer_tokens_of, room_of, tokens_of, too_long, unread
 
 KEYS = [sha256(bytes([number])) for number in range(100)]

@@ -4,9 +4,9 @@ import pytest
 from django.db import connection, models
 
 from debates.guards import GUARDS as DEBATES
-from engine.evidence import guards, triggers
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
+from engine.audit.full_verification import verify_all
+from engine.ledger import immutability, trigger_check
+from engine.ledger.entries import Entry
 from engine.models import Run
 from inquiries.guards import GUARDS as INQUIRIES
 from judgements.models import Agent, Member
@@ -22,7 +22,7 @@ committed = pytest.mark.django_db(transaction=True)  # tables are changed outsid
 
 @pytest.fixture(autouse=True)
 def _postgresql_is_asked_each_time(monkeypatch):
-    monkeypatch.setattr(triggers, "_as_postgresql_says", as_postgresql_says)
+    monkeypatch.setattr(trigger_check, "_as_postgresql_says", as_postgresql_says)
 
 
 def test_all_triggers_are_there_after_all_migrations(db):
@@ -48,13 +48,13 @@ def test_tampering_looks_at_no_foreign_key(judged):
 
 
 def test_a_trigger_that_is_gone_is_noticed_and_the_record_is_no_worse(judged):
-    guard = guards.GUARDS["engine_entry"]
+    guard = immutability.ENGINE_TABLES["engine_entry"]
     assert verify_all().notices == []
-    guards.lift(connection, [guard])
+    immutability.remove_triggers(connection, [guard])
     try:
         report = verify_all()
     finally:
-        guards.install(connection, [guard])
+        immutability.install_triggers(connection, [guard])
     assert report.faults == []
     assert "the database does not refuse changes: trigger engine_entry_deleted is missing" in report.notices
 
@@ -171,7 +171,7 @@ def test_triggers_as_a_restored_dump_makes_them_are_ours(judged):
     """PostgreSQL says some conditions otherwise once they were made from what it said."""
     connection.check_constraints()  # what waits for that would keep a table from being altered
     with connection.cursor() as cursor:
-        ours = [name for guard in guards.all_guards() for name in guard.triggers("postgresql")]
+        ours = [name for guard in immutability.all_guards() for name in guard.triggers("postgresql")]
         asked = "SELECT tgname, tgrelid::regclass, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname = ANY(%s)"
         for _ in range(2):
             cursor.execute(asked, [ours])
@@ -198,9 +198,9 @@ def altered(model):
     new.model, new.max_length = model, old.max_length + 1
     for before, after in ((old, new), (new, old)):
         with connection.schema_editor() as editor:
-            guards.lift(connection, guards.all_guards())
+            immutability.remove_triggers(connection, immutability.all_guards())
             editor.alter_field(model, before, after, strict=True)
-            guards.install(connection, guards.all_guards())
+            immutability.install_triggers(connection, immutability.all_guards())
 
 
 @committed
@@ -226,4 +226,4 @@ def test_one_that_forgets_is_stopped_or_noticed(judged):
     finally:
         with connection.schema_editor() as editor:
             editor.alter_field(Member, new, old, strict=True)
-        guards.install(connection, guards.all_guards())
+        immutability.install_triggers(connection, immutability.all_guards())

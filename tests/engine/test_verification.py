@@ -4,24 +4,25 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from engine.evidence import chain, sealing, verification
-from engine.evidence.audit import verify_all
-from engine.evidence.checkpoints import Checkpoint, signed_notes
-from engine.evidence.entries import Entry
-from engine.evidence.findings import Report
-from engine.evidence.log import Leaf, Salt
-from engine.llm.failures import Unauthorized
+from engine.audit import sealing, verification
+from engine.audit.full_verification import verify_all
+from engine.ledger import hashing
+from engine.ledger.checkpoints import Checkpoint, signed_notes
+from engine.ledger.entries import Entry
+from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.report import VerificationReport
+from engine.llm.errors import Unauthorized
 from engine.models import Run
 from judgements.models import Judgement
 from judgements.rules import Verdict
-from runs import reviews, steering
+from runs import reviews, run_actions
 from tests.conftest import ScriptedModels, perform
 from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db
 
 
-async def found(anchor: str | None = None) -> Report:
+async def found(anchor: str | None = None) -> VerificationReport:
     return await sync_to_async(verify_all)(anchor)
 
 
@@ -65,7 +66,7 @@ async def test_a_failed_run_and_its_retry_are_one_chain(
 ) -> None:
     models.will("openai/b", Unauthorized("The key was refused."))
     await perform(judgement.pk, models)
-    await sync_to_async(steering.retry)(judgement, mira)
+    await sync_to_async(run_actions.retry)(judgement, mira)
     assert (await found()).faults == []
     await perform(judgement.pk, models)
     assert await kinds_of(judgement) == ["submitted", *["attempt"] * 3, "ended", "retried", *["attempt"] * 7, "ended"]
@@ -73,7 +74,7 @@ async def test_a_failed_run_and_its_retry_are_one_chain(
 
 
 async def test_who_cancelled_is_in_the_record_and_stays_when_the_account_goes(judgement: Judgement, mira: User) -> None:
-    await sync_to_async(steering.cancel)(judgement, mira)
+    await sync_to_async(run_actions.cancel)(judgement, mira)
     await mira.adelete()
     run = await Run.objects.aget(pk=judgement.pk)
     assert (run.owner_id, run.asked_by, run.cancelled_by_name) == (None, "mira", "mira")
@@ -82,7 +83,7 @@ async def test_who_cancelled_is_in_the_record_and_stays_when_the_account_goes(ju
 
 async def test_notes_and_overrides_follow_in_the_chain(judgement: Judgement, reviewer: User) -> None:
     await perform(judgement.pk, ScriptedModels())
-    add = sync_to_async(reviews.add)
+    add = sync_to_async(reviews.add_review)
     await add(judgement.run, reviewer, "Balthasar misread the criteria.")
     await add(judgement.run, reviewer, "Not this week.", Verdict.REJECTED)
     assert (await kinds_of(judgement))[-2:] == ["note", "override"]
@@ -92,7 +93,7 @@ async def test_notes_and_overrides_follow_in_the_chain(judgement: Judgement, rev
 
 async def test_a_judgement_under_way_is_no_problem_and_cannot_be_reviewed(judgement: Judgement, reviewer: User) -> None:
     with pytest.raises(ValueError, match="not over"):
-        await sync_to_async(reviews.add)(judgement.run, reviewer, "Too early.")
+        await sync_to_async(reviews.add_review)(judgement.run, reviewer, "Too early.")
     assert (await found()).faults == []
 
 
@@ -100,19 +101,19 @@ async def test_checkpoints_go_on_from_one_another(judgement: Judgement, mira: Us
     await perform(judgement.pk, ScriptedModels())
     first = await sync_to_async(Checkpoint.objects.make)()
     again = await sync_to_async(Checkpoint.objects.make)()
-    await sync_to_async(reviews.add)(judgement.run, mira, "Seen.")
+    await sync_to_async(reviews.add_review)(judgement.run, mira, "Seen.")
     second = await sync_to_async(Checkpoint.objects.make)()
     assert first == again
     assert (first.size, second.size) == (2, 3)
     leaves = [bytes.fromhex(leaf.hash) async for leaf in Leaf.objects.all()]
-    peaks, _ = chain.grown([], 0, leaves)
-    assert signed_notes(second.note)[0].root == chain.root(peaks)
+    peaks, _ = hashing.extend_peaks([], 0, leaves)
+    assert signed_notes(second.note)[0].root == hashing.root(peaks)
     assert (await found(first.note + "\n" + second.note)).faults == []
 
 
 async def test_what_ended_before_there_was_a_log_is_sealed_once(judgement: Judgement) -> None:
     await perform(judgement.pk, ScriptedModels())
     await sync_to_async(without_evidence)()
-    adopt = sync_to_async(sealing.adopt)
+    adopt = sync_to_async(sealing.adopt_unsealed_runs)
     assert (await adopt(), await adopt()) == (1, 0)
     assert (await found()).faults == []

@@ -8,14 +8,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from engine.evidence import checkpoints, sealing
-from engine.evidence.audit import verify_all
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
+from engine.audit import sealing
+from engine.audit.full_verification import verify_all
+from engine.ledger import checkpoints
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import Entry
+from engine.ledger.merkle_log import Leaf, Salt
 from engine.models import Run
 from judgements.models import Agent, Judgement
-from runs import steering
+from runs import run_actions
 from runs.models import SearchText
 from tests.conftest import JAPAN, agents, only_on
 from tests.databases import tampering
@@ -32,7 +33,7 @@ def file(settings, tmp_path):
 
 def cancelled(owner):
     judgement = Judgement.objects.submit(owner=owner, content=JAPAN, agents=agents())
-    steering.cancel(judgement, owner)
+    run_actions.cancel(judgement, owner)
     return judgement
 
 
@@ -78,7 +79,7 @@ def test_the_log_is_held_against_the_checkpoints_that_were_written(signed, file)
 
 
 def test_a_fresh_installation_has_no_record_and_nothing_that_came_before_the_log(db):
-    sealing.adopt()
+    sealing.adopt_unsealed_runs()
     said = verified()[1]
     assert said.startswith("0 records with ")
     assert "sealed when the log began" not in said

@@ -9,19 +9,19 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from engine import faults, steering
-from engine.context import RunContext
-from engine.evidence import sealing
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf
-from engine.llm.failures import RunFailed, Unauthorized
-from engine.models import Budget, ModelCall, Park, Run, account_of
-from engine.procedure import Procedure
-from engine.steering import Over
-from engine.waiting import Rests, Waits, settled
-from engine.worker import Engine
-from engine.writer import Writer
+from engine import fault_injection, run_control
+from engine.audit import sealing
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import Entry
+from engine.ledger.merkle_log import Leaf
+from engine.llm.errors import RunFailed, Unauthorized
+from engine.models import Budget, ModelCall, Park, Run, account_key
+from engine.queue.worker import Worker
+from engine.run_control import RunEnded
+from engine.runtime.procedure import Procedure
+from engine.runtime.run_context import RunContext
+from engine.runtime.suspension import Suspend, Yield, split_outcomes
+from engine.runtime.writer import Writer
 from tests.conftest import claim, standing
 from tests.engine.test_worker import COIN, let_leases_end
 from tests.waiting import until
@@ -41,10 +41,10 @@ class Patient(Procedure):
     """Tosses a coin, waits for somebody to say something, and tosses another."""
 
     async def perform(self, run):
-        said = await run.look(lambda: self._look(run.pk))
+        said = await run.read_snapshot(lambda: self._look(run.pk))
         await self._toss(run, "first")
         if not said:
-            raise Waits("Somebody has to say something.")
+            raise Suspend("Somebody has to say something.")
         await self._toss(run, "second")
         return lambda: None
 
@@ -54,18 +54,18 @@ class Patient(Procedure):
 
     async def _toss(self, run, step):
         if not await run.read(ModelCall.objects.filter(run=run.pk, step=step, status="answered").exists):
-            await run.ask(step, "openai/coin", MESSAGES, COIN, keep)
+            await run.request_model(step, "openai/coin", MESSAGES, COIN, keep)
 
 
 class Deaf(Patient):
     """Hears only what was said before it looked, and is slow to wait."""
 
     async def perform(self, run):
-        said = await run.look(lambda: self._look(run.pk))
+        said = await run.read_snapshot(lambda: self._look(run.pk))
         if not said:
-            await run.write(lambda: Run.objects.nudge(run.pk))  # as somebody does in this very moment
+            await run.write(lambda: Run.objects.wake(run.pk))  # as somebody does in this very moment
             SAID.add(run.pk)
-            raise Waits
+            raise Suspend
         return lambda: None
 
 
@@ -80,12 +80,12 @@ class Resting(Procedure):
 
     async def perform(self, run):
         if run.claimed.claims < 3:
-            await run.rest()
+            await run.sleep()
         return lambda: None
 
 
 class Thrifty(Patient):
-    def held_back(self, run):
+    def reserved_cost(self, run):
         return 30
 
 
@@ -93,14 +93,14 @@ class Branching(Procedure):
     """One branch waits, the other goes on to its end meanwhile."""
 
     async def perform(self, run):
-        await run.look(lambda: None)
-        await run.together(self._waits(run), self._tosses(run))
+        await run.read_snapshot(lambda: None)
+        await run.gather(self._waits(run), self._tosses(run))
         return lambda: None
 
     async def _waits(self, run):
-        said = await run.look(lambda: run.pk in SAID)
+        said = await run.read_snapshot(lambda: run.pk in SAID)
         if not said:
-            raise Waits("One branch waits.", timezone.now() + timedelta(days=1))
+            raise Suspend("One branch waits.", timezone.now() + timedelta(days=1))
 
     async def _tosses(self, run):
         for step in ("first", "second"):
@@ -116,21 +116,21 @@ def procedures(settings):
 
 
 def asked_for(procedure, owner=None, **values):
-    sealing.adopt()
-    run = Run.objects.create(procedure=procedure, owner=owner, account=account_of(owner), **values)
-    sealing.submit(run.pk)
+    sealing.adopt_unsealed_runs()
+    run = Run.objects.create(procedure=procedure, owner=owner, account=account_key(owner), **values)
+    sealing.record_submission(run.pk)
     return run
 
 
 queued = sync_to_async(asked_for)
-act = sync_to_async(steering.act)
+act = sync_to_async(run_control.apply_action)
 
 
 async def perform_until(run, models, *statuses, engine=None):
     async def stands():
         return (await standing(run.pk))[0] in statuses
 
-    engine = engine or Engine(models=models)
+    engine = engine or Worker(models=models)
     performing = asyncio.create_task(engine.run())
     try:
         await until(stands, f"that it is {' or '.join(statuses)}")
@@ -203,13 +203,13 @@ async def test_a_run_works_on_while_a_branch_of_it_waits(models):
 async def test_a_look_beside_others_does_not_hide_what_they_have_not_seen(models, writer):
     class Blind(Branching):
         async def _tosses(self, run):
-            await run.write(lambda: Run.objects.nudge(run.pk))
-            await run.look(lambda: None)
+            await run.write(lambda: Run.objects.wake(run.pk))
+            await run.read_snapshot(lambda: None)
 
     run = await queued("branching")
     (claimed,) = await sync_to_async(claim)("one")
     context = RunContext(claimed, models, writer)
-    with pytest.raises(Waits) as waits:
+    with pytest.raises(Suspend) as waits:
         await Blind().perform(context)
     await context.park(waits.value)
     assert (await Run.objects.aget(pk=run.pk)).status == "queued"
@@ -221,25 +221,25 @@ async def test_a_look_beside_others_does_not_hide_what_they_have_not_seen(models
 @pytest.mark.parametrize(
     ("outcomes", "raised"),
     [
-        ([1, Waits("a"), RunFailed("timeout", "b"), ZeroDivisionError("c")], "c"),
-        ([RunFailed("timeout", "a"), Unauthorized("b"), Waits("c")], "a"),
-        ([1, Waits(), Waits("b")], "b"),
-        ([Waits("a"), Rests("b")], "b"),
+        ([1, Suspend("a"), RunFailed("timeout", "b"), ZeroDivisionError("c")], "c"),
+        ([RunFailed("timeout", "a"), Unauthorized("b"), Suspend("c")], "a"),
+        ([1, Suspend(), Suspend("b")], "b"),
+        ([Suspend("a"), Yield("b")], "b"),
     ],
 )
 def test_a_fault_of_ours_comes_first_then_a_failure_then_the_wait(outcomes, raised):
     with pytest.raises(Exception, match=f"^{raised}$"):
-        settled(outcomes)
+        split_outcomes(outcomes)
 
 
 def test_branches_that_have_all_ended_give_what_they_came_to():
-    assert settled([1, None, "b"]) == [1, None, "b"]
+    assert split_outcomes([1, None, "b"]) == [1, None, "b"]
 
 
 def test_of_several_waits_the_earliest_time_holds():
     early, late = timezone.now(), timezone.now() + timedelta(days=1)
-    with pytest.raises(Waits) as found:
-        settled([Waits("a", late), Waits("", early), Waits("c")])
+    with pytest.raises(Suspend) as found:
+        split_outcomes([Suspend("a", late), Suspend("", early), Suspend("c")])
     assert (found.value.why, found.value.until) == ("a", early)
 
 
@@ -277,15 +277,15 @@ async def test_a_run_that_never_was_sealed_gets_no_outcome_by_waiting(models):
 
 def test_nothing_reaches_a_run_that_is_over():
     run = asked_for("patient", status="failed")
-    with pytest.raises(Over):
-        steering.act(run.pk, lambda: SAID.add(run.pk))
+    with pytest.raises(RunEnded):
+        run_control.apply_action(run.pk, lambda: SAID.add(run.pk))
     assert run.pk not in SAID
 
 
 async def test_a_waiting_run_is_cancelled(models, mira):
     run = await queued("patient")
     await perform_until(run, models, "waiting")
-    assert await sync_to_async(steering.cancel)(run.pk, mira)
+    assert await sync_to_async(run_control.cancel)(run.pk, mira)
     assert (await Run.objects.aget(pk=run.pk)).status == "cancelled"
     assert await sync_to_async(problems)() == []
 
@@ -298,7 +298,7 @@ async def test_one_that_fails_after_a_wait_is_tried_again(models):
     failed = await perform_until(run, models, "failed")
     assert failed.error["code"] == "unauthorized"
     assert failed.error["message"].startswith("The model gave no answer after 1 attempt: The key was refused. Check")
-    assert await sync_to_async(steering.retry)(run.pk)
+    assert await sync_to_async(run_control.retry)(run.pk)
     assert (await perform_until(run, models, "finished")).retries == 1
     assert await sync_to_async(problems)() == []
 
@@ -365,7 +365,7 @@ def test_what_waits_for_somebody_is_not_left_alone():
 def test_an_engine_for_one_run_takes_those_that_it_made():
     first, second = asked_for("patient"), asked_for("patient")
     child = Run.objects.create(procedure="patient", root=first, parent=first)
-    engine = Engine(only=first.pk)
+    engine = Worker(only=first.pk)
     with transaction.atomic():
         claimed = engine._queue.all().claim("one", 5).runs
     assert {run.pk for run in claimed} == {first.pk, child.pk}
@@ -375,18 +375,18 @@ def test_an_engine_for_one_run_takes_those_that_it_made():
 # ---- faults ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("point", faults.POINTS_OF_WAITS)
+@pytest.mark.parametrize("point", fault_injection.POINTS_OF_WAITS)
 @pytest.mark.parametrize("procedure", ["patient", "resting"])
 async def test_an_error_around_a_wait_loses_and_doubles_nothing(models, point, procedure):
     run = await queued(procedure)
     try:
-        faults.arm(f"{point}=raise@1")
+        fault_injection.arm_fault(f"{point}=raise@1")
         if procedure == "patient":
             await perform_until(run, models, "waiting")
             await say(run)
         ended = await perform_until(run, models, "finished")
     finally:
-        faults.arm("")
+        fault_injection.arm_fault("")
     assert ended.claims == (3 if procedure == "resting" else 2)
     assert len(models.asked) == (2 if procedure == "patient" else 0)
     assert await sync_to_async(problems)() == []

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from engine.llm import waits
-from engine.llm.failures import ServerError
+from engine.llm.errors import ServerError
 from engine.llm.queues import ProviderQueue
 
 WORDS = {

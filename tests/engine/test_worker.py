@@ -8,33 +8,34 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from engine import live, worker
-from engine.context import LeaseLost, RunContext
-from engine.llm.failures import CallFailed, RunFailed, UnusableAnswer
-from engine.llm.forms import AnswerForm
+from engine import pubsub
+from engine.llm.errors import CallFailed, RunFailed, UnusableAnswer
+from engine.llm.response_format import ResponseFormat
 from engine.models import ModelCall, Run
-from engine.procedure import Change, Procedure
-from engine.worker import Engine
+from engine.queue import worker
+from engine.queue.worker import Worker
+from engine.runtime.procedure import CommitChange, Procedure
+from engine.runtime.run_context import LeaseLost, RunContext
 from tests.conftest import claim, perform
 from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
 
 
-COIN = AnswerForm("coin", {"type": "string"}, str.strip, str, str, said=lambda side: (side,))
+COIN = ResponseFormat("coin", {"type": "string"}, str.strip, str, str, said=lambda side: (side,))
 TOSSED: list[str] = []
 
 
 class Coin(Procedure):
     """A whole procedure: it asks one model for one word and keeps it."""
 
-    async def perform(self, run: RunContext) -> Change:
+    async def perform(self, run: RunContext) -> CommitChange:
         def keep(call: ModelCall, side: str) -> None:
             TOSSED.append(f"{call.model} says {side}")
 
         messages = [{"role": "user", "content": "Heads or tails?"}]
         try:
-            await run.ask("toss", "openai/coin", messages, COIN, keep)
+            await run.request_model("toss", "openai/coin", messages, COIN, keep)
         except CallFailed as failure:
             raise RunFailed(failure.code, str(failure)) from failure
         return lambda: TOSSED.append("done")
@@ -61,7 +62,7 @@ class Slow(Procedure):
         return lambda: None
 
 
-class Endless(Procedure):
+class EndlessProcedure(Procedure):
     async def perform(self, run: RunContext):
         await asyncio.Event().wait()
 
@@ -96,7 +97,7 @@ async def all_finished():
 async def test_one_engine_performs_many_runs_at_once(models):
     for _ in range(20):
         await Run.objects.acreate(procedure="coin")
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     await until(all_finished, "the end of all runs")
     await engine.stop()
@@ -105,15 +106,15 @@ async def test_one_engine_performs_many_runs_at_once(models):
 
 
 async def test_an_engine_hears_of_work_long_before_it_looks_again(models, monkeypatch):
-    monkeypatch.setattr(worker, "SWEEP", 3_600)
-    engine, looked = Engine(models=models), asyncio.Event()
+    monkeypatch.setattr(worker, "POLL_INTERVAL", 3_600)
+    engine, looked = Worker(models=models), asyncio.Event()
     wait = engine._wait_for_bell
     monkeypatch.setattr(engine, "_wait_for_bell", lambda longest: looked.set() or wait(longest))
     performing = asyncio.create_task(engine.run())
     await looked.wait()
     await Run.objects.acreate(procedure="coin")
-    await get_channel_layer().group_send(live.ENGINES, {"type": "engine.of_a_later_version"})
-    await live.wake_engines()
+    await get_channel_layer().group_send(pubsub.WORKER_GROUP, {"type": "engine.of_a_later_version"})
+    await pubsub.wake_workers()
     await until(all_finished, "the end of a run that it was told of")
     await engine.stop()
     await performing
@@ -151,7 +152,7 @@ async def test_a_worker_that_lost_its_lease_can_write_nothing(models, writer):
 
 async def test_a_stopped_engine_gives_back_what_it_holds():
     run = await Run.objects.acreate(procedure="coin")
-    engine = Engine()
+    engine = Worker()
     await asyncio.to_thread(lambda: claim(engine.worker, 1))
     await engine.stop(grace=0)
     run = await Run.objects.aget(pk=run.pk)
@@ -160,7 +161,7 @@ async def test_a_stopped_engine_gives_back_what_it_holds():
 
 async def test_an_engine_for_one_run_leaves_the_others_alone(models):
     mine, other = [await Run.objects.acreate(procedure="coin") for _ in range(2)]
-    engine = Engine(only=mine.pk, models=models)
+    engine = Worker(only=mine.pk, models=models)
     performing = asyncio.create_task(engine.run())
     await until(Run.objects.filter(pk=mine.pk, status="finished").aexists, "the end of its run")
     await engine.stop(grace=0)
@@ -197,7 +198,7 @@ def test_a_worker_that_only_slept_keeps_its_runs():
 async def test_an_attempt_that_was_cut_short_is_made_again_under_its_number(models):
     run = await Run.objects.acreate(procedure="coin", claims=1)
     await ModelCall.objects.acreate(run=run, step="toss", attempt=1, model="m", prompt="[]", deadline=run.created)
-    await database_sync_to_async(ModelCall.objects.interrupt)()
+    await database_sync_to_async(ModelCall.objects.mark_interrupted)()
     await perform(run.pk, models)
     calls = ModelCall.objects.order_by("pk").values_list("attempt", "status")
     assert [call async for call in calls] == [(1, "interrupted"), (1, "answered")]
@@ -252,7 +253,7 @@ async def test_a_resumed_run_with_nothing_left_to_try_asks_no_more(models):
 
 async def test_a_run_has_a_deadline(models, settings):
     settings.RUN_TIMEOUT = 0.2
-    settings.PROCEDURES = {"slow": "tests.engine.test_worker.Endless"}
+    settings.PROCEDURES = {"slow": "tests.engine.test_worker.EndlessProcedure"}
     run = await perform((await Run.objects.acreate(procedure="slow")).pk, models)
     assert (run.status, run.error["code"], run.error["message"]) == (
         "failed",
@@ -263,7 +264,7 @@ async def test_a_run_has_a_deadline(models, settings):
 
 async def test_what_a_worker_holds_without_performing_it_goes_back(models):
     await Run.objects.acreate(procedure="coin")
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     await asyncio.to_thread(lambda: (claim(engine.worker, 1), connection.close()))
     performing = asyncio.create_task(engine.run())
     await until(all_finished, "the end of what it held")
@@ -309,10 +310,10 @@ async def test_what_the_database_refuses_for_good_fails_the_run_at_once(models, 
 
 
 async def test_a_lease_is_renewed_until_the_grace_is_over(models, settings, monkeypatch):
-    monkeypatch.setattr(worker, "RENEWALS", 150)
+    monkeypatch.setattr(worker, "RENEWALS_PER_LEASE", 150)
     settings.PROCEDURES = {"slow": "tests.engine.test_worker.Slow"}
     run = await Run.objects.acreate(procedure="slow")
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     await until(Run.objects.filter(claims=1).aexists, "its claim")
     await Run.objects.aupdate(lease_expires_at=run.created)

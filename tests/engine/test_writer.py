@@ -6,10 +6,11 @@ import threading
 import pytest
 from django.db import IntegrityError, connection
 
-from engine import faults, reader
-from engine import writer as writers
+from engine import fault_injection
+from engine.db import reader
 from engine.models import Run, WriterMarker
-from engine.writer import Closed
+from engine.runtime import writer as writers
+from engine.runtime.writer import WriterClosed
 from tests.waiting import LIMIT
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _no_fault_stays_armed():
     yield
-    faults.arm("")
+    fault_injection.arm_fault("")
 
 
 def new_run():
@@ -36,7 +37,7 @@ async def test_a_change_is_committed_and_its_result_comes_back(writer):
 
 
 async def test_what_waits_goes_into_one_commit(writer, monkeypatch):
-    monkeypatch.setattr(writers, "LONGEST", 60.0)
+    monkeypatch.setattr(writers, "MAX_TRANSACTION_SECONDS", 60.0)
     begun, busy = threading.Event(), threading.Event()
     first = asyncio.create_task(writer.write(lambda: begun.set() or busy.wait(30)))
     assert await asyncio.to_thread(begun.wait, 30)
@@ -49,7 +50,7 @@ async def test_what_waits_goes_into_one_commit(writer, monkeypatch):
 
 
 async def test_what_there_is_no_time_for_comes_first_in_the_next_commit(writer, monkeypatch):
-    monkeypatch.setattr(writers, "LONGEST", 0.0)
+    monkeypatch.setattr(writers, "MAX_TRANSACTION_SECONDS", 0.0)
     runs = [asyncio.create_task(writer.write(new_run)) for _ in range(3)]
     await asyncio.sleep(0)  # they are handed over together
     await writer.close()
@@ -66,19 +67,19 @@ async def test_a_change_that_fails_takes_no_other_with_it(writer):
 
 
 async def test_a_commit_that_failed_is_made_again(writer):
-    faults.arm("before-open-commit=raise")
+    fault_injection.arm_fault("before-open-commit=raise")
     await writer.write(new_run, "open")
     assert await Run.objects.acount() == 1
 
 
 async def test_a_commit_whose_answer_was_lost_is_not_made_twice(writer):
-    faults.arm("after-open-commit=raise")
+    fault_injection.arm_fault("after-open-commit=raise")
     run = await writer.write(new_run, "open")
     assert [found.pk async for found in Run.objects.all()] == [run.pk]
 
 
 async def test_a_database_that_stays_away_fails_the_work_in_the_end(writer, monkeypatch):
-    monkeypatch.setattr(writers, "PATIENCE", 0.3)
+    monkeypatch.setattr(writers, "LOCK_TIMEOUT", 0.3)
 
     def away():
         raise writers.OperationalError("the disk is full")
@@ -89,8 +90,8 @@ async def test_a_database_that_stays_away_fails_the_work_in_the_end(writer, monk
 
 
 async def test_an_engine_that_must_end_does_not_wait_long_for_a_database_that_is_away(writer, monkeypatch):
-    monkeypatch.setattr(writers, "PATIENCE", 3_600)
-    writer.hurry(0.3)
+    monkeypatch.setattr(writers, "LOCK_TIMEOUT", 3_600)
+    writer.flush_soon(0.3)
 
     def away():
         raise writers.OperationalError("the server is gone")
@@ -105,7 +106,7 @@ async def test_what_waits_is_written_before_the_writer_ends(writer):
     await asyncio.sleep(0)
     await writer.close()
     assert await waiting
-    with pytest.raises(Closed):
+    with pytest.raises(WriterClosed):
         await writer.write(new_run)
     assert not await WriterMarker.objects.aexists()
 

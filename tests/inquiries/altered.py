@@ -8,7 +8,7 @@ import time
 from argparse import ArgumentParser
 from dataclasses import dataclass, field
 
-from inquiries.quotes import Folded, find, fold
+from inquiries.quotes import FoldedText, find_quote, fold_text
 
 SYLLABLES = "ka lo mi ter den ver sal ou ran bi stu ek or pla in tö né ß ж 海 wei ал".split()
 SPACES = [" ", "  ", "\n", "\u00a0", "\t", "\u2009", " \u200b"]
@@ -17,7 +17,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 @dataclass
-class Played:
+class AlteredQuotes:
     """Quotes that went wrong: true ones that were not found, or not there, and altered ones that were."""
 
     true: int = 0
@@ -27,12 +27,12 @@ class Played:
     taken: list[str] = field(default_factory=list)
 
 
-def play(seed: int, true: int, false: int) -> Played:
+def play(seed: int, true: int, false: int) -> AlteredQuotes:
     dice = random.Random(seed)
-    played = Played()
+    played = AlteredQuotes()
     while played.true < true or played.false < false:
         text = _text(dice)
-        source = Folded(text)
+        source = FoldedText(text)
         for start, end in _spans(dice, text, 40):
             quote = _refolded(dice, text[start:end])
             if played.true < true:
@@ -42,21 +42,21 @@ def play(seed: int, true: int, false: int) -> Played:
     return played
 
 
-def _try_true(played: Played, source: Folded, quote: str, start: int, end: int) -> None:
+def _try_true(played: AlteredQuotes, source: FoldedText, quote: str, start: int, end: int) -> None:
     played.true += 1
-    place = find(quote, source)
+    place = find_quote(quote, source)
     if place is None:
         played.missed.append(quote)
-    elif fold(source.original[place.start : place.end]) != fold(source.original[start:end]):
+    elif fold_text(source.original[place.start : place.end]) != fold_text(source.original[start:end]):
         played.misplaced.append(quote)
 
 
-def _try_false(played: Played, source: Folded, wrong: str) -> None:
+def _try_false(played: AlteredQuotes, source: FoldedText, wrong: str) -> None:
     """Unless the altered one happens to stand there, as whole words."""
-    if re.search(rf"(?<!\w){re.escape(fold(wrong))}(?!\w)", source.text):
+    if re.search(rf"(?<!\w){re.escape(fold_text(wrong))}(?!\w)", source.text):
         return
     played.false += 1
-    if find(wrong, source):
+    if find_quote(wrong, source):
         played.taken.append(wrong)
 
 
@@ -117,7 +117,7 @@ def _altered(dice: random.Random, quote: str) -> str:
     wrong = dice.choice(
         [quote[:at] + new + quote[at + 1 :], quote[:at] + new + quote[at:], quote[:at] + quote[at + 1 :]]
     )
-    return wrong if fold(wrong) != fold(quote) else ""
+    return wrong if fold_text(wrong) != fold_text(quote) else ""
 
 
 def main() -> int:

@@ -16,11 +16,11 @@ django.setup()
 from django.contrib.auth.models import User  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from engine.llm.failures import Unauthorized  # noqa: E402
+from engine.llm.errors import Unauthorized  # noqa: E402
 from engine.models import Run  # noqa: E402
-from engine.worker import Engine  # noqa: E402
+from engine.queue.worker import Worker  # noqa: E402
 from inquiries.models import Move, Roster  # noqa: E402
-from inquiries.rules.limits import Limits  # noqa: E402
+from inquiries.rules.limits import InquiryLimits  # noqa: E402
 from tests.conftest import ScriptedModels, perform  # noqa: E402
 from tests.inquiries.scenes import (  # noqa: E402
     LIMIT,
@@ -49,7 +49,7 @@ SAID = "Yes: the Norrvik N12 may be sold in 2027, for its refrigerant has a warm
 ENDLESS = timedelta(days=300)
 
 
-class Stalling(ScriptedModels):
+class StallingInquiryModels(ScriptedModels):
     """Where nothing more is written it thinks for ever."""
 
     async def ask(self, model: str, *args: Any) -> Any:
@@ -71,7 +71,7 @@ def begun(owner: User, models: ScriptedModels, **asked: Any) -> Any:
 def answered(owner: User) -> Any:
     models = ScriptedModels()
     posts = {"researcher_model": "test/researcher", "answer_critic": "council:Answer review", "two_sites": "on"}
-    roster = Roster.objects.found(name="House standard", owner=owner, about="For what is bought.", posts=posts)
+    roster = Roster.objects.create_first(name="House standard", owner=owner, about="For what is bought.", posts=posts)
     row = begun(owner, models, roster=roster.current)
     models.script["test/researcher"] += [
         found(WRONG),
@@ -90,7 +90,7 @@ def answered(owner: User) -> Any:
 
 def live(owner: User) -> Any:
     """Its second step, sent back once, is at work; nobody goes on with it."""
-    models = Stalling()
+    models = StallingInquiryModels()
     row = begun(owner, models)
     models.script["test/researcher"] += [found(SHEET), calls("sources.search", words="R290")]
     models.script["test/critic_researcher"] = [passes(), sends_back("Say where the potential of R290 stands.")]
@@ -103,7 +103,10 @@ def live(owner: User) -> Any:
 
 def long(owner: User) -> Any:
     """So many steps that those behind shrink."""
-    models, steps = Stalling(), [f"Find out what the law says about part {number}." for number in range(1, 8)]
+    models, steps = (
+        StallingInquiryModels(),
+        [f"Find out what the law says about part {number}." for number in range(1, 8)],
+    )
     going_well(models, planner=[planned(*steps)], researcher=[], critic_researcher=[passes()] * 5)
     for _ in steps[:5]:
         models.script["test/researcher"] += [found(LIMIT)]
@@ -117,7 +120,7 @@ def long(owner: User) -> Any:
 
 
 async def _until(models: ScriptedModels, pk: Any, moves: int = 5) -> None:
-    engine = Engine(models=models, only=pk)  # what another scene left at work is nobody's, and would be taken, too
+    engine = Worker(models=models, only=pk)  # what another scene left at work is nobody's, and would be taken, too
     performing = asyncio.create_task(engine.run())
     async with asyncio.timeout(60):
         while await Move.objects.filter(inquiry=pk, settled__isnull=False).acount() < moves:
@@ -137,7 +140,7 @@ def unanswered(owner: User) -> Any:
 
 def failed(owner: User) -> Any:
     models = ScriptedModels()
-    row = inquiry(owner, question=f"{QUESTION} And what does it cost?", limits=Limits(patience=0))
+    row = inquiry(owner, question=f"{QUESTION} And what does it cost?", limits=InquiryLimits(patience=0))
     going_well(models, researcher=[Unauthorized("test/researcher refused its key.")])
     asyncio.run(perform(row.pk, models))
     return row.pk

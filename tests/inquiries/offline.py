@@ -18,6 +18,6 @@ def entries_of_all():
 
 def problems(entries):
     try:
-        return [f"{sentence}{place}" for sentence, place in verifier.examine_inquiry(entries)]
-    except verifier.FORGED as error:
+        return [f"{sentence}{place}" for sentence, place in verifier.check_inquiry(entries)]
+    except verifier.NOT_GENUINE as error:
         return [f"It cannot be read: {error!r}"]

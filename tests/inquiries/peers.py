@@ -30,7 +30,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.acceptance.site import ROOT
 from tests.web.reader import OWN, Reader, sought, steps_of
 from tests.web.wide import Wide
-from tests.web.world import Question, world
+from tests.web.world import WebQuestion, world
 
 SHARED = """
 import json, re, sys, time, urllib.parse, urllib.request
@@ -108,7 +108,7 @@ asyncio.run(main())
 NOT_FOUND = "I could not find an answer."
 
 
-class Handler(BaseHTTPRequestHandler):
+class InquiryPeerHandler(BaseHTTPRequestHandler):
     asked = Counter[str]()
     reader, web = Reader(), ""
 
@@ -188,9 +188,9 @@ def _embedded(texts: list[Any]) -> dict[str, Any]:
 def said(body: dict[str, Any], text: str, reader: Reader) -> dict[str, Any]:
     form = body.get("response_format", {}).get("json_schema", {}).get("name", "")
     if form.startswith("inquiry-"):
-        from engine.llm.prompting import read_fenced
+        from engine.llm.prompt_blocks import read_fence
 
-        return {"role": "assistant", "content": reader.say(form, read_fenced(body["messages"][1]["content"]))}
+        return {"role": "assistant", "content": reader.say(form, read_fence(body["messages"][1]["content"]))}
     question = next((one for one in world().questions if one.text in text), None)
     if question is None:
         return {"role": "assistant", "content": NOT_FOUND}
@@ -270,9 +270,9 @@ def written(question: str, text: str) -> str:
 
 
 def played(
-    python: str, script: str, url: str, web: Wide, questions: list[Question], *more: str, wait: float = 900
+    python: str, script: str, url: str, web: Wide, questions: list[WebQuestion], *more: str, wait: float = 900
 ) -> Any:
-    Handler.asked.clear()
+    InquiryPeerHandler.asked.clear()
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder, "questions.json")
         asked.write_text(json.dumps([one.text for one in questions]))
@@ -282,14 +282,14 @@ def played(
         try:
             done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=wait)
         except subprocess.TimeoutExpired:
-            return {"failed": f"not over after {wait:.0f} s", **Handler.asked}
+            return {"failed": f"not over after {wait:.0f} s", **InquiryPeerHandler.asked}
     if done.returncode:
-        return {"failed": done.stderr[-800:], **Handler.asked}
+        return {"failed": done.stderr[-800:], **InquiryPeerHandler.asked}
     told = json.loads(done.stdout.splitlines()[-1])
-    return {**judged(questions, told.pop("answers")), **told, **Handler.asked}
+    return {**judged(questions, told.pop("answers")), **told, **InquiryPeerHandler.asked}
 
 
-def judged(questions: list[Question], answers: list[str]) -> dict[str, Any]:
+def judged(questions: list[WebQuestion], answers: list[str]) -> dict[str, Any]:
     pairs = list(zip(questions, answers, strict=True))
     return {
         "right": sum(bool(one.answer) and one.answer in said_ for one, said_ in pairs),
@@ -300,9 +300,9 @@ def judged(questions: list[Question], answers: list[str]) -> dict[str, Any]:
     }
 
 
-def killed(python: str, script: str, url: str, web: Wide, question: Question, calls: int, *more: str) -> str:
+def killed(python: str, script: str, url: str, web: Wide, question: WebQuestion, calls: int, *more: str) -> str:
     """What of a question stands in its folder after a kill -9 at the half of its calls."""
-    Handler.asked.clear()
+    InquiryPeerHandler.asked.clear()
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder, "questions.json")
         asked.write_text(json.dumps([question.text]))
@@ -311,16 +311,21 @@ def killed(python: str, script: str, url: str, web: Wide, question: Question, ca
         process = subprocess.Popen([python, "play.py", url, web.search, str(asked), *more], cwd=folder, env=env,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         until = time.monotonic() + 120
-        while Handler.asked["calls"] < max(calls // 2, 1) and process.poll() is None and time.monotonic() < until:
+        while (
+            InquiryPeerHandler.asked["calls"] < max(calls // 2, 1)
+            and process.poll() is None
+            and time.monotonic() < until
+        ):
             time.sleep(0.002)
         process.kill()
         process.wait()
         files = (one for one in Path(folder).rglob("*") if one.is_file() and one != asked)
         left = [one.name for one in files if question.text.encode() in one.read_bytes()]
-    return f"killed after {Handler.asked['calls']} of {calls} calls: {', '.join(left) or 'nothing of it'} is left"
+    done = InquiryPeerHandler.asked["calls"]
+    return f"killed after {done} of {calls} calls: {', '.join(left) or 'nothing of it'} is left"
 
 
-def here(url: str, web: Wide, questions: list[Question]) -> dict[str, Any]:
+def here(url: str, web: Wide, questions: list[WebQuestion]) -> dict[str, Any]:
     """Ours, with its database, its critics and its sealed record."""
     from tests.stage import stage
 
@@ -328,22 +333,28 @@ def here(url: str, web: Wide, questions: list[Question]) -> dict[str, Any]:
         from engine.llm.client import ModelClient
         from tests.web.asked import asked
 
-        Handler.asked.clear()
+        InquiryPeerHandler.asked.clear()
         result = asked(web, questions, 0.0, ModelClient(timeout=20), "peer/one", [url.split("/")[2]])
     told = {"right": result.right, "rightly not": result.rightly_not, "misled": len(result.misled)}
     quotes = {"quotes": result.quotes, "quotes not there": len(result.not_there)}
-    return {**told, **quotes, "seconds": round(result.seconds, 1), "private": sorted(result.strange), **Handler.asked}
+    return {
+        **told,
+        **quotes,
+        "seconds": round(result.seconds, 1),
+        "private": sorted(result.strange),
+        **InquiryPeerHandler.asked,
+    }
 
 
 def main(options: argparse.Namespace) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), InquiryPeerHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
     every = world().questions
     questions = every[:: max(len(every) // options.questions, 1)][: options.questions]
     hops = next(one for one in every if one.kind == "two hops")
     with Wide() as web:
-        Handler.web = web.search
+        InquiryPeerHandler.web = web.search
         ways = [
             ("smolagents", SMOLAGENTS, ["calls"]),
             ("smolagents", SMOLAGENTS, ["code"]),

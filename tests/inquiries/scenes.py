@@ -2,11 +2,11 @@
 
 import json
 
-from engine.llm.failures import ServerError
+from engine.llm.errors import ServerError
 from engine.models import NewDocument
-from inquiries.models import POSTS
+from inquiries.models import ROLES
 from inquiries.procedure import submit
-from inquiries.rules.limits import Limits
+from inquiries.rules.limits import InquiryLimits
 
 LAW = "From 1 January 2027 no heat pump may be sold whose refrigerant has a warming potential of 150 or more."
 SHEET = "The Norrvik N12 uses R290, whose warming potential is 0.02. It costs 6,350."
@@ -15,12 +15,12 @@ DOCUMENTS = tuple(
     for title, text, digit in (("law.txt", LAW, "0"), ("sheet.txt", SHEET, "1"))
 )
 QUESTION = "May the Norrvik N12 be sold in 2027?"
-NO_PAUSE = Limits(patience=0)
+NO_PAUSE = InquiryLimits(patience=0)
 
 
 def inquiry(owner, question=QUESTION, **asked):
     asked = {"limits": NO_PAUSE, "documents": DOCUMENTS, **asked}
-    return submit(owner=owner, question=question, models={post: f"test/{post}" for post in POSTS}, **asked)
+    return submit(owner=owner, question=question, models={post: f"test/{post}" for post in ROLES}, **asked)
 
 
 def planned(*research, expert=("Say whether it may be sold.",)):

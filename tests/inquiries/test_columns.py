@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from django.apps import apps
 
-from engine.evidence.audit import verify_all
-from inquiries import talking
-from inquiries.models import Inquiry, Order, OrderKind, Source
+from engine.audit.full_verification import verify_all
+from inquiries import comments
+from inquiries.models import AssignmentKind, Inquiry, Order, Source
 from tests.columns import faults, turned
 from tests.conftest import perform
 from tests.databases import tampering
@@ -41,7 +41,7 @@ def two(mira, models):
     models.script["test/expert"] = [answers(numbers=[2])]
     models.script["test/finalizer"] = [final("[answer] [claim:3]")]
     row = inquiry(mira)
-    talking.say(row.pk, mira, OrderKind.HINT, "Look at the law.")
+    comments.post_hint(row.pk, mira, AssignmentKind.HINT, "Look at the law.")
     asyncio.run(perform(row.pk, models))
     return row
 

@@ -9,40 +9,49 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inquiries.api import state_object
 from inquiries.prompts import critics, planner
-from inquiries.rules.course import (
+from inquiries.responses import state_fields
+from inquiries.rules.dispatch import (
+    FinishAssignment,
+    NoAssignment,
+    ReviewAssignment,
+    WorkAssignment,
+    instruction,
+    next_assignment,
+)
+from inquiries.rules.events import (
+    AnswerFinalized,
+    AnswerSubmitted,
+    AttemptsExhausted,
+    ErrorCategory,
+    InquiryStage,
+    InquiryStopped,
+    PlanSubmitted,
+    ReplanRequested,
+    ResearchSubmitted,
+    RetryRequested,
+    WorkFailed,
+    WorkReviewed,
+)
+from inquiries.rules.state import (
     MOST_RETRIES,
     NEW_PLANS,
     NOT_ANSWERED,
-    Impossible,
-    after,
-    begin,
-    fold,
+    InquiryStateError,
+    fold_events,
+    initial_state,
+    state_after,
 )
-from inquiries.rules.facts import (
-    Answered,
-    Category,
-    Exhausted,
-    Failed,
-    Finalized,
-    Found,
-    Planned,
-    Replanned,
-    Retried,
-    Reviewed,
-    Station,
-    Stopped,
-)
-from inquiries.rules.orders import Finish, Over, Review, Work, following, instruction
 
 QUESTION = "What is CRISPR?"
-PLANNER, CRITIC_PLANNER, RESEARCHER, CRITIC_RESEARCHER, EXPERT, CRITIC_EXPERT, FINALIZER = list(Station)[1:]
+PLANNER, CRITIC_PLANNER, RESEARCHER, CRITIC_RESEARCHER, EXPERT, CRITIC_EXPERT, FINALIZER = list(InquiryStage)[1:]
 DEFINITION, INVENTORS = "CRISPR is a gene editing technology", "CRISPR was invented by Doudna and Charpentier"
 ANSWER = "CRISPR is a gene editing technology invented by Doudna and Charpentier"
 REASONING, TRACE = "Based on research findings...", "The system researched CRISPR definition and inventors..."
-PLAN = Planned(("Research CRISPR definition", "Research CRISPR inventors"), ("Define CRISPR", "Identify inventors"))
-YES, NO = Reviewed(True), Reviewed(False, "Plan needs more specific research steps")
+PLAN = PlanSubmitted(
+    ("Research CRISPR definition", "Research CRISPR inventors"), ("Define CRISPR", "Identify inventors")
+)
+YES, NO = WorkReviewed(True), WorkReviewed(False, "Plan needs more specific research steps")
 SOURCE_NAMES = """question current_step next_step retry_count retry_limit research_steps expert_steps
  current_research_index research_results expert_answer expert_reasoning critic_planner_decision critic_planner_feedback
  critic_researcher_decision critic_researcher_feedback critic_expert_decision critic_expert_feedback final_answer
@@ -50,7 +59,7 @@ SOURCE_NAMES = """question current_step next_step retry_count retry_limit resear
 
 
 def at(*facts, limit=5):
-    return fold(QUESTION, limit, facts)
+    return fold_events(QUESTION, limit, facts)
 
 
 def shown(state, names):
@@ -63,19 +72,19 @@ SUCCESS = [
             "research_steps": PLAN.research, "expert_steps": PLAN.expert}),
     (YES, {"current_step": "critic_planner", "next_step": "researcher", "current_research_index": -1,
            "research_results": ()}),
-    (Found(DEFINITION), {"current_step": "researcher", "next_step": "critic_researcher", "current_research_index": 0,
-                         "research_results": (DEFINITION,)}),
+    (ResearchSubmitted(DEFINITION), {"current_step": "researcher", "next_step": "critic_researcher",
+                                     "current_research_index": 0, "research_results": (DEFINITION,)}),
     (YES, {"current_step": "critic_researcher", "next_step": "researcher", "current_research_index": 1}),
-    (Found(INVENTORS), {"current_step": "researcher", "next_step": "critic_researcher",
+    (ResearchSubmitted(INVENTORS), {"current_step": "researcher", "next_step": "critic_researcher",
                         "research_results": (DEFINITION, INVENTORS)}),
     (YES, {"current_step": "critic_researcher", "next_step": "expert", "current_research_index": 1}),
-    (Answered(ANSWER, REASONING), {"current_step": "expert", "next_step": "critic_expert", "expert_answer": ANSWER,
-                                   "expert_reasoning": REASONING}),
+    (AnswerSubmitted(ANSWER, REASONING), {"current_step": "expert", "next_step": "critic_expert",
+                                          "expert_answer": ANSWER, "expert_reasoning": REASONING}),
     (YES, {"current_step": "critic_expert", "next_step": "finalizer"}),
-    (Finalized(ANSWER, TRACE), {"current_step": "finalizer", "next_step": "finalizer", "final_answer": ANSWER,
+    (AnswerFinalized(ANSWER, TRACE), {"current_step": "finalizer", "next_step": "finalizer", "final_answer": ANSWER,
                                 "final_reasoning_trace": TRACE, "retry_count": 0}),
 ]  # fmt: skip
-MORE = Planned(
+MORE = PlanSubmitted(
     (*PLAN.research, "Research CRISPR applications"), (*PLAN.expert, "Describe applications")
 )  # of the second example
 SENT_BACK = [
@@ -88,7 +97,7 @@ SENT_BACK = [
 
 
 def test_it_begins_with_every_field_as_the_source_says():
-    assert shown(begin(QUESTION), SOURCE_NAMES) == {
+    assert shown(initial_state(QUESTION), SOURCE_NAMES) == {
         **dict.fromkeys(SOURCE_NAMES, ""),
         **{"question": QUESTION, "current_step": "input", "next_step": "planner", "retry_count": 0, "retry_limit": 5},
         **{"research_steps": (), "expert_steps": (), "research_results": (), "current_research_index": -1},
@@ -97,18 +106,20 @@ def test_it_begins_with_every_field_as_the_source_says():
 
 @pytest.mark.parametrize("example", [SUCCESS, SENT_BACK])
 def test_the_examples_of_the_source_value_by_value(example):
-    state = begin(QUESTION)
+    state = initial_state(QUESTION)
     for fact, said in example:
-        before, state = state, after(state, fact)
+        before, state = state, state_after(state, fact)
         assert shown(state, said) == said
         unsaid = set(SOURCE_NAMES) - set(said) - {"error", "error_component"}
-        heard = {name for name in unsaid if name.endswith(("_decision", "_feedback")) and isinstance(fact, Reviewed)}
+        heard = {
+            name for name in unsaid if name.endswith(("_decision", "_feedback")) and isinstance(fact, WorkReviewed)
+        }
         assert shown(state, unsaid - heard) == shown(before, unsaid - heard)
 
 
 def test_programs_read_the_state_by_the_names_of_the_source_and_null_where_nothing_is():
-    state = fold(QUESTION, 5, [fact for fact, _ in SUCCESS])
-    told = state_object(state)
+    state = fold_events(QUESTION, 5, [fact for fact, _ in SUCCESS])
+    told = state_fields(state)
     assert ["question", *told] == SOURCE_NAMES
     assert json.loads(json.dumps(told)) == {
         **dict.fromkeys(told), "current_step": "finalizer", "next_step": "finalizer",
@@ -121,37 +132,42 @@ def test_programs_read_the_state_by_the_names_of_the_source_and_null_where_nothi
 
 def test_no_limit_and_a_limit_that_ends_it_at_once_are_refused():
     for limit in (0, MOST_RETRIES + 1):
-        with pytest.raises(Impossible):
-            begin(QUESTION, limit)
+        with pytest.raises(InquiryStateError):
+            initial_state(QUESTION, limit)
 
 
 # ---- the table, line by line ------------------------------------------------------------------------------
 
 RESEARCHING = (PLAN, YES)
-FOUND_ONE = (*RESEARCHING, Found("a"))
-ANSWERING = (*FOUND_ONE, YES, Found("b"), YES)
-STOPPING = (*FOUND_ONE, YES, Stopped("Ada", begun=True))
-REVIEWING = (*ANSWERING, Answered("x", "y"))
-NETWORK, KEY = Category.NETWORK, Category.PERMANENT
+FOUND_ONE = (*RESEARCHING, ResearchSubmitted("a"))
+ANSWERING = (*FOUND_ONE, YES, ResearchSubmitted("b"), YES)
+STOPPING = (*FOUND_ONE, YES, InquiryStopped("Ada", begun=True))
+REVIEWING = (*ANSWERING, AnswerSubmitted("x", "y"))
+NETWORK, KEY = ErrorCategory.NETWORK, ErrorCategory.PERMANENT
 TABLE = [
     ((), PLAN, CRITIC_PLANNER, {}),
     ((PLAN,), YES, RESEARCHER, {"current_research_index": -1, "research_results": ()}),
-    ((Planned((), ("Add them up",)),), YES, EXPERT, {"current_research_index": -1, "research_results": ()}),
+    ((PlanSubmitted((), ("Add them up",)),), YES, EXPERT, {"current_research_index": -1, "research_results": ()}),
     ((PLAN,), NO, PLANNER, {"retry_count": 1}),
-    (RESEARCHING, Found("a"), CRITIC_RESEARCHER, {"current_research_index": 0, "research_results": ("a",)}),
+    (RESEARCHING, ResearchSubmitted("a"), CRITIC_RESEARCHER, {"current_research_index": 0, "research_results": ("a",)}),
     (FOUND_ONE, YES, RESEARCHER, {"current_research_index": 1}),
-    ((*FOUND_ONE, YES, Found("b")), YES, EXPERT, {"current_research_index": 1}),
+    ((*FOUND_ONE, YES, ResearchSubmitted("b")), YES, EXPERT, {"current_research_index": 1}),
     (FOUND_ONE, NO, RESEARCHER, {"current_research_index": 0, "retry_count": 1}),
-    ((*FOUND_ONE, NO), Found("c"), CRITIC_RESEARCHER, {"research_results": ("c",)}),
-    (ANSWERING, Answered("x", "y"), CRITIC_EXPERT, {"expert_answer": "x", "expert_reasoning": "y"}),
+    ((*FOUND_ONE, NO), ResearchSubmitted("c"), CRITIC_RESEARCHER, {"research_results": ("c",)}),
+    (ANSWERING, AnswerSubmitted("x", "y"), CRITIC_EXPERT, {"expert_answer": "x", "expert_reasoning": "y"}),
     (REVIEWING, YES, FINALIZER, {"final_answer": ""}),
     (REVIEWING, NO, EXPERT, {"retry_count": 1}),
-    ((), Failed(PLANNER, NETWORK), PLANNER, {"retry_count": 1, "error_component": "planner"}),
-    (FOUND_ONE, Failed(CRITIC_RESEARCHER, NETWORK), CRITIC_RESEARCHER, {"retry_count": 1, "research_results": ("a",)}),
-    (RESEARCHING, Failed(RESEARCHER, KEY, "No key."), FINALIZER, {"retry_count": 0, "error": "No key."}),
+    ((), WorkFailed(PLANNER, NETWORK), PLANNER, {"retry_count": 1, "error_component": "planner"}),
     (
         FOUND_ONE,
-        Failed(CRITIC_RESEARCHER, Category.STATE, "Gone."),
+        WorkFailed(CRITIC_RESEARCHER, NETWORK),
+        CRITIC_RESEARCHER,
+        {"retry_count": 1, "research_results": ("a",)},
+    ),
+    (RESEARCHING, WorkFailed(RESEARCHER, KEY, "No key."), FINALIZER, {"retry_count": 0, "error": "No key."}),
+    (
+        FOUND_ONE,
+        WorkFailed(CRITIC_RESEARCHER, ErrorCategory.STATE, "Gone."),
         FINALIZER,
         {
             "retry_count": 0,
@@ -161,20 +177,20 @@ TABLE = [
             "final_reasoning_trace": NOT_ANSWERED,
         },
     ),
-    (FOUND_ONE, Exhausted("Enough."), FINALIZER, {"retry_count": 0, "why": "Enough.", "error": ""}),
-    (RESEARCHING, Stopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
-    ((*FOUND_ONE, YES), Stopped("Ada"), EXPERT, {"left_out": PLAN.research[1:], "research_results": ("a",)}),
-    ((*FOUND_ONE, NO), Stopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
-    ((*FOUND_ONE, YES), Stopped("Ada", begun=True), RESEARCHER, {"left_out": (), "stopping": True}),
-    ((*STOPPING, Found("b")), YES, EXPERT, {"left_out": (), "research_results": ("a", "b")}),
-    ((*STOPPING, Found("b")), NO, EXPERT, {"left_out": PLAN.research[1:], "retry_count": 1}),
-    (STOPPING, Failed(RESEARCHER, NETWORK), EXPERT, {"left_out": PLAN.research[1:], "retry_count": 1}),
-    (STOPPING, Stopped("Ada", begun=True), EXPERT, {"left_out": PLAN.research[1:], "research_results": ("a",)}),
-    (STOPPING, Replanned("Ada", "Ask others."), PLANNER, {"stopping": False}),
-    ((*REVIEWING, NO), Stopped("Ada"), FINALIZER, {"final_answer": NOT_ANSWERED}),
-    (FOUND_ONE, Replanned("Ada", "Ask others."), PLANNER, {"retry_count": 0, "words": "Ask others."}),
+    (FOUND_ONE, AttemptsExhausted("Enough."), FINALIZER, {"retry_count": 0, "why": "Enough.", "error": ""}),
+    (RESEARCHING, InquiryStopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
+    ((*FOUND_ONE, YES), InquiryStopped("Ada"), EXPERT, {"left_out": PLAN.research[1:], "research_results": ("a",)}),
+    ((*FOUND_ONE, NO), InquiryStopped("Ada"), EXPERT, {"left_out": PLAN.research, "research_results": ()}),
+    ((*FOUND_ONE, YES), InquiryStopped("Ada", begun=True), RESEARCHER, {"left_out": (), "stopping": True}),
+    ((*STOPPING, ResearchSubmitted("b")), YES, EXPERT, {"left_out": (), "research_results": ("a", "b")}),
+    ((*STOPPING, ResearchSubmitted("b")), NO, EXPERT, {"left_out": PLAN.research[1:], "retry_count": 1}),
+    (STOPPING, WorkFailed(RESEARCHER, NETWORK), EXPERT, {"left_out": PLAN.research[1:], "retry_count": 1}),
+    (STOPPING, InquiryStopped("Ada", begun=True), EXPERT, {"left_out": PLAN.research[1:], "research_results": ("a",)}),
+    (STOPPING, ReplanRequested("Ada", "Ask others."), PLANNER, {"stopping": False}),
+    ((*REVIEWING, NO), InquiryStopped("Ada"), FINALIZER, {"final_answer": NOT_ANSWERED}),
+    (FOUND_ONE, ReplanRequested("Ada", "Ask others."), PLANNER, {"retry_count": 0, "words": "Ask others."}),
     (
-        (*REVIEWING[:-1], Answered("No.", "", False)),
+        (*REVIEWING[:-1], AnswerSubmitted("No.", "", False)),
         YES,
         FINALIZER,
         {
@@ -187,7 +203,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("before", "fact", "following", "values"), TABLE)
 def test_the_table_line_by_line(before, fact, following, values):
-    state = after(at(*before), fact)
+    state = state_after(at(*before), fact)
     assert state.next_step is following
     assert shown(state, values) == values
 
@@ -196,44 +212,46 @@ def test_the_stated_sentence_stands_in_both_fields_and_is_never_replaced():
     ended = at(PLAN, *[NO, PLAN] * 4, NO)
     why = "The critic of the plan rejected it, and the limit of 5 retries was reached. It said: "
     assert (ended.retry_count, ended.why) == (5, f"{why}“{NO.feedback}”")
-    council = at(*FOUND_ONE, Failed(CRITIC_RESEARCHER, NETWORK), Reviewed(False, "Too old.", "council Trio"), limit=2)
+    council = at(
+        *FOUND_ONE, WorkFailed(CRITIC_RESEARCHER, NETWORK), WorkReviewed(False, "Too old.", "council Trio"), limit=2
+    )
     assert council.why.startswith("The critic of research 1 (council Trio) rejected it, and the limit of 2 retries was")
     assert council.why.endswith("reached, 1 of them for errors. It said: “Too old.”")
-    assert following(ended) == Finish(stated=True)
-    over = after(ended, Finalized("Something else.", "Otherwise."))
+    assert next_assignment(ended) == FinishAssignment(stated=True)
+    over = state_after(ended, AnswerFinalized("Something else.", "Otherwise."))
     assert (over.final_answer, over.final_reasoning_trace, over.outcome) == (NOT_ANSWERED, NOT_ANSWERED, "unanswered")
 
 
 def test_the_fact_that_reaches_the_limit_decides_how_it_ends():
-    broken = Failed(CRITIC_PLANNER, NETWORK, "It timed out.")
+    broken = WorkFailed(CRITIC_PLANNER, NETWORK, "It timed out.")
     by_an_error = at(PLAN, *[NO, PLAN] * 4, broken)
     by_a_critic = at(PLAN, *[broken] * 4, NO)
-    assert following(after(by_an_error, Finalized("", ""))) == Over("It timed out.")
-    assert following(after(by_a_critic, Finalized("", ""))) == Over("")
+    assert next_assignment(state_after(by_an_error, AnswerFinalized("", ""))) == NoAssignment("It timed out.")
+    assert next_assignment(state_after(by_a_critic, AnswerFinalized("", ""))) == NoAssignment("")
     assert by_a_critic.why.endswith(f", 4 of them for errors. It said: “{NO.feedback}”")
 
 
 def test_a_retry_gives_back_what_errors_took_and_nothing_else():
-    broken = Failed(RESEARCHER, NETWORK)
-    failed = at(PLAN, NO, PLAN, YES, *[broken] * 4, Finalized("", ""))
-    again = after(failed, Retried("Ada"))
+    broken = WorkFailed(RESEARCHER, NETWORK)
+    failed = at(PLAN, NO, PLAN, YES, *[broken] * 4, AnswerFinalized("", ""))
+    again = state_after(failed, RetryRequested("Ada"))
     assert (again.next_step, again.retry_count, again.error, again.final_answer) == (RESEARCHER, 1, "", "")
-    for state in (at(PLAN), at(PLAN, Exhausted("Enough."), Finalized("", ""))):
-        with pytest.raises(Impossible):
-            after(state, Retried("Ada"))
+    for state in (at(PLAN), at(PLAN, AttemptsExhausted("Enough."), AnswerFinalized("", ""))):
+        with pytest.raises(InquiryStateError):
+            state_after(state, RetryRequested("Ada"))
 
 
 def test_an_error_before_the_first_result_loses_no_step():
-    state = at(*RESEARCHING, Failed(RESEARCHER, NETWORK), Found("a"))
+    state = at(*RESEARCHING, WorkFailed(RESEARCHER, NETWORK), ResearchSubmitted("a"))
     assert state.research_results == ("a",)
-    assert instruction(after(state, YES)).content.endswith(PLAN.research[1])
+    assert instruction(state_after(state, YES)).content.endswith(PLAN.research[1])
 
 
 def test_a_new_plan_knows_nothing_of_results_and_decisions_of_the_old_one():
-    state = at(*FOUND_ONE, NO, Replanned("Ada", "Otherwise."), Planned((), ("Say it",)), YES)
+    state = at(*FOUND_ONE, NO, ReplanRequested("Ada", "Otherwise."), PlanSubmitted((), ("Say it",)), YES)
     assert (state.next_step, state.research_results, state.critic_researcher_decision) == (EXPERT, (), "")
-    with pytest.raises(Impossible):
-        at(PLAN, *[Replanned("Ada")] * (NEW_PLANS + 1))
+    with pytest.raises(InquiryStateError):
+        at(PLAN, *[ReplanRequested("Ada")] * (NEW_PLANS + 1))
 
 
 # ---- orders -----------------------------------------------------------------------------------------------
@@ -242,31 +260,31 @@ def test_a_new_plan_knows_nothing_of_results_and_decisions_of_the_old_one():
 @pytest.mark.parametrize(
     ("facts", "order", "receiver", "step_id", "said"),
     [
-        ((), Work(PLANNER), "planner", None, QUESTION),
-        ((PLAN,), Review(CRITIC_PLANNER), "critic_planner", None, "\n".join(PLAN.research)),
-        ((PLAN, NO), Work(PLANNER), "planner", None, NO.feedback),
-        ((PLAN, Replanned("Ada", "Ask others.")), Work(PLANNER), "planner", None, "Ask others."),
-        (RESEARCHING, Work(RESEARCHER, 0), "researcher", 0, PLAN.research[0]),
-        (FOUND_ONE, Review(CRITIC_RESEARCHER, 0), "critic_researcher", 0, "a"),
-        ((*FOUND_ONE, NO), Work(RESEARCHER, 0), "researcher", 0, NO.feedback),
-        ((*FOUND_ONE, YES), Work(RESEARCHER, 1), "researcher", 1, PLAN.research[1]),
-        (ANSWERING, Work(EXPERT), "expert", None, "\n".join(PLAN.expert)),
-        ((*REVIEWING, NO), Work(EXPERT), "expert", None, NO.feedback),
-        (REVIEWING, Review(CRITIC_EXPERT), "critic_expert", None, "x"),
-        ((*REVIEWING, YES), Finish(stated=False), "finalizer", None, ""),
+        ((), WorkAssignment(PLANNER), "planner", None, QUESTION),
+        ((PLAN,), ReviewAssignment(CRITIC_PLANNER), "critic_planner", None, "\n".join(PLAN.research)),
+        ((PLAN, NO), WorkAssignment(PLANNER), "planner", None, NO.feedback),
+        ((PLAN, ReplanRequested("Ada", "Ask others.")), WorkAssignment(PLANNER), "planner", None, "Ask others."),
+        (RESEARCHING, WorkAssignment(RESEARCHER, 0), "researcher", 0, PLAN.research[0]),
+        (FOUND_ONE, ReviewAssignment(CRITIC_RESEARCHER, 0), "critic_researcher", 0, "a"),
+        ((*FOUND_ONE, NO), WorkAssignment(RESEARCHER, 0), "researcher", 0, NO.feedback),
+        ((*FOUND_ONE, YES), WorkAssignment(RESEARCHER, 1), "researcher", 1, PLAN.research[1]),
+        (ANSWERING, WorkAssignment(EXPERT), "expert", None, "\n".join(PLAN.expert)),
+        ((*REVIEWING, NO), WorkAssignment(EXPERT), "expert", None, NO.feedback),
+        (REVIEWING, ReviewAssignment(CRITIC_EXPERT), "critic_expert", None, "x"),
+        ((*REVIEWING, YES), FinishAssignment(stated=False), "finalizer", None, ""),
     ],
 )
 def test_each_order_goes_to_whom_it_is_for(facts, order, receiver, step_id, said):
     state, message = at(*facts), instruction(at(*facts))
-    assert following(state) == order
+    assert next_assignment(state) == order
     assert (message.sender, message.receiver, message.type) == ("orchestrator", receiver, "instruction")
     assert message.step_id == step_id
     assert said in message.content
 
 
 def test_nobody_is_told_anything_once_it_is_over():
-    with pytest.raises(Impossible):
-        instruction(at(*REVIEWING, YES, Finalized("a", "b")))
+    with pytest.raises(InquiryStateError):
+        instruction(at(*REVIEWING, YES, AnswerFinalized("a", "b")))
 
 
 # ---- every walk -------------------------------------------------------------------------------------------
@@ -274,25 +292,25 @@ def test_nobody_is_told_anything_once_it_is_over():
 
 def possible(state, steps):
     """Every fact that may come next, each kind of them once."""
-    match following(state):
-        case Over():
+    match next_assignment(state):
+        case NoAssignment():
             return []
-        case Finish():
-            return [Finalized("a", "t")]
-        case Work(station):
+        case FinishAssignment():
+            return [AnswerFinalized("a", "t")]
+        case WorkAssignment(station):
             work = {
-                PLANNER: [Planned(("r",) * steps, ("e",))],
-                RESEARCHER: [Found("f"), Stopped("p"), Stopped("p", begun=True)],
-                EXPERT: [Answered("a", "r"), Answered("no", "r", False)],
+                PLANNER: [PlanSubmitted(("r",) * steps, ("e",))],
+                RESEARCHER: [ResearchSubmitted("f"), InquiryStopped("p"), InquiryStopped("p", begun=True)],
+                EXPERT: [AnswerSubmitted("a", "r"), AnswerSubmitted("no", "r", False)],
             }[station]
-            stops = [Stopped("p")] if station is EXPERT and state.expert_answer else []
+            stops = [InquiryStopped("p")] if station is EXPERT and state.expert_answer else []
             return [*work, *stops, *_troubles(station)]
-        case Review(station):
-            return [Reviewed(True), Reviewed(False, "no"), *_troubles(station)]
+        case ReviewAssignment(station):
+            return [WorkReviewed(True), WorkReviewed(False, "no"), *_troubles(station)]
 
 
 def _troubles(station):
-    return [Failed(station, NETWORK), Failed(station, KEY), Exhausted("enough")]
+    return [WorkFailed(station, NETWORK), WorkFailed(station, KEY), AttemptsExhausted("enough")]
 
 
 def is_sound(state):
@@ -302,13 +320,13 @@ def is_sound(state):
     if state.over:
         refused = state.critic_expert_decision != "approve" or not state.answerable
         assert state.stated == bool(state.error or state.why or refused)
-        assert bool(state.error) == (following(state) == Over(state.error) and state.error != "")
+        assert bool(state.error) == (next_assignment(state) == NoAssignment(state.error) and state.error != "")
 
 
 def test_every_course_up_to_three_steps_and_five_retries_ends_within_its_limits():
     transitions = Counter()
     for steps, limit in product(range(4), range(1, 6)):
-        seen, rest = set(), [begin(QUESTION, limit)]
+        seen, rest = set(), [initial_state(QUESTION, limit)]
         while rest:
             state = rest.pop()
             if state in seen:
@@ -318,7 +336,7 @@ def test_every_course_up_to_three_steps_and_five_retries_ends_within_its_limits(
             facts = possible(state, steps)
             assert bool(facts) != state.over
             for fact in facts:
-                then = after(state, fact)
+                then = state_after(state, fact)
                 assert measure(then) < measure(state)  # which is why it ends
                 transitions[state.next_step, type(fact), then.next_step] += 1
                 rest.append(then)
@@ -343,7 +361,7 @@ FACTS = st.sampled_from(
 @given(st.integers(0, 8), st.integers(1, MOST_RETRIES), st.lists(FACTS, max_size=150))
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_people_and_errors_do_in_between_it_stays_within_its_limits(steps, limit, wishes):
-    state = begin(QUESTION, limit)
+    state = initial_state(QUESTION, limit)
     for wish in wishes:
         before, state = state, _wished(state, wish, steps)
         is_sound(state)
@@ -356,31 +374,31 @@ def test_whatever_people_and_errors_do_in_between_it_stays_within_its_limits(ste
 
 
 def _wished(state, wish, steps):
-    order = following(state)
-    people = {"stop": Stopped("p"), "replan": Replanned("p", "w"), "retry": Retried("p")}
+    order = next_assignment(state)
+    people = {"stop": InquiryStopped("p"), "replan": ReplanRequested("p", "w"), "retry": RetryRequested("p")}
     troubles = {"error": NETWORK, "hopeless": KEY}
-    people["stop once"] = Stopped("p", begun=True)
+    people["stop once"] = InquiryStopped("p", begun=True)
     fact = people.get(wish)
-    if wish in troubles and isinstance(order, Work | Review):
-        fact = Failed(order.station, troubles[wish])
+    if wish in troubles and isinstance(order, WorkAssignment | ReviewAssignment):
+        fact = WorkFailed(order.station, troubles[wish])
     elif wish == "exhausted":
-        fact = Exhausted("enough")
+        fact = AttemptsExhausted("enough")
     elif not fact:
         offered = possible(state, steps)
-        fact = next((one for one in offered if wish == "no" and one == Reviewed(False, "no")), None)
-        fact = fact or (offered[1] if wish == "not answerable" and order == Work(EXPERT) else None)
+        fact = next((one for one in offered if wish == "no" and one == WorkReviewed(False, "no")), None)
+        fact = fact or (offered[1] if wish == "not answerable" and order == WorkAssignment(EXPERT) else None)
         fact = fact or next(iter(offered), None)
     try:
-        return after(state, fact) if fact else state
-    except Impossible:
+        return state_after(state, fact) if fact else state
+    except InquiryStateError:
         return state
 
 
 def test_a_research_result_is_only_ever_replaced_by_its_own_step():
-    state = at(*FOUND_ONE, YES, Found("b"), NO, Found("c"))
+    state = at(*FOUND_ONE, YES, ResearchSubmitted("b"), NO, ResearchSubmitted("c"))
     assert state.research_results == ("a", "c")
-    with pytest.raises(Impossible):
-        after(replace(state, next_step=RESEARCHER, current_research_index=2), Found("d"))
+    with pytest.raises(InquiryStateError):
+        state_after(replace(state, next_step=RESEARCHER, current_research_index=2), ResearchSubmitted("d"))
 
 
 def test_a_planned_step_says_what_to_do_and_stands_once():

@@ -8,20 +8,20 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from engine import gates
-from engine.evidence.audit import verify_all
+from engine import gate_decisions
+from engine.audit.full_verification import verify_all
 from engine.models import Gate, Run
-from engine.procedure import DoesNotFit
-from engine.steering import act
-from inquiries.forms import Critic, asked
-from inquiries.models import Inquiry, Order, OrderKind, Source, keeping
-from inquiries.models.looking import looked_at
-from inquiries.models.reading import exhausted
-from inquiries.prompts.asked import asked_of
-from inquiries.prompts.critics import Reviewable
-from inquiries.rules.course import NOT_ANSWERED
-from inquiries.rules.facts import Station
-from inquiries.rules.limits import Limits
+from engine.run_control import apply_action
+from engine.runtime.procedure import InvalidAnswer
+from inquiries.forms import CriticField, submit_values
+from inquiries.models import AssignmentKind, Inquiry, Order, Source, writes
+from inquiries.models.queries import exhausted
+from inquiries.models.rule_state import load_inquiry
+from inquiries.prompts.critics import WorkToReview
+from inquiries.prompts.gate_text import gate_question
+from inquiries.rules.events import InquiryStage
+from inquiries.rules.limits import InquiryLimits
+from inquiries.rules.state import NOT_ANSWERED
 from judgements.models import Council
 from tests.conftest import ScriptedModels, agents, perform
 from tests.contract import play
@@ -57,7 +57,7 @@ async def _asked_a_person(mira):
 
 
 def gate_of(run):
-    return Gate.objects.whole().get(run=run, state="pending")
+    return Gate.objects.with_decisions().get(run=run, state="pending")
 
 
 def time_passes(run):
@@ -75,15 +75,15 @@ async def test_a_person_reads_the_answer_with_its_checked_claims_and_sends_it_ba
     assert (
         "Claim 2:\n    It may be sold.\n  rests on claim 1:\n    The limit is 150.\n  quotes, found word" in gate.text
     )
-    with pytest.raises(DoesNotFit, match="two words"):
-        await sync_to_async(gates.decide)(gate.pk, mira, "reject", "No.")
-    await sync_to_async(gates.decide)(gate.pk, mira, "reject", "Name the limit too.")
+    with pytest.raises(InvalidAnswer, match="two words"):
+        await sync_to_async(gate_decisions.decide)(gate.pk, mira, "reject", "No.")
+    await sync_to_async(gate_decisions.decide)(gate.pk, mira, "reject", "Name the limit too.")
     models.will("test/expert", answers("It may be sold, for 0.02 is below the limit."))
     again = await perform(run.pk, models)
-    row = await sync_to_async(looked_at)(run.pk)
+    row = await sync_to_async(load_inquiry)(run.pk)
     assert (again.status, row.state.retry_count) == ("waiting", 1)
     assert "Sent back before, 1:\n    Name the limit too." in (await sync_to_async(gate_of)(run)).text
-    assert (row.state.critic_expert_feedback, row.ordered[5].by_name) == ("Name the limit too.", "mira")
+    assert (row.state.critic_expert_feedback, row.assignments_in_order[5].by_name) == ("Name the limit too.", "mira")
 
 
 @database
@@ -105,7 +105,7 @@ def break_rows(run):
 
 @database
 async def test_rows_that_do_not_fit_together_end_it_and_name_who_found_that(run, mira, models):
-    await sync_to_async(gates.decide)((await sync_to_async(gate_of)(run)).pk, mira, "approve")
+    await sync_to_async(gate_decisions.decide)((await sync_to_async(gate_of)(run)).pk, mira, "approve")
     await sync_to_async(break_rows)(run)
     ended = await perform(run.pk, models)
     assert (ended.status, ended.error["code"], ended.error["component"]) == ("failed", "broken_rows", "orchestrator")
@@ -134,14 +134,16 @@ BROKEN = {
 @pytest.mark.parametrize("break_state", BROKEN)
 async def test_a_state_that_is_corrupted_or_lacks_a_field_fails_it_and_names_where(run, mira, models, break_state):
     """Errors of the state, as the source text calls them: logged with the component, without a retry, and told."""
-    await sync_to_async(gates.decide)((await sync_to_async(gate_of)(run)).pk, mira, "reject", "Name the limit.")
+    await sync_to_async(gate_decisions.decide)(
+        (await sync_to_async(gate_of)(run)).pk, mira, "reject", "Name the limit."
+    )
     await sync_to_async(break_state)(run)
     component, said = BROKEN[break_state]
     ended = await perform(run.pk, models)
     assert (ended.status, ended.error["code"], ended.error["component"]) == ("failed", "broken_rows", component)
     assert said in ended.error["message"]
     if break_state is take_away:
-        state = (await sync_to_async(looked_at)(run.pk)).state
+        state = (await sync_to_async(load_inquiry)(run.pk)).state
         assert (state.retry_count, state.final_answer, state.error_component) == (0, NOT_ANSWERED, component)
 
 
@@ -154,7 +156,7 @@ async def test_a_review_changes_nothing_and_is_listed_as_that(run, mira, models,
 
 @database
 async def test_a_person_lets_it_pass(run, mira, models):
-    await sync_to_async(gates.decide)((await sync_to_async(gate_of)(run)).pk, mira, "approve")
+    await sync_to_async(gate_decisions.decide)((await sync_to_async(gate_of)(run)).pk, mira, "approve")
     ended = await perform(run.pk, models)
     assert ended.outcome == "answered"
     assert not (await sync_to_async(verify_all)()).faults
@@ -173,25 +175,25 @@ async def test_who_has_no_time_is_stood_in_for_by_the_model(mira, models):
 @database
 async def test_a_council_judges_the_answer_as_a_run_of_its_own(mira, models):
     trio = [{**agent, "model": "rehearsal/instant", "criteria": "Approve everything."} for agent in agents()]
-    await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=trio)
-    posts = {post: "rehearsal/instant" for post in Station if post is not Station.INPUT}
+    await sync_to_async(Council.objects.create_first)(name="Trio", owner=mira, agents=trio)
+    posts = {post: "rehearsal/instant" for post in InquiryStage if post is not InquiryStage.INPUT}
     question = "May a heat pump be sold with a potential of 150?"
     row = await sync_to_async(Inquiry.objects.submit)(owner=mira, question=question, models=posts, critics=COUNCIL)
     ended = await play(row.pk)
     assert ended.outcome in ("answered", "unanswered")
     child = await Run.objects.aget(parent=row.pk)
-    found = await sync_to_async(looked_at)(row.pk)
-    review = next(one for one in found.ordered if one.station == "critic_expert" and one.kind == "review")
+    found = await sync_to_async(load_inquiry)(row.pk)
+    review = next(one for one in found.assignments_in_order if one.station == "critic_expert" and one.kind == "review")
     assert (child.procedure, child.status) == ("judgement", "finished")
     assert (review.by_name, bool(review.feedback)) == ("council Trio, version 1", True)
 
 
 @database
 async def test_a_council_that_cannot_judge_is_neither_a_yes_nor_a_no(mira, models):
-    trio = await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=agents())
+    trio = await sync_to_async(Council.objects.create_first)(name="Trio", owner=mira, agents=agents())
     await sync_to_async(trio.archive)(mira)
     run = await waiting(mira, models, COUNCIL, retry_limit=2)
-    row = await sync_to_async(looked_at)(run.pk)
+    row = await sync_to_async(load_inquiry)(run.pk)
     assert (run.status, run.error["component"]) == ("failed", "critic_expert")
     assert row.state.error.startswith("The council could not judge. The council “Trio” is archived.")
     assert row.state.retry_count == 2
@@ -200,17 +202,17 @@ async def test_a_council_that_cannot_judge_is_neither_a_yes_nor_a_no(mira, model
 @database
 async def test_a_critic_that_no_one_council_is_leaves_it_to_a_person(mira, models):
     run = await waiting(mira, models, COUNCIL)
-    await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=agents())
+    await sync_to_async(Council.objects.create_first)(name="Trio", owner=mira, agents=agents())
     gate = await sync_to_async(gate_of)(run)
     said = await gate.decisions.aget()
     assert (said.decision, "No council decides here" in said.text, gate.council_id) == ("turn", True, None)
-    await sync_to_async(gates.decide)(gate.pk, mira, "approve", "So it is.")
+    await sync_to_async(gate_decisions.decide)(gate.pk, mira, "approve", "So it is.")
     assert (await perform(run.pk, models)).outcome == "answered"
 
 
 @database
 async def test_a_rehearsed_critic_lets_nothing_of_a_real_inquiry_pass(mira, models):
-    await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=agents())
+    await sync_to_async(Council.objects.create_first)(name="Trio", owner=mira, agents=agents())
     run = await waiting(mira, models, COUNCIL)
     gate = await sync_to_async(gate_of)(run)
     assert (await perform(gate.council_id, models)).outcome == "approved"
@@ -221,7 +223,9 @@ async def test_a_rehearsed_critic_lets_nothing_of_a_real_inquiry_pass(mira, mode
 
 @database
 async def test_a_new_plan_takes_back_what_is_asked(run, mira, models):
-    await sync_to_async(act)(run.pk, lambda: keeping.say(run.pk, OrderKind.REPLAN, "mira", "Otherwise."))
+    await sync_to_async(apply_action)(
+        run.pk, lambda: writes.save_hint(run.pk, AssignmentKind.REPLAN, "mira", "Otherwise.")
+    )
     assert (await Gate.objects.aget(run=run)).state == "void"
 
 
@@ -229,43 +233,45 @@ async def test_a_new_plan_takes_back_what_is_asked(run, mira, models):
 
 
 def test_why_no_more_tries_help_names_the_limit_that_was_reached():
-    row = SimpleNamespace(used_up=True, run=SimpleNamespace(spend=500_000_000), bounds=Limits(minutes=1))
-    assert exhausted(row, Station.PLANNER, 0) == "It has cost $0.5000, which is its limit."
+    row = SimpleNamespace(used_up=True, run=SimpleNamespace(spend=500_000_000), run_limits=InquiryLimits(minutes=1))
+    assert exhausted(row, InquiryStage.PLANNER, 0) == "It has cost $0.5000, which is its limit."
     row.used_up = False
-    assert exhausted(row, Station.PLANNER, 60) == "It has worked for 1 minute, which is its limit."
+    assert exhausted(row, InquiryStage.PLANNER, 60) == "It has worked for 1 minute, which is its limit."
 
 
 def test_what_others_wrote_cannot_pass_for_a_line_of_ours():
     work = {"text": "Fine.\nClaim 9:\n    It is proven.", "claims": []}
-    lines = asked_of(Station.CRITIC_EXPERT, Reviewable("Why?", None, work)).text.splitlines()
+    lines = gate_question(InquiryStage.CRITIC_EXPERT, WorkToReview("Why?", None, work)).text.splitlines()
     assert [line for line in lines if not line.startswith("    ")] == ["Question:", "Answer:"]
 
 
 def test_a_person_is_asked_about_all_claims_however_long_they_are():
     claims = [{"text": f"{n} {'x' * 900}", "quotes": []} for n in range(40)]
     checked = [{"claim": n, "quotes_found_in": [], "has_numbers_without_quote": False} for n in range(40)]
-    text = asked_of(Station.CRITIC_EXPERT, Reviewable("Why?", None, {"text": "So.", "claims": claims}, checked)).text
+    text = gate_question(
+        InquiryStage.CRITIC_EXPERT, WorkToReview("Why?", None, {"text": "So.", "claims": claims}, checked)
+    ).text
     assert [one["text"] for one in claims if one["text"] not in text] == []
 
 
 @database
 async def test_an_answer_that_is_too_long_for_a_council_is_a_persons_to_judge(mira, models):
-    await sync_to_async(Council.objects.found)(name="Trio", owner=mira, agents=agents())
+    await sync_to_async(Council.objects.create_first)(name="Trio", owner=mira, agents=agents())
     claims = [{"text": f"{n} {'is sold ' * 120}".strip(), "quotes": [], "reasoned_from": [1]} for n in range(12)]
     run = await waiting(mira, models, COUNCIL, said={"expert": [answers(answer=LONG, reasoning=LONG, claims=claims)]})
     gate = await sync_to_async(gate_of)(run)
-    assert (run.status, gate.council, gate.asks_persons, gate.cut) == ("waiting", None, True, False)
+    assert (run.status, gate.council, gate.needs_people, gate.cut) == ("waiting", None, True, False)
     assert [one["text"] for one in claims if one["text"] not in gate.text] == []
     assert "A council judges texts of 1 to 20,000 characters" in gate.decisions.all()[0].text
-    await sync_to_async(gates.decide)(gate.pk, mira, "approve")
+    await sync_to_async(gate_decisions.decide)(gate.pk, mira, "approve")
     assert (await perform(run.pk, models)).outcome == "answered"
     assert not (await sync_to_async(verify_all)()).faults
 
 
 def test_what_is_usual_here_holds_where_nothing_is_said(settings):
     settings.INQUIRY_RETRIES = 2
-    assert asked({"question": "Why is it so?"})[0]["retry_limit"] == 2
-    assert asked({"question": "Why is it so?", "retry_limit": 7})[0]["retry_limit"] == 7
+    assert submit_values({"question": "Why is it so?"})[0]["retry_limit"] == 2
+    assert submit_values({"question": "Why is it so?", "retry_limit": 7})[0]["retry_limit"] == 7
 
 
 @pytest.mark.parametrize(
@@ -280,7 +286,7 @@ def test_what_is_usual_here_holds_where_nothing_is_said(settings):
     ],
 )
 def test_what_is_no_inquiry_is_refused_at_its_field(given, wrong):
-    values, problems = asked(given)
+    values, problems = submit_values(given)
     assert (values, [name for name, _ in problems]) == ({}, [wrong])
 
 
@@ -290,17 +296,17 @@ def test_critics_are_chosen_from_a_list_with_the_ready_made_councils():
     for name, members in ready.items():  # other tests have emptied the table
         if not Council.objects.filter(name=name).exists():
             trio = [{"name": one, "criteria": criteria, "model": "", "fallback": ""} for one, criteria in members]
-            Council.objects.found(name=name, agents=trio, owner=None)
-    chosen = dict(Critic.choices())
+            Council.objects.create_first(name=name, agents=trio, owner=None)
+    chosen = dict(CriticField.choices())
     assert list(chosen)[:2] == ["model", "person"]
     by_name = {words: value for value, words in chosen.items()}
     assert {"Council Plan review", "Council Research review", "Council Answer review"} <= set(by_name)
     answer = Council.objects.get(name="Answer review").pk
     for said in ("council:Answer review", by_name["Council Answer review"], f"council:{answer}"):
-        values, wrong = asked({"question": "What is it?", "answer_critic": said})
+        values, wrong = submit_values({"question": "What is it?", "answer_critic": said})
         held = {"kind": "council", "council": "Answer review", "council_id": answer}
         assert (wrong, values["critics"]) == ([], {"critic_expert": held})
     names = [agent["name"] for agent in Council.objects.get(name="Plan review").agents()]
     assert names == ["Complete", "Clear", "Sufficient"]
-    _, wrong = asked({"question": "What is it?", "plan_critic": "council:Nobody"})
+    _, wrong = submit_values({"question": "What is it?", "plan_critic": "council:Nobody"})
     assert wrong == [("plan_critic", "No council is called “Nobody” here, or it is archived.")]

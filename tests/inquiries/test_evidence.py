@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Document, ModelCall
 from inquiries.models import Claim, Move, Order, Post, Quote, Source
 from tests.columns import faults

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from engine.models import Document
 from inquiries.models import Collection, Inquiry
-from tests.callers import API, Caller, fields
+from tests.callers import API, ApiCaller, fields
 from tests.toolbox.files import FILES
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ TITLES = ["leave-filled.pdf", "angebot.eml", "umsatz-de.csv (Windows-1252)"]
 SEEN = ("Field “Paid leave”: ticked", "Anzahlung 1.250,50 €", "4400 | 1.234,50 | Büro, Köln")
 
 
-def sent(calls: Caller, asked: dict[str, str], **headers: str):
+def sent(calls: ApiCaller, asked: dict[str, str], **headers: str):
     files = [SimpleUploadedFile(name, FILES[name]) for name in SENT]
     return calls.client.post(f"{API}/inquiries", {"inquiry": json.dumps(asked), "documents": files}, headers=headers)
 
@@ -32,14 +32,14 @@ def are_as_people_see_them() -> bool:
     return [one.title for one in found] == TITLES and not lacking
 
 
-def test_a_program_sends_files_beside_its_fields(mira_calls: Caller):
+def test_a_program_sends_files_beside_its_fields(mira_calls: ApiCaller):
     key = {"Idempotency-Key": "once"}
     ids = {sent(mira_calls, {**ASKED, "encoding": "windows-1252"}, **key).json()["id"] for _ in range(2)}
     assert ids == {str(Inquiry.objects.get().pk)}
     assert are_as_people_see_them()
 
 
-def test_what_a_program_sends_and_nobody_can_read_is_named(mira_calls: Caller):
+def test_what_a_program_sends_and_nobody_can_read_is_named(mira_calls: ApiCaller):
     assert "umsatz-de.csv is not in UTF-8" in fields(sent(mira_calls, ASKED))["documents"]
     assert set(fields(sent(mira_calls, {**ASKED, "encoding": "latin9000"}))) == {"encoding"}
     assert not Document.objects.exists()

@@ -6,13 +6,13 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from inquiries.estimate import estimate
-from inquiries.forms import asked, followed_complaint
-from inquiries.models import POSTS, Inquiry
-from inquiries.models.sources import Source, SourceKind, of_one_site
+from inquiries.forms import follow_up_problem, submit_values
+from inquiries.models import ROLES, Inquiry
+from inquiries.models.sources import Source, SourceKind, are_from_one_site
 from inquiries.procedure import submit
-from runs.family import bound_to
+from runs.live.related_runs import readable_through
 from tests.callers import fields
 from tests.conftest import perform
 from tests.inquiries.scenes import going_well, inquiry
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 async def answered(mira, models, **more):
     going_well(models)
     run = await perform((await sync_to_async(inquiry)(mira, **more)).pk, models)
-    return await sync_to_async(Inquiry.objects.whole().get)(pk=run.pk)
+    return await sync_to_async(Inquiry.objects.with_assignments().get)(pk=run.pk)
 
 
 async def test_it_begins_from_the_sources_and_the_answer_of_the_first(mira, models):
     first = await answered(mira, models)
-    values, wrong = await sync_to_async(asked)({"question": "And what does it cost?"}, follows=first)
+    values, wrong = await sync_to_async(submit_values)({"question": "And what does it cost?"}, follows=first)
     assert (wrong, [one.title for one in values["documents"]]) == ([], ["law.txt", "sheet.txt"])
     second = await answered(mira, models, follows=first, documents=values["documents"])
     assert [one.text for one in second.sources.all()] == [one.text for one in first.sources.all()]
@@ -41,16 +41,16 @@ async def test_it_begins_from_the_sources_and_the_answer_of_the_first(mira, mode
 async def test_who_has_its_texts_is_named_before_it_is_redacted(mira, models):
     first = await answered(mira, models)
     second = await answered(mira, models, follows=first)
-    bound = await sync_to_async(bound_to)(first.run, mira)
+    bound = await sync_to_async(readable_through)(first.run, mira)
     assert [one.title for one in bound] == [second.run.title]
 
 
 def test_what_is_still_at_work_is_followed_by_nothing(mira):
-    assert "still at work" in followed_complaint(inquiry(mira))
+    assert "still at work" in follow_up_problem(inquiry(mira))
 
 
 def test_it_says_what_it_usually_takes_and_a_council_takes_more():
-    models = dict.fromkeys(POSTS, "test/any")
+    models = dict.fromkeys(ROLES, "test/any")
     plain = estimate(models, {})
     council = estimate(models, {"critic_expert": {"kind": "council"}})
     person = estimate(models, {"critic_expert": {"kind": "person"}})
@@ -62,13 +62,13 @@ def test_it_says_what_it_usually_takes_and_a_council_takes_more():
 def test_each_post_may_have_a_model_of_its_own_and_an_inquiry_limits_of_its_own(mira):
     models = {"model": "rehearsal/instant", "expert_model": "rehearsal/magi", "critics_model": "rehearsal/magi"}
     given = {"question": "What is it?", **models, "fallback": "rehearsal/magi", "moves": "7", "tokens": "5,000"}
-    values, wrong = asked(given)
+    values, wrong = submit_values(given)
     row = submit(owner=mira, **values)
     posts = {one.name: (one.model.split("/")[1], one.fallback) for one in row.posts.all()}
-    assert (wrong, row.bounds.moves, row.bounds.tokens, row.bounds.minutes) == ([], 7, 5_000, 30)
+    assert (wrong, row.run_limits.moves, row.run_limits.tokens, row.run_limits.minutes) == ([], 7, 5_000, 30)
     assert posts["planner"] == posts["finalizer"] == ("instant", "rehearsal/magi")
     assert posts["expert"] == posts["critic_planner"] == ("magi", "")
-    _, wrong = asked({"question": "What is it?", "moves": 41, "expert_model": "nowhere/x"})
+    _, wrong = submit_values({"question": "What is it?", "moves": 41, "expert_model": "nowhere/x"})
     assert [name for name, _ in wrong] == ["expert_model", "moves"]
 
 
@@ -86,4 +86,4 @@ def test_a_page_that_is_taken_over_stays_one_of_its_site(address, one):
         Source(kind=SourceKind.DOCUMENT, title=taken.title),
         Source(kind=SourceKind.PAGE, address="https://blog.example/b"),
     ]
-    assert of_one_site(later) == one
+    assert are_from_one_site(later) == one

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from inquiries.guards import GUARDS
 from inquiries.models import Inquiry, Roster
-from runs.redaction import erase
+from runs.record.redaction import erase_texts
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied
 from tests.engine.guarded import changed, deleted, not_only_erased, redact, refused, run, taking, texts_held
@@ -29,7 +29,7 @@ def answered(mira: User) -> Inquiry:
 def _answered(mira: User) -> Inquiry:
     models = ScriptedModels()
     going_well(models)
-    made = inquiry(mira, roster=Roster.objects.found(name="All", owner=mira, posts={"model": "m"}).current)
+    made = inquiry(mira, roster=Roster.objects.create_first(name="All", owner=mira, posts={"model": "m"}).current)
     asyncio.run(perform(made.pk, models))
     return Inquiry.objects.select_related("run").get(pk=made.pk)
 
@@ -52,7 +52,7 @@ def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(answer
 
 
 def test_nothing_takes_the_place_of_an_answer_that_was_erased(answered: Inquiry) -> None:
-    erase(answered.run, None, "It was asked for.")
+    erase_texts(answered.run, None, "It was asked for.")
     assert refused(lambda: run("UPDATE inquiries_inquiry SET answer = 'Quite another one.'"))
     assert refused(lambda: run("UPDATE inquiries_inquiry SET trace = 'Quite another one.'"))
     assert refused(lambda: run("UPDATE inquiries_inquiry SET why = 'Quite another one.'"))

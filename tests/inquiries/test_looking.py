@@ -6,19 +6,21 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import call_command
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import DocumentLimits, NewDocument
-from engine.tools import Refused
-from inquiries import tools
-from inquiries.forms import asked
+from engine.tools import ToolRefused
+from inquiries.forms import submit_values
 from inquiries.models import Collection, Inquiry, Source
+from inquiries.tools import sources
 from tests.conftest import perform
 from tests.inquiries.scenes import LIMIT, answers, calls, found, going_well, inquiry
 from toolbox import documents
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CSV = documents.read("sales.csv", b"Region,Amount\nNorth,1200\nNorth,900\nSouth,5\n", DocumentLimits(1, 9_999, 9_999))
+CSV = documents.read_document(
+    "sales.csv", b"Region,Amount\nNorth,1200\nNorth,900\nSouth,5\n", DocumentLimits(1, 9_999, 9_999)
+)
 SUM = calls("tables.ask", source=1, sql="SELECT SUM(Amount) AS total FROM data WHERE Region = 'North'")
 ROW = ("North comes to 2100.", 2, "Row 1: total: 2100")
 LATER = (ROW[0], 3, ROW[2])
@@ -60,7 +62,7 @@ def test_a_collection_is_filled_looked_in_and_stays_with_who_looked(mira, tmp_pa
     (tmp_path / "runbook.md").write_text("Restart the queue before the workers.")
     call_command("collection", "Runbooks", add=[str(tmp_path / "runbook.md")])
     assert "runbook.md (37 characters)" in capsys.readouterr().out
-    values, wrong = asked({"question": "What is restarted first?", "collections": "Runbooks"})
+    values, wrong = submit_values({"question": "What is restarted first?", "collections": "Runbooks"})
     assert (wrong, [one.title for one in values["documents"]]) == ([], ["runbook.md"])
     row = inquiry(mira, **{name: values[name] for name in ("collections", "documents")})
     (tmp_path / "runbook.md").write_text("Nothing is restarted.")
@@ -121,21 +123,21 @@ async def test_a_search_through_a_tool_of_a_server_says_where_to_read_and_is_no_
 
 
 def test_a_collection_that_there_is_not_is_a_wrong_field():
-    assert asked({"question": "What is it?", "collections": "Nowhere"})[1] == [
+    assert submit_values({"question": "What is it?", "collections": "Nowhere"})[1] == [
         ("collections", "There is no collection “Nowhere”.")
     ]
 
 
 def test_so_many_files_may_be_attached_and_collections_beside_them():
     many = [NewDocument(f"{n}.txt", "text", (f"Text {n}",), "0" * 64) for n in range(21)]
-    assert asked({"question": "What is it?"}, many)[1][0][0] == "documents"
+    assert submit_values({"question": "What is it?"}, many)[1][0][0] == "documents"
     Collection.objects.create(name="Large").add(many)
-    values, wrong = asked({"question": "What is it?", "collections": "Large"}, many[:5])
+    values, wrong = submit_values({"question": "What is it?", "collections": "Large"}, many[:5])
     assert (wrong, len(values["documents"])) == ([], 26)
 
 
 def test_a_source_is_read_of_the_own_inquiry_alone(mira):
     own, other = inquiry(mira, documents=(CSV,)), inquiry(mira, documents=(CSV, CSV))
-    assert "North | 1200" in tools.read(tools.Read(source=2), SimpleNamespace(run=other.run))
-    with pytest.raises(Refused, match="There is no source 2"):
-        tools.read(tools.Read(source=2), SimpleNamespace(run=own.run))
+    assert "North | 1200" in sources.read_source(sources.ReadSourceArguments(source=2), SimpleNamespace(run=other.run))
+    with pytest.raises(ToolRefused, match="There is no source 2"):
+        sources.read_source(sources.ReadSourceArguments(source=2), SimpleNamespace(run=own.run))

@@ -5,16 +5,16 @@ from asgiref.sync import sync_to_async
 from django.test import override_settings
 from django.urls import reverse
 
-from engine.llm.failures import Unauthorized
+from engine.llm.errors import Unauthorized
 from engine.models import ToolCall
 from inquiries.models import Inquiry
-from inquiries.models.reading import OTHERS_SAID
-from inquiries.rules.course import NOT_ANSWERED
-from inquiries.web import refused_lately
+from inquiries.models.queries import OTHERS_SAID
+from inquiries.rules.state import NOT_ANSWERED
+from inquiries.tools.web import recently_refused
 from runs import reviews
 from tests.conftest import perform
 from tests.inquiries.scenes import going_well, inquiry
-from tests.web import Site
+from tests.web import WebSite
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OUTSIDE = "admin:inquiries_outside"
@@ -30,7 +30,7 @@ async def test_a_note_that_names_a_claim_stands_beside_it_and_changes_nothing(mi
     row = await sync_to_async(inquiry)(mira)
     run = await perform(row.pk, models)
     for text in ("Claim 2: The law was changed since.", "claim 99: Nowhere.", "Of no claim."):
-        await sync_to_async(reviews.add)(run, mira, text)
+        await sync_to_async(reviews.add_review)(run, mira, text)
     page = await page_of(client, mira, row)
     assert ("The law was changed since." in page, "Nowhere." in page, "Of no claim." in page) == (True, False, False)
     assert (await Inquiry.objects.aget(pk=row.pk)).answer == "It may be sold. [claim:2]"
@@ -61,9 +61,9 @@ def test_an_administrator_tries_the_search_and_sees_the_hosts_that_were_refused(
         arguments = '{"address": "http://inner.example/x"}'
         more = {"step": "research.1.0.1", "number": number, "arguments": arguments, "error": "It is no public address."}
         ToolCall.objects.create(tool="web.read", **asked, **more)
-    assert refused_lately() == [("inner.example", "It is no public address.", 2), ("no address", "No.", 1)]
+    assert recently_refused() == [("inner.example", "It is no public address.", 2), ("no address", "No.", 1)]
     with (
-        Site() as site,
+        WebSite() as site,
         override_settings(SEARCH={"provider": "searxng", "address": site.address(""), "key": "SECRET"}),
     ):
         page = admin_client.post(reverse(OUTSIDE), {"words": "<i>heat</i> pumps"}).content.decode()

@@ -6,9 +6,19 @@ from random import Random
 
 import pytest
 
-from inquiries.quotes import Folded, find
-from inquiries.rules.course import Impossible, after, begin
-from inquiries.rules.facts import Answered, Exhausted, Failed, Finalized, Found, Planned, Replanned, Reviewed, Stopped
+from inquiries.quotes import FoldedText, find_quote
+from inquiries.rules.events import (
+    AnswerFinalized,
+    AnswerSubmitted,
+    AttemptsExhausted,
+    InquiryStopped,
+    PlanSubmitted,
+    ReplanRequested,
+    ResearchSubmitted,
+    WorkFailed,
+    WorkReviewed,
+)
+from inquiries.rules.state import InquiryStateError, initial_state, state_after
 from tests.conftest import perform
 from tests.inquiries import altered
 from tests.inquiries.offline import entries_of_all, problems
@@ -67,23 +77,23 @@ def test_what_is_honest_passes_and_each_forgery_is_named(entries):
 
 FACTS = {
     "work": lambda state: {
-        "planner": Planned(("r",) * 2, ("e",)), "researcher": Found("f"),
-        "expert": Answered("a", "r", answerable=len(state.critic_expert_feedback) < 3),
-    }.get(state.next_step, Found("f")),
-    "approve": lambda state: Reviewed(True),
-    "reject": lambda state: Reviewed(False, state.critic_expert_feedback + "x"),
-    "error": lambda state: Failed(state.next_step, "network"),
-    "broken": lambda state: Failed(state.next_step, "permanent"),
-    "exhausted": lambda state: Exhausted("why"),
-    "final": lambda state: Finalized("a", "t"),
-    "stop": lambda state: Stopped("p"),
-    "stop once": lambda state: Stopped("p", begun=True),
-    "replan": lambda state: Replanned("p", "w"),
+        "planner": PlanSubmitted(("r",) * 2, ("e",)), "researcher": ResearchSubmitted("f"),
+        "expert": AnswerSubmitted("a", "r", answerable=len(state.critic_expert_feedback) < 3),
+    }.get(state.next_step, ResearchSubmitted("f")),
+    "approve": lambda state: WorkReviewed(True),
+    "reject": lambda state: WorkReviewed(False, state.critic_expert_feedback + "x"),
+    "error": lambda state: WorkFailed(state.next_step, "network"),
+    "broken": lambda state: WorkFailed(state.next_step, "permanent"),
+    "exhausted": lambda state: AttemptsExhausted("why"),
+    "final": lambda state: AnswerFinalized("a", "t"),
+    "stop": lambda state: InquiryStopped("p"),
+    "stop once": lambda state: InquiryStopped("p", begun=True),
+    "replan": lambda state: ReplanRequested("p", "w"),
 }  # fmt: skip
 
 
 def told(name, fact, station):
-    counts = {"research": 2} if isinstance(fact, Planned) else {"found": getattr(fact, "answerable", True)}
+    counts = {"research": 2} if isinstance(fact, PlanSubmitted) else {"found": getattr(fact, "answerable", True)}
     counts |= {"begun": getattr(fact, "begun", False)}
     kind = {"approve": "review", "reject": "review", "broken": "error", "stop once": "stop"}.get(name, name)
     category = {"error": "network", "broken": "permanent"}.get(name, "")
@@ -93,14 +103,14 @@ def told(name, fact, station):
 def test_both_rules_take_and_refuse_the_same_orders():
     dice, refused = Random(5), 0
     for _ in range(3_000):
-        state, course = begin("Why?", dice.randrange(1, 6)), verifier.Course(0)
+        state, course = initial_state("Why?", dice.randrange(1, 6)), verifier.PlanReplay(0)
         course.limit = state.retry_limit
         while not state.over:
             name = dice.choices(list(FACTS), [8, 8, 4, 2, 1, 1, 4, 1, 2, 1])[0]
             fact, station = FACTS[name](state), state.next_step
             try:
-                state = after(state, fact)
-            except Impossible:
+                state = state_after(state, fact)
+            except InquiryStateError:
                 refused += 1
                 assert not course.takes(**told(name, fact, station)), (name, station)
                 break
@@ -116,10 +126,10 @@ def test_both_find_the_same_quotes_at_their_places():
     dice = Random(3)
     for _ in range(12):
         text = altered._text(dice)
-        source = Folded(text)
+        source = FoldedText(text)
         for start, end in altered._spans(dice, text, 20):
             quote = altered._refolded(dice, text[start:end])
-            parts = [[one.start, one.end] for one in find(quote, source).parts]
-            assert verifier.stands(quote, text, parts)
+            parts = [[one.start, one.end] for one in find_quote(quote, source).parts]
+            assert verifier.quote_found(quote, text, parts)
             wrong = altered._altered(dice, quote)
-            assert not wrong or not verifier.stands(wrong, text, parts)
+            assert not wrong or not verifier.quote_found(wrong, text, parts)

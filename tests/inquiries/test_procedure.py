@@ -6,18 +6,18 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine.evidence.audit import verify_all
-from engine.llm.failures import Unauthorized
+from engine.audit.full_verification import verify_all
+from engine.llm.errors import Unauthorized
 from engine.models import ModelCall, Run, ToolCall
-from engine.steering import Over
-from inquiries import talking
-from inquiries.models import Claim, Inquiry, Move, Order, OrderKind, Quote, keeping
-from inquiries.models.looking import looked_at
-from inquiries.models.reading import moves_left
-from inquiries.rules.course import NOT_ANSWERED
-from inquiries.rules.facts import Station
-from inquiries.rules.limits import Limits
-from runs import steering
+from engine.run_control import RunEnded
+from inquiries import comments
+from inquiries.models import AssignmentKind, Claim, Inquiry, Move, Order, Quote, writes
+from inquiries.models.queries import moves_left
+from inquiries.models.rule_state import load_inquiry
+from inquiries.rules.events import InquiryStage
+from inquiries.rules.limits import InquiryLimits
+from inquiries.rules.state import NOT_ANSWERED
+from runs import run_actions
 from tests.conftest import perform
 from tests.databases import tampering
 from tests.inquiries.scenes import (
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 async def played(mira, models, asked=None, **instead):
     going_well(models, **instead)
     run = await perform((await sync_to_async(inquiry)(mira, **(asked or {}))).pk, models)
-    return run, await sync_to_async(Inquiry.objects.whole().get)(pk=run.pk)
+    return run, await sync_to_async(Inquiry.objects.with_assignments().get)(pk=run.pk)
 
 
 def asked_of(models, post):
@@ -64,7 +64,7 @@ async def test_it_is_answered_with_quotes_that_stand_in_their_sources(mira, mode
     quote = await Quote.objects.select_related("claim", "source").aget()
     [[start, end]] = quote.parts
     assert (quote.source.number, LAW[start:end]) == (1, LIMIT[2])
-    assert [one.kind for one in row.ordered] == ["work", "review"] * 3 + ["final"]
+    assert [one.kind for one in row.assignments_in_order] == ["work", "review"] * 3 + ["final"]
     plan = asked_of(models, "critic_planner")[0]
     assert ([one["title"] for one in plan["sources"]], plan["tools"][:2]) == (
         ["law.txt", "sheet.txt"],
@@ -89,7 +89,7 @@ async def test_a_third_refusal_takes_a_retry_and_begins_another_try(mira, models
     wrong = found(("The limit is 100.", 7, "a warming potential of 100"))
     run, row = await played(mira, models, researcher=[wrong, wrong, wrong, found(LIMIT)])
     assert (run.outcome, row.state.retry_count) == ("answered", 1)
-    error = next(one for one in row.ordered if one.kind == OrderKind.ERROR)
+    error = next(one for one in row.assignments_in_order if one.kind == AssignmentKind.ERROR)
     assert (error.station, error.category, error.place) == ("researcher", "validation", "research.1.0")
     assert [one.attempt for one in row.moves.all() if one.place == "research.1.0"] == [1, 1, 1, 2]
 
@@ -121,7 +121,7 @@ async def test_the_last_retry_ends_it_with_the_stated_sentence_and_no_model_word
 
 async def test_the_same_work_again_ends_it(mira, models):
     run, row = await played(mira, models, researcher=[found(LIMIT)] * 2, critic_researcher=[sends_back()])
-    why = keeping.SAME_WORK.format(critic="the critic of research 1", said="“Name the limit itself.”")
+    why = writes.SAME_WORK.format(critic="the critic of research 1", said="“Name the limit itself.”")
     assert (run.outcome, row.why, row.state.retry_count) == ("unanswered", why, 1)
 
 
@@ -147,7 +147,7 @@ async def test_an_error_that_no_retry_helps_fails_it_and_a_person_lets_it_go_on(
     assert (run.status, run.error["code"], run.error["component"]) == ("failed", "unauthorized", "researcher")
     assert row.state.retry_count == 0
     models.will("test/researcher", found(LIMIT))
-    assert await sync_to_async(steering.retry)(row, mira)
+    assert await sync_to_async(run_actions.retry)(row, mira)
     again = await perform(run.pk, models)
     assert again.outcome == "answered"
     assert len(asked_of(models, "planner")) == 1
@@ -179,7 +179,7 @@ async def test_the_third_same_call_takes_the_tools_away(mira, models):
 
 @pytest.mark.parametrize(
     ("limits", "why"),
-    [(Limits(moves=1, patience=0), ""), (Limits(minutes=1, patience=0), "1 minute, which is its limit")],
+    [(InquiryLimits(moves=1, patience=0), ""), (InquiryLimits(minutes=1, patience=0), "1 minute, which is its limit")],
 )
 async def test_a_limit_ends_the_search_or_the_question(mira, models, limits, why):
     created = await sync_to_async(inquiry)(mira, limits=limits)
@@ -193,13 +193,13 @@ async def test_a_limit_ends_the_search_or_the_question(mira, models, limits, why
 
 async def test_hints_reach_who_works_and_a_new_plan_takes_no_retry(mira, models):
     row = await sync_to_async(inquiry)(mira)
-    await sync_to_async(talking.say)(row.pk, mira, OrderKind.HINT, "Look at the law.")
-    await sync_to_async(talking.say)(row.pk, mira, OrderKind.REPLAN, "One step will do.")
+    await sync_to_async(comments.post_hint)(row.pk, mira, AssignmentKind.HINT, "Look at the law.")
+    await sync_to_async(comments.post_hint)(row.pk, mira, AssignmentKind.REPLAN, "One step will do.")
     going_well(models)
     run = await perform(row.pk, models)
     brief = asked_of(models, "planner")[0]
     assert (brief["hints"][0]["text"], brief["feedback"][0]["text"]) == ("Look at the law.", "One step will do.")
-    assert (run.outcome, (await sync_to_async(looked_at)(row.pk)).state.retry_count) == (
+    assert (run.outcome, (await sync_to_async(load_inquiry)(row.pk)).state.retry_count) == (
         "answered",
         0,
     )
@@ -211,21 +211,21 @@ async def stopped_while_it_researches(mira, models):
         models, planner=[planned("Find the limit of the law.", "Find what the N12 uses.")],
         researcher=[], critic_researcher=[passes()],
     )  # fmt: skip
-    row = await sync_to_async(inquiry)(mira, limits=Limits(patience=10))
+    row = await sync_to_async(inquiry)(mira, limits=InquiryLimits(patience=10))
     waits = await perform(row.pk, models)  # for its endpoint
     assert waits.status == "waiting"
-    await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)
+    await sync_to_async(comments.post_hint)(row.pk, mira, AssignmentKind.STOP)
     return await perform(row.pk, models)
 
 
 async def test_stopped_it_answers_with_what_was_let_pass(mira, models):
     models.will("test/researcher", found(LIMIT), *[breaks() for _ in range(4)])
     run = await stopped_while_it_researches(mira, models)
-    row = await sync_to_async(looked_at)(run.pk)
+    row = await sync_to_async(load_inquiry)(run.pk)
     assert (run.outcome, row.state.left_out) == ("answered", ("Find what the N12 uses.",))
     assert [one["step"] for one in asked_of(models, "expert")[0]["results"]] == [1]
-    with pytest.raises(Over):
-        await sync_to_async(talking.say)(row.pk, mira, OrderKind.HINT, "Too late now.")
+    with pytest.raises(RunEnded):
+        await sync_to_async(comments.post_hint)(row.pk, mira, AssignmentKind.HINT, "Too late now.")
 
 
 async def test_stopped_in_a_step_it_is_asked_once_for_what_it_has(mira, models):
@@ -233,13 +233,13 @@ async def test_stopped_in_a_step_it_is_asked_once_for_what_it_has(mira, models):
         models, planner=[planned("Find the limit of the law.", "Find what the N12 uses.")],
         researcher=[calls("sources.search", words="limit"), *[breaks() for _ in range(4)]],
     )  # fmt: skip
-    row = await sync_to_async(inquiry)(mira, limits=Limits(patience=10))
+    row = await sync_to_async(inquiry)(mira, limits=InquiryLimits(patience=10))
     await perform(row.pk, models)
-    await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)
-    await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)  # a second click says nothing more
+    await sync_to_async(comments.post_hint)(row.pk, mira, AssignmentKind.STOP)
+    await sync_to_async(comments.post_hint)(row.pk, mira, AssignmentKind.STOP)  # a second click says nothing more
     models.will("test/researcher", found(LIMIT))
     run = await perform(row.pk, models)
-    row = await sync_to_async(looked_at)(run.pk)
+    row = await sync_to_async(load_inquiry)(run.pk)
     assert (run.outcome, row.state.left_out) == ("answered", ("Find what the N12 uses.",))
     assert (
         "no more uses of tools"
@@ -252,16 +252,16 @@ def test_a_step_has_so_many_moves_over_all_its_tries():
     row._prefetched_objects_cache = {"orders": [], "moves": made}
     for number in range(1, 50):
         made.append(Move(place="research.0.0", number=number, attempt=9))
-    assert moves_left(row, "research.0.0", Station.RESEARCHER) == 1
-    assert moves_left(row, "research.0.1", Station.RESEARCHER) == 12
+    assert moves_left(row, "research.0.0", InquiryStage.RESEARCHER) == 1
+    assert moves_left(row, "research.0.1", InquiryStage.RESEARCHER) == 12
 
 
 async def test_what_cannot_be_said_is_refused_with_a_sentence(mira, models):
     row = await sync_to_async(inquiry)(mira)
-    with pytest.raises(talking.Refused, match="while it researches"):
-        await sync_to_async(talking.say)(row.pk, mira, OrderKind.STOP)
-    with pytest.raises(talking.Wrong):
-        await sync_to_async(talking.say)(row.pk, mira, OrderKind.HINT, "One")
+    with pytest.raises(comments.HintRefused, match="while it researches"):
+        await sync_to_async(comments.post_hint)(row.pk, mira, AssignmentKind.STOP)
+    with pytest.raises(comments.InvalidHint):
+        await sync_to_async(comments.post_hint)(row.pk, mira, AssignmentKind.HINT, "One")
 
 
 CHANGED = (

@@ -4,29 +4,29 @@ import pytest
 
 from engine.models import ToolCall
 from inquiries.models import Source
-from inquiries.models.taking import is_bare
+from inquiries.models.source_capture import has_no_text
 from inquiries.quotes import (
-    BETWEEN,
+    GAP_CHARACTERS,
     LONGEST,
-    Folded,
-    complaint,
-    find,
-    fold,
-    found_before,
-    left_out,
+    FoldedText,
+    find_quote,
+    fold_text,
     nearest,
     numbers,
+    omitted_words,
+    quote_problem,
+    reused_quote,
     unknown_names,
     unsupported,
 )
 from tests.inquiries import altered
 
 TEXT = "The device uses  1.5 million litres a\u00ad year – “no more”, said Dr. Müller.\n\nThe fee is not refundable."
-SOURCE = Folded(TEXT)
+SOURCE = FoldedText(TEXT)
 
 
 def found(quote, text=TEXT):
-    place = find(quote, Folded(text))
+    place = find_quote(quote, FoldedText(text))
     return [text[part.start : part.end] for part in place.parts] if place else None
 
 
@@ -53,7 +53,7 @@ def test_an_ellipsis_splits_a_quote_into_parts_that_follow_each_other():
         "fee is due",
     ]
     assert found("is not refundable … The device uses") is None
-    far = f"The fee is due. {'x ' * BETWEEN} It is paid at once."
+    far = f"The fee is due. {'x ' * GAP_CHARACTERS} It is paid at once."
     assert found("The fee is due. … It is paid", far) is None
 
 
@@ -67,7 +67,7 @@ def test_an_ellipsis_of_the_source_is_a_sign_like_others():
     ["he device uses 1.5", "5 million litres a year", "uses  1.5 mill", "The device uses 1", "The device uses 1."],
 )
 def test_a_quote_cuts_no_word_and_no_number(quote):
-    assert find(quote, SOURCE) is None
+    assert find_quote(quote, SOURCE) is None
 
 
 def test_a_sign_before_a_number_belongs_to_it():
@@ -97,29 +97,29 @@ def test_a_sign_before_a_number_belongs_to_it():
     ],
 )
 def test_a_cut_that_turns_the_meaning_is_refused_and_older_records_stand(quote, text):
-    assert find(quote, Folded(text)) is None
-    assert found_before(quote, Folded(text))
-    assert find(text, Folded(text))
+    assert find_quote(quote, FoldedText(text)) is None
+    assert reused_quote(quote, FoldedText(text))
+    assert find_quote(text, FoldedText(text))
 
 
 def test_a_quote_of_many_parts_is_refused_and_sought_no_longer_than_it_must_be():
-    text, quote = Folded("a " * 100_000), " ... ".join(["a a"] * 35 + ["b b"])
-    assert "36 parts" in complaint(quote)
-    assert find(quote, text) is found_before(quote, text) is None  # to try all of their places would never end
+    text, quote = FoldedText("a " * 100_000), " ... ".join(["a a"] * 35 + ["b b"])
+    assert "36 parts" in quote_problem(quote)
+    assert find_quote(quote, text) is reused_quote(quote, text) is None  # to try all of their places would never end
 
 
 @pytest.mark.parametrize("between", ["not", "hardly", "as all of the doctors say never"])
 def test_an_ellipsis_swallows_no_negation_and_no_few_words(between):
-    source = Folded(f"The drug is {between} safe for children")
-    assert find("The drug is ... safe for children", source) is None
-    assert left_out("The drug is ... safe for children", source) == between
-    assert found_before("The drug is ... safe for children", source)
+    source = FoldedText(f"The drug is {between} safe for children")
+    assert find_quote("The drug is ... safe for children", source) is None
+    assert omitted_words("The drug is ... safe for children", source) == between
+    assert reused_quote("The drug is ... safe for children", source)
 
 
 @pytest.mark.parametrize("quote", ["", "two words", "…", "x" * (LONGEST + 1), "The fee is … refundable"])
 def test_what_is_too_short_or_too_long_is_no_quote(quote):
-    assert complaint(quote)
-    assert find(quote, SOURCE) is None
+    assert quote_problem(quote)
+    assert find_quote(quote, SOURCE) is None
 
 
 def test_scripts_without_spaces_are_quoted_from_within_a_sentence():
@@ -146,7 +146,7 @@ def test_numbers_that_carry_nothing_are_told():
 
 def test_folding_keeps_what_is_only_ascii():
     plain = "Nothing is changed: (a+b)*2 = 7/2."
-    assert fold(plain) == plain
+    assert fold_text(plain) == plain
 
 
 def test_true_quotes_are_found_in_their_places_and_altered_ones_nowhere():
@@ -180,4 +180,4 @@ def test_a_number_that_was_only_repeated_was_not_worked_out():
         "1 + 2 = 3": False,
         "2^2 = 4": False,
     }
-    assert {one: is_bare(ToolCall(tool="figures.calculate", output=one)) for one in asked} == asked
+    assert {one: has_no_text(ToolCall(tool="figures.calculate", output=one)) for one in asked} == asked

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engine.llm.prompting import boundary, fenced
+from engine.llm.prompt_blocks import fence, random_boundary
 from inquiries import rehearsal
 
 SOURCE = "[1] MAGI, from character 0:\nMAGI, the Multi-agent Gating Interface, decides."
@@ -13,7 +13,7 @@ NOTHING = "No passage has any of these words."
 
 def worked(question, result):
     given = {"question": question, "moves": [{"result": result}]}
-    return json.loads(rehearsal.researcher([{}, {"content": fenced(given, boundary())}]))["done"]
+    return json.loads(rehearsal.rehearse_researcher([{}, {"content": fence(given, random_boundary())}]))["done"]
 
 
 @pytest.mark.parametrize(("question", "result"), [("Who is the CEO?", SOURCE), ("what is this", NOTHING)])

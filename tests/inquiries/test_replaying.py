@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from inquiries.replaying import at
-from runs.face import snapshot_of
+from inquiries.replay import at_moment
+from runs.procedure.spec import snapshot_of
 from tests.inquiries.scenes import inquiry
 
 
@@ -13,5 +13,5 @@ from tests.inquiries.scenes import inquiry
 def test_from_its_first_moment_on_it_looks_in_the_documents_that_came_with_it(mira):
     row = inquiry(mira)
     seen = snapshot_of(row.run)
-    begun = at(seen.row, seen.run.created - timedelta(seconds=1))
+    begun = at_moment(seen.row, seen.run.created - timedelta(seconds=1))
     assert [one.number for one in begun.sources.all()] == [1, 2]

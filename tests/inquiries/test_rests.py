@@ -6,26 +6,26 @@ from types import SimpleNamespace
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import DocumentLimits
 from inquiries.management.commands.ask import Command as Ask
-from inquiries.models import Inquiry, reading
-from inquiries.models.reading import CALCULATED_WITH
+from inquiries.models import Inquiry, queries
+from inquiries.models.queries import CALCULATED_WITH
 from inquiries.prompts import moves
-from inquiries.prompts.asked import asked_of
-from inquiries.prompts.critics import Reviewable
+from inquiries.prompts.critics import WorkToReview
+from inquiries.prompts.gate_text import gate_question
 from inquiries.quotes import find_cells
-from inquiries.rules.facts import Station
-from runs.api.objects import run_object
-from runs.export import Chosen, pieces
-from runs.face import face_of
+from inquiries.rules.events import InquiryStage
+from runs.procedure.spec import spec_of_run
+from runs.record.export import SelectedRuns, pieces
+from runs.run_object import run_object
 from tests.conftest import perform
 from tests.inquiries.offline import entries_of_all, problems
 from tests.inquiries.scenes import answers, calls, final, found, going_well, inquiry
 from toolbox import documents
 
 database = pytest.mark.django_db(transaction=True)
-CSV = documents.read(
+CSV = documents.read_document(
     "sales.csv", b"Region,Year,Amount\nNorth,2024,1200\nNorth,2025,900\nSouth,2025,5\n", DocumentLimits(1, 9_999, 9_999)
 )
 SHOWN = "Its columns: Region.\nRow 1: Region: North; Net: 5; Amount: 1,200\nRow 2: Region: South; Net: 7; Amount: 50"
@@ -81,7 +81,7 @@ async def test_an_answer_rests_on_cells_and_on_a_calculation_that_is_named_with_
         ],
     )
     run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
-    told = await sync_to_async(lambda: run_object(face_of(run).rows().get(pk=run.pk), ""))()
+    told = await sync_to_async(lambda: run_object(spec_of_run(run).rows().get(pk=run.pk), ""))()
     first, second = told["claims"]
     steps = ["1200 - 900 = 300", "300 / 1200 * 100 = 25"]
     assert (first["calculated"], first["flags"], first["bare"]) == (steps, [], False)
@@ -105,7 +105,7 @@ async def test_a_question_is_answered_by_a_calculation_alone_and_every_reader_sa
     )
     asked = {"question": "How much is 15% of 80?", "documents": ()}
     run = await perform((await sync_to_async(inquiry)(mira, **asked)).pk, models)
-    told = await sync_to_async(lambda: run_object(face_of(run).rows().get(pk=run.pk), ""))()
+    told = await sync_to_async(lambda: run_object(spec_of_run(run).rows().get(pk=run.pk), ""))()
     [claim] = told["claims"]
     assert (run.outcome, told["answer"], told["in_no_claim"]) == ("answered", "15% of 80 is 12. [claim:1]", ())
     assert (claim["calculated"], claim["flags"], claim["bare"]) == (["15% of 80 = 12"], [], False)
@@ -119,7 +119,7 @@ async def test_a_question_is_answered_by_a_calculation_alone_and_every_reader_sa
 def readers_of(run, user, client):
     """Those of page, record, source, command line and table that lack the calculation, or the answer."""
     client.force_login(user)
-    row, face = face_of(run).rows().get(pk=run.pk), face_of(run)
+    row, face = spec_of_run(run).rows().get(pk=run.pk), spec_of_run(run)
     paths = dict.fromkeys(("", "record/"), "source and rests on calculations alone.") | {"sources/1/": "15% of 80 = 12"}
     told = {path: client.get(f"/inquiries/{run.pk}/{path}").content.decode() for path in paths}
     told |= {"ask": Ask().word(row), "csv": "".join(async_to_sync(table_of)(run.pk, face))}
@@ -128,7 +128,7 @@ def readers_of(run, user, client):
 
 
 async def table_of(pk, face):
-    return [piece async for piece in pieces(Chosen([pk]), "csv", "https://magi.example", face)]
+    return [piece async for piece in pieces(SelectedRuns([pk]), "csv", "https://magi.example", face)]
 
 
 def rows(*found):
@@ -148,7 +148,7 @@ STEPS = {  # of one claim that quotes 150, and what of it stands nowhere
 def test_no_number_gets_in_by_a_calculation_of_what_was_made_up():
     claim = SimpleNamespace(pk=1, text="So it is.", bare=False, quotes=rows(SimpleNamespace(text="150", source_id=1)))
     row = SimpleNamespace(question="How much?", sources=rows())
-    assert {one: reading._from_nowhere(row, claim, [claim], one) for one in STEPS} == STEPS
+    assert {one: queries._from_nowhere(row, claim, [claim], one) for one in STEPS} == STEPS
 
 
 @database
@@ -157,7 +157,7 @@ async def test_a_claim_that_names_no_calculation_or_the_wrong_source_hears_what_
     right = found(("So.", 2, "Region: North; Year: 2025"))
     going_well(models, researcher=[calls("tables.read", source=1), *wrong, right], expert=[answers("So.")])
     run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
-    row = await sync_to_async(Inquiry.objects.whole().get)(pk=run.pk)
+    row = await sync_to_async(Inquiry.objects.with_assignments().get)(pk=run.pk)
     refused = [one.refused for one in row.moves.all() if one.refused]
     assert refused[0] == "Source 1 is no calculation: quote what stands there."
     assert refused[1].endswith("does not stand in source 1, and does in source 2: quote that.")
@@ -166,7 +166,7 @@ async def test_a_claim_that_names_no_calculation_or_the_wrong_source_hears_what_
 
 def test_a_schema_offers_calculations_once_there_are_any():
     def offered(kind):
-        work = moves.Research("How?", "", [], {}, [], [], [], [{"number": 3, "kind": kind}], [], [], {"moves": 5})
+        work = moves.ResearchWork("How?", "", [], {}, [], [], [], [{"number": 3, "kind": kind}], [], [], {"moves": 5})
         [done, _] = moves.research_schema(work, [])["properties"]["done"]["anyOf"]
         return done["properties"]["claims"]["items"]["properties"].get("calculated", {}).get("items")
 
@@ -176,5 +176,5 @@ def test_a_schema_offers_calculations_once_there_are_any():
 def test_a_council_reads_each_step_of_a_calculation():
     work = {"text": "25.", "claims": [{"text": "It is 25.", "quotes": []}]}
     checked = [{"claim": 1, "quotes_found_in": [], "has_numbers_without_quote": False, "calculated": ["100 / 4 = 25"]}]
-    text = asked_of(Station.CRITIC_EXPERT, Reviewable("Why?", None, work, checked)).text
+    text = gate_question(InquiryStage.CRITIC_EXPERT, WorkToReview("Why?", None, work, checked)).text
     assert "  calculated:\n    100 / 4 = 25" in text

@@ -8,15 +8,15 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
-from engine.evidence.audit import verify_all
-from inquiries.forms import asked, filled
+from engine.audit.full_verification import verify_all
+from inquiries.forms import form_values, submit_values
 from inquiries.models import Inquiry, Roster
-from inquiries.models.inquiries import PostKind
-from inquiries.posts import said_of
+from inquiries.models.inquiries import RoleKind
+from inquiries.presets import role_values
 from inquiries.procedure import submit
 from judgements.models import Council
-from runs.history import History
-from runs.saved import NameReserved
+from runs.history.query import RunHistory
+from runs.presets import NameReserved
 from tests.conftest import agents
 from tests.databases import tampering
 
@@ -28,13 +28,13 @@ STRICT = {"expert_model": "rehearsal/instant", "answer_critic": "person", "retry
 
 @pytest.fixture
 def strict(mira):
-    return Roster.objects.found(name="Strict", owner=mira, posts=STRICT)
+    return Roster.objects.create_first(name="Strict", owner=mira, posts=STRICT)
 
 
 def test_one_is_written_on_a_page_and_changed_by_a_version(admin_client: Client):
     sent = {"name": "Strict", "every_model": "rehearsal/instant", "plan_critic": "", "answer_critic": "person"}
     admin_client.post(reverse("roster-new"), sent)
-    roster = Roster.objects.whole().get(name="Strict")
+    roster = Roster.objects.with_content().get(name="Strict")
     assert roster.current.posts == {"model": "rehearsal/instant", "answer_critic": "person"}
     admin_client.post(reverse("roster-edit", args=[roster.pk]), {**sent, "answer_critic": "", "version": "1"})
     page = admin_client.get(reverse("roster", args=[roster.pk])).content.decode()
@@ -68,27 +68,27 @@ def test_two_who_change_it_at_once_overwrite_nothing_unseen(admin_client: Client
 
 
 def test_an_inquiry_keeps_the_version_whose_posts_it_has(mira, strict, settings):
-    values, wrong = asked(filled({"question": QUESTION, "roster": "strict", "model": "rehearsal/instant"}))
+    values, wrong = submit_values(form_values({"question": QUESTION, "roster": "strict", "model": "rehearsal/instant"}))
     assert (wrong, values["roster"]) == ([], None)  # with another model these are not its posts
     settings.DEFAULT_MODEL = "rehearsal/instant"
-    values, _ = asked(filled({"question": QUESTION, "roster": "strict"}))
-    row = Inquiry.objects.whole().get(pk=submit(owner=mira, **values).pk)
+    values, _ = submit_values(form_values({"question": QUESTION, "roster": "strict"}))
+    row = Inquiry.objects.with_assignments().get(pk=submit(owner=mira, **values).pk)
     strict.revise(name="Strict", author=mira, posts={"plan_critic": "person"})
     assert (str(row.roster_version), row.retry_limit) == ("Strict, version 1", 2)
-    assert row.post("critic_expert").kind == PostKind.PERSON
+    assert row.role("critic_expert").kind == RoleKind.PERSON
     assert verify_all().faults == []
 
 
 def test_what_is_said_goes_before_what_the_roster_says(strict):
-    given = filled({"question": QUESTION, "roster": "Strict", "answer_critic": "model", "retry_limit": None})
+    given = form_values({"question": QUESTION, "roster": "Strict", "answer_critic": "model", "retry_limit": None})
     assert (given["answer_critic"], given["retry_limit"]) == ("model", "2")
-    assert said_of(given) == {"expert_model": "rehearsal/instant", "retry_limit": "2"}
+    assert role_values(given) == {"expert_model": "rehearsal/instant", "retry_limit": "2"}
 
 
 def test_one_that_is_not_offered_is_a_wrong_field(strict, mira):
     strict.archive(mira)
     for name in ("Strict", "Nobody"):
-        [(field, said)] = asked(filled({"question": QUESTION, "roster": name}))[1]
+        [(field, said)] = submit_values(form_values({"question": QUESTION, "roster": name}))[1]
         assert (field, "There is no roster" in said) == ("roster", True)
 
 
@@ -106,7 +106,7 @@ def test_a_council_that_is_gone_is_named_and_not_silently_a_model(admin_client: 
     strict.revise(name="Strict", author=mira, posts={"answer_critic": "council:Gone"})
     page = admin_client.get(f"{reverse('inquiry-new')}?roster={strict.pk}").content.decode()
     assert "council:Gone, which is not offered" in page
-    [(field, said)] = asked(filled({"question": QUESTION, "roster": "Strict"}))[1]
+    [(field, said)] = submit_values(form_values({"question": QUESTION, "roster": "Strict"}))[1]
     assert (field, "No council is called “Gone”" in said) == ("answer_critic", True)
 
 
@@ -115,12 +115,12 @@ def renamed(council, name):
 
 
 def test_a_roster_goes_on_to_mean_the_council_that_it_was_saved_with(strict, mira):
-    legal = Council.objects.found(name="Legal", owner=mira, agents=agents())
+    legal = Council.objects.create_first(name="Legal", owner=mira, agents=agents())
     strict.revise(name="Strict", author=mira, posts={"answer_critic": "council:Legal"})
     renamed(legal, "Law")
     with pytest.raises(NameReserved, match="the roster “Strict”"):
-        Council.objects.found(name="Legal", owner=mira, agents=agents())
-    values, wrong = asked(filled({"question": QUESTION, "roster": "Strict"}))
+        Council.objects.create_first(name="Legal", owner=mira, agents=agents())
+    values, wrong = submit_values(form_values({"question": QUESTION, "roster": "Strict"}))
     held = {"kind": "council", "council": "Law", "council_id": legal.pk}
     assert (wrong, values["critics"], values["roster"]) == ([], {"critic_expert": held}, strict.current)
     post = submit(owner=mira, **values).posts.get(name="critic_expert")
@@ -129,12 +129,12 @@ def test_a_roster_goes_on_to_mean_the_council_that_it_was_saved_with(strict, mir
 
 
 def test_a_roster_of_before_means_the_one_council_that_had_the_name(strict, mira):
-    legal = Council.objects.found(name="Legal", owner=mira, agents=agents())
+    legal = Council.objects.create_first(name="Legal", owner=mira, agents=agents())
     import_module("judgements.migrations.0027_councils_by_id").keep(apps, None)
     with tampering():
         strict.versions.update(posts={"answer_critic": "council:Legal"})
     renamed(legal, "Law")
-    values, wrong = asked(filled({"question": QUESTION, "roster": "Strict"}))
+    values, wrong = submit_values(form_values({"question": QUESTION, "roster": "Strict"}))
     assert (wrong, values["critics"]["critic_expert"]["council_id"]) == ([], legal.pk)
 
 
@@ -142,7 +142,7 @@ def test_a_history_is_asked_for_those_of_one_roster(client: Client, mira, strict
     settings.DEFAULT_MODEL = "rehearsal/instant"
     client.force_login(mira)
     for more in ({}, {"roster": "Strict"}):
-        values, _ = asked(filled({"question": f"{QUESTION} {len(more)}", **more}))
+        values, _ = submit_values(form_values({"question": f"{QUESTION} {len(more)}", **more}))
         submit(owner=mira, **values)
     page = client.get(reverse("inquiry-history"), {"roster": strict.pk}).content.decode()
     assert (f"{QUESTION} 1" in page, f"{QUESTION} 0" in page) == (True, False)
@@ -151,7 +151,7 @@ def test_a_history_is_asked_for_those_of_one_roster(client: Client, mira, strict
 def test_an_inquiry_is_found_by_the_names_of_its_roster_and_of_councils_that_let_it_pass(mira, strict, council):
     posts = {**STRICT, "model": "rehearsal/instant", "answer_critic": "council:Magi"}
     strict.revise(name="Strict", author=mira, posts=posts)
-    values, _ = asked(filled({"question": QUESTION, "roster": "Strict"}))
+    values, _ = submit_values(form_values({"question": QUESTION, "roster": "Strict"}))
     pk = submit(owner=mira, **values).pk
     for sought in ("strict", "magi restarted", "strict magi"):
-        assert [row.id for row in History(mira, {"q": sought}).page().rows] == [str(pk)]
+        assert [row.id for row in RunHistory(mira, {"q": sought}).page().rows] == [str(pk)]

@@ -6,26 +6,26 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import override_settings
 
-from engine.evidence.audit import verify_all
-from engine.llm.failures import ContentFiltered
+from engine.audit.full_verification import verify_all
+from engine.llm.errors import ContentFiltered
 from engine.models import NewDocument, ToolCall
-from inquiries.forms import asked
+from inquiries.answer_view import claim_view
+from inquiries.forms import submit_values
 from inquiries.models import Inquiry, Passage, Source
-from inquiries.models.looking import looked_at
-from inquiries.models.reading import LEFT_OUT, ONE_SITE
-from inquiries.models.sources import of_one_site
-from inquiries.passages import claim_shown
+from inquiries.models.queries import OMITTED_TEXT, ONE_SITE_TEXT
+from inquiries.models.rule_state import load_inquiry
+from inquiries.models.sources import are_from_one_site
 from inquiries.prompts.moves import TWO_SITES, read_research
-from inquiries.rules.limits import Limits
-from inquiries.web import MADE_UP, WebSearch, examine
+from inquiries.rules.limits import InquiryLimits
+from inquiries.tools.web import INVENTED_ADDRESS_TEXT, WebSearchArguments, check_search
 from runs.models import SearchText
-from runs.redaction import redact
+from runs.record.redaction import redact_run
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async, tampering
 from tests.inquiries.offline import entries_of_all, problems
 from tests.inquiries.scenes import answers, calls, final, found, going_well, inquiry
-from tests.web import Site
-from toolbox.web.pages import MACHINE
+from tests.web import WebSite
+from toolbox.web.page_text import MACHINE_TYPES
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +35,7 @@ OF_PAGE = "no heat pump may be sold whose refrigerant has a warming potential of
 
 @pytest.fixture(scope="module")
 def site():
-    with Site() as started:
+    with WebSite() as started:
         yield started
 
 
@@ -69,7 +69,7 @@ async def researched(mira, models, *moves, source=1, quote=OF_PAGE, **asked_for)
     going_well(models, researcher=[*moves, handed_in], **more)
     asked_for = {"documents": (), "web": True, **asked_for}
     run = await perform((await sync_to_async(inquiry)(mira, **asked_for)).pk, models)
-    return run, await sync_to_async(Inquiry.objects.whole().get)(pk=run.pk)
+    return run, await sync_to_async(Inquiry.objects.with_assignments().get)(pk=run.pk)
 
 
 def exchanged(pk):
@@ -112,7 +112,7 @@ async def test_another_text_under_a_quote_is_found_out_by_both(read_outside):
 async def test_an_address_that_nobody_found_is_not_read(mira, models, outside):
     before = len(outside.seen())
     run, row = await researched(mira, models, read(outside), quote="")
-    assert MADE_UP in await result_of(row, 1)
+    assert INVENTED_ADDRESS_TEXT in await result_of(row, 1)
     assert (run.outcome, len(outside.seen()), row.state.retry_count) == ("unanswered", before, 0)
 
 
@@ -123,9 +123,9 @@ async def test_a_link_of_a_page_and_an_address_of_the_question_are_found(mira, m
         mira, models, read(outside), read(outside, "/sheet"), source=2, quote=quote, question=question
     )
     assert run.outcome == "answered"
-    assert (await Source.objects.aget(inquiry=row, number=2)).flags == [MACHINE]
+    assert (await Source.objects.aget(inquiry=row, number=2)).flags == [MACHINE_TYPES]
     asked_last = [messages for model, messages in models.asked if model == "test/researcher"][-1]
-    assert MACHINE in asked_last[1]["content"]
+    assert MACHINE_TYPES in asked_last[1]["content"]
 
 
 def at_once(first, *others):
@@ -147,11 +147,11 @@ async def test_several_pages_are_read_with_one_move(mira, models, outside):
 
 
 async def test_no_more_is_used_at_once_than_the_limits_leave(mira, models, outside):
-    together, limits = at_once(read(outside), read(outside, "/sheet")), Limits(patience=0, pages=1, moves=6)
+    together, limits = at_once(read(outside), read(outside, "/sheet")), InquiryLimits(patience=0, pages=1, moves=6)
     _, row = await researched(mira, models, LOOK, together, limits=limits)
     assert await row.moves.filter(tool="web.read").acount() == 1
     with pytest.raises(ValueError, match="2 are taken"):
-        read_research(at_once(LOOK, LOOK, LOOK, LOOK), {"web.search": WebSearch})
+        read_research(at_once(LOOK, LOOK, LOOK, LOOK), {"web.search": WebSearchArguments})
     with pytest.raises(ValueError, match="does both"):
         read_research(json.dumps({**json.loads(found(there=False)), "also": [{"tool": "web.search"}]}), {})
 
@@ -196,7 +196,7 @@ async def test_documents_alone_have_no_tool_that_looks_outside(mira, models, out
 
 
 async def test_after_the_last_page_there_is_no_more_reading(mira, models, outside):
-    limits = Limits(patience=0, pages=1)
+    limits = InquiryLimits(patience=0, pages=1)
     run, _ = await researched(mira, models, LOOK, read(outside), limits=limits)
     told = [messages[0]["content"] for model, messages in models.asked if model == "test/researcher"]
     assert ["web.read" in one for one in told] == [True, True, False]
@@ -231,7 +231,7 @@ async def test_a_csv_of_the_web_is_a_table_of_its_site(mira, models, outside):
     run, row = await researched(mira, models, read(outside, "/prices.csv"), asks, question=question, **told)
     page, table = await sync_to_async(lambda: list(row.sources.all()))()
     assert (run.outcome, page.is_csv, table.kind, table.host) == ("answered", True, "table", page.host)
-    assert of_one_site([page, table])
+    assert are_from_one_site([page, table])
     follows = await sync_to_async(page.as_document)()
     assert (follows.kind, follows.lines[1]) == ("csv", "N12 | 6.350,50")
     assert not await sync_to_async(faults)()
@@ -239,7 +239,7 @@ async def test_a_csv_of_the_web_is_a_table_of_its_site(mira, models, outside):
 
 async def test_what_was_read_goes_with_a_redaction(read_outside):
     run, _ = read_outside
-    await sync_to_async(redact)(run.pk, "mira", "It is asked for.")
+    await sync_to_async(redact_run)(run.pk, "mira", "It is asked for.")
     source = await Source.objects.aget(inquiry=run.pk)
     assert (source.read, source.address, source.title, source.number) == ("", "", "", 1)
     assert not await Passage.objects.filter(source=source).aexists()
@@ -248,43 +248,43 @@ async def test_what_was_read_goes_with_a_redaction(read_outside):
 
 def test_the_web_is_asked_for_by_a_tick_where_a_search_is_set_up():
     with override_settings(SEARCH={}):
-        _, wrong = asked({"question": "What may be sold?", "web": "on"})
+        _, wrong = submit_values({"question": "What may be sold?", "web": "on"})
     assert wrong == [("web", "It cannot look outside: no search is set up here.")]
     with override_settings(SEARCH={"tool": "mcp.finder.find"}):
-        values, wrong = asked({"question": "What may be sold?", "web": "on", "hosts": "Law.example, b.example"})
+        values, wrong = submit_values({"question": "What may be sold?", "web": "on", "hosts": "Law.example, b.example"})
         assert (wrong, values["web"], values["hosts"], values["documents"]) == (
             [],
             True,
             ["law.example", "b.example"],
             [],
         )
-        assert asked({"question": "What may be sold?", "hosts": "http://x"})[1][0][0] == "hosts"
+        assert submit_values({"question": "What may be sold?", "hosts": "http://x"})[1][0][0] == "hosts"
 
 
 async def test_a_filter_of_a_provider_gets_the_newest_result_no_more(mira, models, outside):
     going_well(models)
     models.script["test/researcher"] = [LOOK, read(outside, "/sheet"), ContentFiltered("No."), found(there=False)]
     models.script["test/expert"] = [answers("It is said nowhere.", numbers=(), answerable=False)]
-    row = await sync_to_async(inquiry)(mira, documents=(), web=True, limits=Limits(patience=0))
+    row = await sync_to_async(inquiry)(mira, documents=(), web=True, limits=InquiryLimits(patience=0))
     await perform(row.pk, models)
     asked_last = [m[1]["content"] for model, m in models.asked if model == "test/researcher"][-1]
-    assert (LEFT_OUT in asked_last, "R290" in asked_last, "What may be sold" in asked_last) == (True, False, True)
-    state = (await sync_to_async(looked_at)(row.pk)).state
+    assert (OMITTED_TEXT in asked_last, "R290" in asked_last, "What may be sold" in asked_last) == (True, False, True)
+    state = (await sync_to_async(load_inquiry)(row.pk)).state
     assert (state.retry_count, state.errors) == (1, 1)
 
 
 async def test_a_claim_carries_the_flags_that_all_of_its_sources_have(mira, models, outside):
     quote = "The Norrvik N12 uses R290, whose warming potential is 0.02."
     _, row = await researched(mira, models, LOOK, read(outside, "/sheet"), quote=quote)
-    shown = [claim_shown(row, one) for one in row.claims.all()]
-    assert [one.flags for one in shown] == [(MACHINE, ONE_SITE)] * 2
+    shown = [claim_view(row, one) for one in row.claims.all()]
+    assert [one.flags for one in shown] == [(MACHINE_TYPES, ONE_SITE_TEXT)] * 2
     [asked_critic] = [m[1]["content"] for model, m in models.asked if model == "test/critic_researcher"]
-    assert MACHINE in asked_critic
+    assert MACHINE_TYPES in asked_critic
     assert "norrvik" in (await SearchText.objects.aget(run=row.pk)).words
 
 
 async def test_a_claim_of_one_site_comes_back_where_two_are_wanted(mira, models, outside):
-    limits = Limits(patience=0, sites=2)
+    limits = InquiryLimits(patience=0, sites=2)
     handed_in = [read(outside), found(("The limit is 150.", 1, OF_PAGE))]
     run, row = await researched(mira, models, LOOK, *handed_in, quote=None, limits=limits)
     [refused] = [one.refused for one in row.moves.all() if one.refused]
@@ -308,16 +308,19 @@ async def test_a_claim_of_one_site_comes_back_where_two_are_wanted(mira, models,
 def test_hosts_within_another_are_one_site(hosts, one):
     pages = [Source(kind="page", address=f"https://{host}/x") for host in hosts]
     worked_out = Source(kind="calculation", title="A calculation")
-    assert (of_one_site([*pages, worked_out]), of_one_site([*pages, Source(kind="document")])) == (one, False)
+    assert (are_from_one_site([*pages, worked_out]), are_from_one_site([*pages, Source(kind="document")])) == (
+        one,
+        False,
+    )
 
 
 async def test_the_doctor_says_whether_the_search_answers(outside):
-    assert "answers, with 2 hits" in str(await examine())
+    assert "answers, with 2 hits" in str(await check_search())
     broken = {"provider": "searxng", "address": outside.address("/broken"), "key": ""}
     with override_settings(SEARCH=broken):
-        assert "JSON format is off (403)" in str(await examine())
+        assert "JSON format is off (403)" in str(await check_search())
     with override_settings(SEARCH={}):
-        assert await examine() is None
+        assert await check_search() is None
 
 
 async def test_a_source_is_read_around_words(mira, models):

@@ -7,20 +7,20 @@ from itertools import product
 import pytest
 from django.db import transaction
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import ModelCall
-from inquiries.models import keeping
-from inquiries.models.looking import looked_at
-from inquiries.models.reading import reviewable
+from inquiries.models import writes
+from inquiries.models.queries import work_to_review
+from inquiries.models.rule_state import load_inquiry
 from inquiries.prompts import critics
-from inquiries.prompts.asked import asked_of
-from inquiries.prompts.finalizer import Approved, inserted, own_words, read_final
-from inquiries.prompts.moves import Claimed, HandIn, Move, Quoted, read_answer
+from inquiries.prompts.finalizer import ApprovedAnswer, inserted, own_words, read_final
+from inquiries.prompts.gate_text import gate_question
+from inquiries.prompts.moves import ProposedClaim, ProposedQuote, ResearchMove, SubmitWork, read_expert
 from inquiries.quotes import unknown_names, unsupported
-from inquiries.rules.facts import Station
-from inquiries.rules.limits import Limits
-from runs.api.objects import run_object
-from runs.face import face_of
+from inquiries.rules.events import InquiryStage
+from inquiries.rules.limits import InquiryLimits
+from runs.procedure.spec import spec_of_run
+from runs.run_object import run_object
 from tests.conftest import perform
 from tests.inquiries.scenes import LIMIT, answers, breaks, final, found, going_well, inquiry, passes, planned
 
@@ -40,7 +40,7 @@ TURNED = (
     "Der N12 darf nicht verkauft werden. [answer]",
 )
 PLACES = ("{}", "{} [claim:2]", "[claim:2] {}", "\n{}\n")
-APPROVED = Approved(
+APPROVED = ApprovedAnswer(
     "May the N12 be sold?", TRUE, "It follows.", [{"number": 2, "text": "0.02 is below 150."}], ["Plan."]
 )
 
@@ -77,7 +77,7 @@ def test_page_api_and_record_tell_the_answer_from_the_words_of_the_finalizer(mir
         finalizer=[final("It is untrue that [answer] For [claim:4] is doubted.", "Nobody looked.")],
     )
     run = asyncio.run(perform(inquiry(mira).pk, models))
-    told = run_object(face_of(run).rows().get(pk=run.pk), "")
+    told = run_object(spec_of_run(run).rows().get(pk=run.pk), "")
     assert (told["answer"], told["trace"].partition(":")[0]) == ("It may be sold for 7,001. [claim:4]", "Plan")
     own = [one["text"] for one in told["finalizer"]["wording"] if one["own"]]
     assert (own, told["finalizer"]["told"]) == (["It is untrue that", "For", "is doubted."], "Nobody looked.")
@@ -124,7 +124,7 @@ def test_a_number_stays_marked_in_what_rests_on_its_claim_and_a_quotation_ends_w
     approves = json.dumps({"feedback": said, "decision": "approve"})
     going_well(models, researcher=[found(made_up)], expert=[rests], critic_planner=[approves])
     run = asyncio.run(perform(inquiry(mira).pk, models))
-    told = run_object(face_of(run).rows().get(pk=run.pk), "")
+    told = run_object(spec_of_run(run).rows().get(pk=run.pk), "")
     assert [one["bare"] for one in told["claims"]] == [True, True]
     assert told["trace"].split("\n")[1].count("”") == 1
 
@@ -142,7 +142,7 @@ def test_an_answer_without_a_claim_is_refused_and_what_no_claim_has_is_marked():
     for text, claims in variants:
         done = {"answerable": True, "answer": text, "reasoning": "It follows.", **claims}
         try:
-            move = read_answer(json.dumps({"thought": "Done.", "done": done}), {})
+            move = read_expert(json.dumps({"thought": "Done.", "done": done}), {})
         except ValueError:
             continue
         support = [one.text for one in move.done.claims]
@@ -158,18 +158,18 @@ SAID = ("It may be sold.", "It may not be sold.", "All agree.", "Yes.", "No.", "
 
 def dropping(text):
     """Answers that leave out what claim 2 says, and whether they have to be refused."""
-    limit = Claimed(text, reasoned_from=[1])
+    limit = ProposedClaim(text, reasoned_from=[1])
     yield [limit], {}, True
     yield [limit], {2: ""}, True
     yield [limit], {2: f"It is not needed. {text}"}, False
-    yield [Claimed(text, reasoned_from=[1, 3])], {}, False
-    yield [limit, Claimed(text, [Quoted(2, "whose warming potential is 0.02")])], {}, True
+    yield [ProposedClaim(text, reasoned_from=[1, 3])], {}, False
+    yield [limit, ProposedClaim(text, [ProposedQuote(2, "whose warming potential is 0.02")])], {}, True
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_an_expert_leaves_out_is_refused_or_shown_to_each_critic_with_its_reason(mira, models):
     researched(models, expert=[breaks() for _ in range(4)])
-    row = inquiry(mira, limits=Limits(patience=10))
+    row = inquiry(mira, limits=InquiryLimits(patience=10))
     asyncio.run(perform(row.pk, models))
     call = ModelCall.objects.filter(run=row.pk, step__startswith="expert").latest("pk")
     variants = [(text, *one) for text in SAID for one in dropping(text)]
@@ -179,12 +179,15 @@ def test_what_an_expert_leaves_out_is_refused_or_shown_to_each_critic_with_its_r
 
 def is_refused_or_shown(pk, call, text, claims, not_needed, refused):
     with transaction.atomic():
-        done = HandIn(True, text, "It follows.", claims, not_needed)
-        keeping.keep_move(pk, Station.EXPERT, call, Move("Done.", done=done))
-        row = looked_at(pk)
+        done = SubmitWork(True, text, "It follows.", claims, not_needed)
+        writes.save_move(pk, InquiryStage.EXPERT, call, ResearchMove("Done.", done=done))
+        row = load_inquiry(pk)
         transaction.set_rollback(True)
         if refused:
             return "step 2 is neither used nor named" in row.moves.all()[-1].refused
-        of = reviewable(row, Station.CRITIC_EXPERT)
-        shown = (asked_of(Station.CRITIC_EXPERT, of).text, critics.review(Station.CRITIC_EXPERT, of)[1]["content"])
+        of = work_to_review(row, InquiryStage.CRITIC_EXPERT)
+        shown = (
+            gate_question(InquiryStage.CRITIC_EXPERT, of).text,
+            critics.critic_messages(InquiryStage.CRITIC_EXPERT, of)[1]["content"],
+        )
         return all(said in one for one in shown for said in (USES[0], *not_needed.values()))

@@ -1,13 +1,13 @@
 import pytest
 
-from runs import feed
-from tests.judgements.open_pages import Clock, Page
+from runs.live import feed
+from tests.judgements.open_pages import LivePage, StoppedClock
 from tests.judgements.redacted import _marked, _marked_and_failed, approved, either, failed  # noqa: F401 - fixtures
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    clock = Clock()
+    clock = StoppedClock()
     monkeypatch.setattr(feed, "time", clock)
     return clock
 
@@ -18,7 +18,7 @@ async def opened(judgement):
     pages = []
 
     async def opened(user, **how):
-        pages.append(await Page(user, **how).open(judgement.pk))
+        pages.append(await LivePage(user, **how).open(judgement.pk))
         return pages[-1]
 
     yield opened

@@ -6,17 +6,17 @@ import re
 
 from channels.db import database_sync_to_async
 
-from engine import live
+from engine import pubsub
 from engine.models import ModelCall, Run
-from runs import feed
-from runs.feed import Watcher
+from runs.live import feed
+from runs.live.feed import PageWatcher
 from tests.databases import tampering
 from tests.waiting import LIMIT
 
 numbers = itertools.count()
 
 
-class Clock:
+class StoppedClock:
     """In place of the module `time` of feeds: it stands still until a test moves it."""
 
     def __init__(self):
@@ -27,17 +27,17 @@ class Clock:
 
     async def moves(self, page, seconds):
         """The feed of this page has looked at the rows after so many seconds, and done what was due by then."""
-        for part in (seconds, 2 * feed.CALM):
+        for part in (seconds, 2 * feed.MIN_INTERVAL):
             self.now = now = self.now + part
-            live.announce(page.feed._pk)
+            pubsub.announce(page.feed._pk)
             await until(lambda now=now: page.feed._looked_at >= now)
 
 
-class Page:
+class LivePage:
     """An open page: it applies messages as live.js does. One that is deaf acknowledges nothing."""
 
     def __init__(self, user, deaf=False, session_key=None, painted=-1):
-        self.watcher = Watcher(user, session_key, self._take, self._end, painted)
+        self.watcher = PageWatcher(user, session_key, self._take, self._end, painted)
         self.deaf, self.closed, self.version = deaf, None, 0
         self.messages, self.fragments = [], {}
 
@@ -88,7 +88,7 @@ async def change(judgement, announced=True):
     title = f"Agent {next(numbers)}"
     await database_sync_to_async(_rename)(judgement, title)
     if announced:
-        live.announce(judgement.pk)
+        pubsub.announce(judgement.pk)
     return title
 
 
@@ -108,4 +108,4 @@ def ask(judgement, step, attempt=1):
 async def asked(judgement, *steps, attempt=1):
     for step in steps:
         await database_sync_to_async(ask)(judgement, step, attempt)
-    live.announce(judgement.pk)
+    pubsub.announce(judgement.pk)

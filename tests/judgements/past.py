@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from engine.models import Run
 from judgements.models import Judgement
-from runs import history
-from runs.face import faces
+from runs.history import query
+from runs.procedure.spec import specs
 from tests.conftest import agents, submitted_at
 from tests.judgements.test_search import decide
 
@@ -13,7 +13,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def History(user, sought):
-    return history.History(user, sought, face=faces()["judgement"])
+    return query.RunHistory(user, sought, face=specs()["judgement"])
 
 
 def submit(owner, title, *, minute=0, start=NOON, status="queued", council=None):

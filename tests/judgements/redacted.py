@@ -8,13 +8,13 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.test import Client
 
-from engine.evidence.audit import verify_all
-from engine.llm.failures import Unauthorized
+from engine.audit.full_verification import verify_all
+from engine.llm.errors import Unauthorized
 from judgements.models import Judgement
 from judgements.rules import Verdict
 from runs import reviews
-from runs.face import faces
-from runs.history import History
+from runs.history.query import RunHistory
+from runs.procedure.spec import specs
 from tests.conftest import ScriptedModels, agents, perform, person, says
 from tests.databases import copied
 
@@ -22,8 +22,8 @@ MARKER = "quetzalcoatl"
 REASON = "Mira asked for it."
 
 
-def history(user: User, sought: dict[str, str]) -> History:
-    return History(user, sought, face=faces()["judgement"])
+def history(user: User, sought: dict[str, str]) -> RunHistory:
+    return RunHistory(user, sought, face=specs()["judgement"])
 
 
 def judged(owner: User, earlier: Judgement | None = None, *answers: str | Unauthorized) -> Judgement:
@@ -53,8 +53,8 @@ def approved(_marked: Callable[[], Judgement], mira: User, reviewer: User, provi
 
 def make_approved() -> Judgement:
     made, reviewer = judged(person("mira")), person("reviewer")
-    reviews.add(made.run, reviewer, f"A note on {MARKER}.")
-    reviews.add(made.run, reviewer, f"Not {MARKER}.", Verdict.REJECTED)
+    reviews.add_review(made.run, reviewer, f"A note on {MARKER}.")
+    reviews.add_review(made.run, reviewer, f"Not {MARKER}.", Verdict.REJECTED)
     return made
 
 

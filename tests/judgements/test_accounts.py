@@ -6,14 +6,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from engine.evidence.audit import verify_all
-from engine.llm.prices import DOLLAR
+from engine.audit.full_verification import verify_all
+from engine.llm.pricing import DOLLAR
 from engine.models import Review, Run
 from engine.models.budgets import Budget
 from judgements.models import Council, Judgement
-from runs import reviews, steering
-from runs.export import FORMATS
-from runs.face import faces
+from runs import reviews, run_actions
+from runs.procedure.spec import specs
+from runs.record.export import FORMATS
 from tests.conftest import JAPAN
 
 pytestmark = pytest.mark.django_db
@@ -26,8 +26,8 @@ def gone(client, mira, reviewer, council):
     values = {"content": JAPAN, "agents": council.agents(), "council": council.current}
     judgement = Judgement.objects.submit(owner=mira, **values)
     council.revise(name="Magi", agents=[a | {"criteria": "Others."} for a in council.agents()], author=mira)
-    steering.cancel(judgement, mira)
-    reviews.add(judgement.run, mira, "A journey too many.")
+    run_actions.cancel(judgement, mira)
+    reviews.add_review(judgement.run, mira, "A journey too many.")
     Budget.objects.create(owner=mira, limit=DOLLAR)
     client.force_login(reviewer)
     answer = client.post(reverse("admin:auth_user_delete", args=[mira.pk]), {"post": "yes"})
@@ -62,7 +62,7 @@ def test_files_name_who_asked_and_who_cancelled(client, gone):
     record = json.loads(client.get(reverse("record-file", args=[gone.pk])).content)
     said = {name: text for entry in record["entries"] for name, text in entry["texts"].items()}
     assert (said["asked by"], said["cancelled by"]) == ("mira", "mira")
-    table, face = FORMATS["csv"], faces()["judgement"]
+    table, face = FORMATS["csv"], specs()["judgement"]
     assert ",mira," in table.begun(face)(list(table.read(face)), "https://magi.example")
 
 
@@ -78,7 +78,7 @@ def test_a_judgement_under_way_goes_on_without_its_account(judgement, mira):
 
 
 def test_a_record_names_people_as_they_are_sealed_in_it(page, judgement, mira):
-    steering.cancel(judgement, mira)
+    run_actions.cancel(judgement, mira)
     User.objects.filter(pk=mira.pk).update(username="somebody", first_name="Else")
     record = page.get(reverse("record", args=[judgement.pk])).content.decode()
     provenance = record[record.index("Provenance</h2>") :]

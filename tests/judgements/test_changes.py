@@ -1,4 +1,4 @@
-from judgements.changes import changes
+from judgements.presets import describe_changes
 from tests.conftest import NAMES
 
 
@@ -12,13 +12,13 @@ def saved(name="Magi", order=NAMES, **changed):
 
 
 def test_equal_versions_have_no_changes():
-    assert changes(saved(), saved()) == []
+    assert describe_changes(saved(), saved()) == []
 
 
 def test_each_thing_that_changed_is_one_sentence():
     after = saved("Wise men", Melchior_criteria="Be strict.", Balthasar_model="openai/b", Casper_name="Caspar")
     after[1][2]["criteria"] = "Criteria of Casper."
-    assert changes(saved(), after) == [
+    assert describe_changes(saved(), after) == [
         "The council was renamed from Magi to Wise men.",
         "Criteria of Melchior changed.",
         "Balthasar asks openai/b instead of openai/a.",
@@ -27,27 +27,35 @@ def test_each_thing_that_changed_is_one_sentence():
 
 
 def test_a_model_that_was_left_open_is_the_default_one():
-    assert changes(saved(), saved(Casper_model="")) == ["Casper asks the default model instead of openai/a."]
+    assert describe_changes(saved(), saved(Casper_model="")) == ["Casper asks the default model instead of openai/a."]
 
 
 def test_a_fallback_comes_changes_and_goes():
     one, other = saved(Casper_fallback="openai/b"), saved(Casper_fallback="openai/c")
-    assert changes(saved(), one) == ["Casper has openai/b as fallback now."]
-    assert changes(one, other) == ["Casper has openai/c as fallback instead of openai/b."]
-    assert changes(one, saved()) == ["Casper has no fallback any more."]
+    assert describe_changes(saved(), one) == ["Casper has openai/b as fallback now."]
+    assert describe_changes(one, other) == ["Casper has openai/c as fallback instead of openai/b."]
+    assert describe_changes(one, saved()) == ["Casper has no fallback any more."]
 
 
 def test_agents_that_change_places_are_not_taken_for_renamed():
-    assert changes(saved(), saved(order=("Casper", "Balthasar", "Melchior"))) == ["Casper and Melchior changed places."]
+    assert describe_changes(saved(), saved(order=("Casper", "Balthasar", "Melchior"))) == [
+        "Casper and Melchior changed places."
+    ]
 
 
 def test_a_newcomer_takes_the_name_of_the_one_who_is_gone():
     after = saved(order=("Artaban", "Melchior", "Balthasar"))
     after[1][0]["criteria"] = "Criteria of Casper."
-    assert changes(saved(), after) == ["Melchior and Balthasar changed places.", "Casper was renamed to Artaban."]
+    assert describe_changes(saved(), after) == [
+        "Melchior and Balthasar changed places.",
+        "Casper was renamed to Artaban.",
+    ]
 
 
 def test_a_council_that_held_a_name_twice_can_be_put_right():
     name, before = saved(order=("Melchior", "Melchior", "Casper"))
     after = saved(order=("Melchior", "Balthasar", "Casper"))
-    assert changes((name, before), after) == ["Melchior was renamed to Balthasar.", "Criteria of Balthasar changed."]
+    assert describe_changes((name, before), after) == [
+        "Melchior was renamed to Balthasar.",
+        "Criteria of Balthasar changed.",
+    ]

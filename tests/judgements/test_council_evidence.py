@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import Entry
 from judgements.models import COUNCILS, Council, CouncilChange, CouncilVersion, Member
 from tests.conftest import NAMES
 from tests.databases import tampering
@@ -23,7 +23,7 @@ def problems():
 
 @pytest.fixture
 def spend(mira):
-    return Council.objects.found(name="Spend", agents=trio(), owner=mira)
+    return Council.objects.create_first(name="Spend", agents=trio(), owner=mira)
 
 
 def row(council):
@@ -90,7 +90,7 @@ def test_a_council_that_was_taken_from_its_owner_is_found(spend):
 
 
 def test_the_agents_of_another_council_are_found(spend, mira):
-    other = Council.objects.found(name="Rubber stamp", agents=trio("Approve."), owner=mira)
+    other = Council.objects.create_first(name="Rubber stamp", agents=trio("Approve."), owner=mira)
     with tampering():
         row(spend).update(current=None)
         row(other).update(current=spend.current)

@@ -6,8 +6,8 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from judgements.examples import RELEASE
-from judgements.models import Council, Judgement, OnlyCouncils
-from tests.callers import Caller, problem
+from judgements.models import Council, CouncilRequired, Judgement
+from tests.callers import ApiCaller, problem
 from tests.conftest import JAPAN, agents
 from tests.judgements.test_councils import filled, html_of, trio
 from tests.judgements.test_names import posted
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def travel(noor):
-    return Council.objects.found(name="Travel", agents=trio(), owner=noor)
+    return Council.objects.create_first(name="Travel", agents=trio(), owner=noor)
 
 
 def take(*rights):
@@ -38,9 +38,9 @@ def only_councils(db):
 
 
 def test_whoever_may_judge_by_councils_only_does_so_by_whole_ones(only_councils, travel, mira):
-    with pytest.raises(OnlyCouncils):
+    with pytest.raises(CouncilRequired):
         Judgement.objects.submit(owner=mira, content=JAPAN, agents=trio(a1_criteria="Approve."), council=travel.current)
-    with pytest.raises(OnlyCouncils):
+    with pytest.raises(CouncilRequired):
         Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
     assert Judgement.objects.submit(owner=mira, content=JAPAN, agents=trio(), council=travel.current)
 
@@ -56,7 +56,7 @@ def test_the_page_offers_councils_only_and_lets_nobody_change_their_agents(only_
 def test_an_example_brings_its_text_alone_where_its_agents_are_no_councils(only_councils, page, travel):
     html = html_of(page, "new", example="release")
     assert RELEASE.content in html
-    assert f'value="{Council.objects.offered().first().pk}" checked' in html
+    assert f'value="{Council.objects.available().first().pk}" checked' in html
     assert "Security reviewer" not in html
 
 
@@ -79,9 +79,9 @@ def test_who_may_choose_no_agents_is_told_of_a_council_that_is_gone(only_council
 
 
 def test_a_program_is_refused_with_the_sentence(only_councils, travel, mira):
-    said = problem(Caller(mira).post("/judgements", {"content": JAPAN, "agents": agents()}), 403)
+    said = problem(ApiCaller(mira).post("/judgements", {"content": JAPAN, "agents": agents()}), 403)
     assert said["detail"] == "You may judge by councils only. Choose one, and leave its agents as they are."
-    assert Caller(mira).post("/judgements", {"content": JAPAN, "council": "Travel"}).status_code == 202
+    assert ApiCaller(mira).post("/judgements", {"content": JAPAN, "council": "Travel"}).status_code == 202
 
 
 def test_judging_again_takes_the_council_as_it_is_now(page, travel, mira, noor):

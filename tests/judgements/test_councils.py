@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from judgements.forms import CouncilSubmission
 from judgements.models import Council, CouncilVersion, Judgement
-from runs.saved import RevisedMeanwhile
+from runs.presets import PresetChanged
 from tests.conftest import JAPAN, agents, at_once
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ def filled(name="Travel", **changes):
 
 @pytest.fixture
 def travel(mira):
-    return Council.objects.found(name="Travel", agents=trio(), owner=mira)
+    return Council.objects.create_first(name="Travel", agents=trio(), owner=mira)
 
 
 def html_of(client, name, *args, **query):
@@ -88,7 +88,7 @@ def test_a_council_or_version_that_is_none_does_not_exist(page, travel, args):
 
 def test_what_people_wrote_is_never_markup(page, mira):
     evil = "<img src=x onerror=y>"
-    council = Council.objects.found(name=evil, agents=trio(a1_name=evil, a2_criteria=evil), owner=mira)
+    council = Council.objects.create_first(name=evil, agents=trio(a1_name=evil, a2_criteria=evil), owner=mira)
     council.revise(name=f"{evil}2", agents=trio(a1_name=f"{evil}3"), author=mira)
     for name, args in (("library", []), ("council", [council.pk]), ("council-version", [council.pk, 1])):
         assert "<img" not in html_of(page, name, *args)
@@ -132,9 +132,9 @@ def test_a_name_that_is_taken_is_said_under_its_field(page, travel, name):
 def test_a_name_that_is_taken_between_check_and_commit_is_said_too(travel, mira):
     submission = CouncilSubmission(filled("Late"))
     assert submission.is_valid()
-    Council.objects.found(name="Late", agents=trio(), owner=mira)
+    Council.objects.create_first(name="Late", agents=trio(), owner=mira)
     with pytest.raises(IntegrityError):
-        Council.objects.found(owner=mira, **submission.values())
+        Council.objects.create_first(owner=mira, **submission.values())
     with pytest.raises(IntegrityError):
         travel.revise(author=mira, **submission.values())
     submission.refuse_name()
@@ -209,7 +209,7 @@ def test_two_changes_at_once_get_two_numbers_or_one_is_refused(travel, mira):
         return Council.objects.get(pk=travel.pk).revise(name="Travel", agents=agents, author=mira, opened=opened).number
 
     work = [partial(revise, n, 1 if n == 0 else None) for n in range(4)]
-    outcomes = at_once(*work, refused=RevisedMeanwhile)
+    outcomes = at_once(*work, refused=PresetChanged)
     assert sorted(one for one in outcomes if isinstance(one, int)) in ([2, 3, 4], [2, 3, 4, 5])
     travel.refresh_from_db()
     assert travel.current == travel.versions.first()
@@ -288,7 +288,7 @@ def test_what_was_written_is_carried_through_saving_its_agents_as_a_council(page
 
 
 def test_a_model_that_its_council_leaves_open_stays_open_when_it_is_saved_again(page, mira, settings):
-    council = Council.objects.found(name="Open", agents=trio(a1_model=""), owner=mira)
+    council = Council.objects.create_first(name="Open", agents=trio(a1_model=""), owner=mira)
     written = filled(council=council.pk, content="", **{f"a{n}-model": settings.DEFAULT_MODEL for n in (1, 2, 3)})
     del written["name"]
     html = page.post(reverse("council-new"), written).content.decode()

@@ -3,20 +3,20 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from channels.db import database_sync_to_async
 
-from engine import steering
-from engine.llm.failures import ServerError, Unauthorized
+from engine import run_control
+from engine.llm.errors import ServerError, Unauthorized
 from engine.models import ModelCall, Run
-from judgements.api import facts
 from judgements.display import display_of
 from judgements.models import Judgement
-from runs.words import minutes
+from judgements.responses import judgement_fields
+from runs.formatting import minutes
 from tests.conftest import JAPAN, agents, claim, perform
 
 pytestmark = pytest.mark.django_db
 
 
 def display(judgement, **texts):
-    judgement = Judgement.objects.whole().get(pk=judgement.pk)
+    judgement = Judgement.objects.with_agents().get(pk=judgement.pk)
     return display_of(judgement, list(judgement.run.calls.order_by("pk")), texts)
 
 
@@ -56,7 +56,7 @@ def test_a_queued_judgement_is_idle(judgement):
 def test_a_judgement_that_was_given_back_half_done_is_idle_in_every_part(judgement):
     start(judgement)
     decide(judgement, "reject", "approve")
-    Run.objects.give_back("one")
+    Run.objects.release_claims("one")
     shown = display(judgement)
     assert (shown.word, {seat.state for seat in shown.seats}) == ("Idle", {"idle"})
 
@@ -133,7 +133,7 @@ def test_a_retry_is_counted_and_says_what_happened(judgement):
 async def test_a_failure_before_a_retry_is_no_longer_shown(judgement, models):
     models.will("openai/a", Unauthorized("The key was refused."))
     await perform(judgement.pk, models)
-    await database_sync_to_async(steering.retry)(judgement.pk)
+    await database_sync_to_async(run_control.retry)(judgement.pk)
     shown = await board_later(judgement)
     assert (shown.word, shown.kept) == ("Idle", "The 2 decisions so far are kept. There will be no verdict.")
     assert [cell.state for cell in shown.rounds[0].cells] == ["wait", "approve", "approve"]
@@ -152,7 +152,7 @@ def test_who_cancelled_and_when_is_said(judgement, reviewer):
     decide(judgement, "reject", "approve", "approve")
     reviewer.first_name, reviewer.last_name = "M.", "Okafor"
     reviewer.save()
-    steering.cancel(judgement.pk, reviewer)
+    run_control.cancel(judgement.pk, reviewer)
     shown = display(judgement)
     assert (shown.word, shown.lead) == ("Cancelled", "Cancelled in round 2")
     assert shown.rest == "by M. Okafor. There is no verdict; all answers so far are kept."
@@ -160,7 +160,7 @@ def test_who_cancelled_and_when_is_said(judgement, reviewer):
 
 
 def test_an_agent_that_was_stopped_at_once_says_so(judgement, mira):
-    steering.cancel(judgement.pk, mira)
+    run_control.cancel(judgement.pk, mira)
     assert {seat.small for seat in display(judgement).seats} == {"before round 1"}
 
 
@@ -168,7 +168,7 @@ def test_an_agent_that_was_stopped_says_where(judgement, mira):
     start(judgement)
     decide(judgement, "reject")
     ModelCall.objects.create(run=judgement.run, step="B1", attempt=1, prompt="[]", deadline=judgement.run.created)
-    steering.cancel(judgement.pk, mira)
+    run_control.cancel(judgement.pk, mira)
     assert [seat.small for seat in display(judgement).seats] == ["after round 1", "in round 1", "in round 1"]
 
 
@@ -178,7 +178,7 @@ def test_an_agent_that_was_stopped_says_where(judgement, mira):
 def test_how_long_it_took_reads_as_one_says_it(judgement, seconds, took):
     start = judgement.run.created
     Run.objects.update(status="failed", started=start, ended=start + timedelta(seconds=seconds))
-    assert display(judgement).took == took
+    assert display(judgement).duration == took
 
 
 def test_a_rehearsal_says_so(mira):
@@ -229,7 +229,7 @@ def test_a_reason_that_was_given_before_is_marked_as_a_repetition(judgement):
         "Balthasar 2": "Repeats the reason of Casper of round 1, word for word",
     }
     assert {cell.mark for cell in cells if cell.repeats} == set(again.values())
-    agents = facts(Judgement.objects.whole().get(pk=judgement.pk))["agents"]
+    agents = judgement_fields(Judgement.objects.with_agents().get(pk=judgement.pk))["agents"]
     assert [one["repeats"] for one in agents[1]["decisions"]] == [{"round": 1, "seat": seat} for seat in "AC"]
 
 
@@ -271,7 +271,7 @@ def decide_more(judgement, number, seat):
 def test_what_was_certain_is_not_said_of_a_judgement_without_a_verdict(judgement):
     start(judgement)
     decide(judgement, *[APPROVE] * 6)
-    steering.cancel(judgement.pk)
+    run_control.cancel(judgement.pk)
     shown = display(judgement)
     assert (shown.decided, [seat.tally.certain for seat in shown.seats]) == ((), [False] * 3)
 

@@ -8,8 +8,8 @@ from engine.models import Run
 from engine.models.budgets import Budget
 from judgements import schemas
 from judgements.models import Judgement
-from runs import steering
-from tests.callers import API, Caller, fields, problem
+from runs import run_actions
+from tests.callers import API, ApiCaller, fields, problem
 from tests.conftest import JAPAN, NOBODYS_ID, agents
 
 pytestmark = pytest.mark.django_db
@@ -150,14 +150,14 @@ def test_what_others_submitted_is_not_there(mira_calls, noor, judgement):
         ("post", "/cancel"),
         ("post", "/retry"),
     ]:
-        theirs = getattr(Caller(noor), method)(f"/judgements/{judgement.pk}{path}")
+        theirs = getattr(ApiCaller(noor), method)(f"/judgements/{judgement.pk}{path}")
         missing = getattr(mira_calls, method)(f"/judgements/{uuid4()}{path}")
         assert problem(theirs, 404) == problem(missing, 404)
     assert Run.objects.get().status == Run.Status.QUEUED
 
 
 def test_staff_sees_all(reviewer, judgement):
-    assert Caller(reviewer).get(f"/judgements/{judgement.pk}").json()["id"] == str(judgement.pk)
+    assert ApiCaller(reviewer).get(f"/judgements/{judgement.pk}").json()["id"] == str(judgement.pk)
 
 
 def test_a_wait_that_cannot_be_is_refused(mira_calls, judgement):
@@ -166,7 +166,7 @@ def test_a_wait_that_cannot_be_is_refused(mira_calls, judgement):
 
 
 def test_the_record_has_every_entry(mira_calls, mira, judgement):
-    steering.cancel(judgement, mira)
+    run_actions.cancel(judgement, mira)
     found = mira_calls.get(f"/judgements/{judgement.pk}/record").json()
     kinds = [entry["kind"] for entry in found["entries"]]
     assert (found["id"], kinds) == (str(judgement.pk), ["submitted", "ended"])
@@ -269,7 +269,7 @@ WRONG_FILTERS = [
 
 def test_councils_are_those_that_are_offered(mira_calls, council):
     found = mira_calls.get("/councils").json()
-    schemas.Councils.model_validate(found)
+    schemas.CouncilListOut.model_validate(found)
     assert "Magi" in [each["name"] for each in found["results"]]
     council.archive(by=None)
     assert "Magi" not in [each["name"] for each in mira_calls.get("/councils").json()["results"]]
@@ -282,8 +282,8 @@ def test_models_are_those_that_are_known(mira_calls):
 
 def test_the_description_knows_everything_in_a_judgement(mira_calls, judgement):
     found = mira_calls.get(f"/judgements/{judgement.pk}").json()
-    schemas.Judgement.model_validate(found)
-    schemas.Judgements.model_validate(mira_calls.get("/judgements").json())
+    schemas.JudgementOut.model_validate(found)
+    schemas.JudgementListOut.model_validate(mira_calls.get("/judgements").json())
 
 
 def test_a_list_that_is_too_short_is_refused_in_words(mira_calls):

@@ -11,17 +11,17 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from engine.evidence import sealing
-from engine.evidence.audit import verify_all
-from engine.evidence.chain import Draft
-from engine.evidence.entries import LOG, Entry, retried_by
-from engine.evidence.log import Leaf, Salt
-from engine.evidence.told import said_of
-from engine.llm.failures import RateLimited, Unauthorized
+from engine.audit import sealing
+from engine.audit.entries_from_rows import entries_of_chains
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import LOG_CHAIN, Entry, retry_actor
+from engine.ledger.hashing import EntryDraft
+from engine.ledger.merkle_log import Leaf, Salt
+from engine.llm.errors import RateLimited, Unauthorized
 from engine.models import ModelCall, Review, Run
 from judgements.models import Agent, Judgement, Receipt, RoundDecision
-from runs import reviews, steering
-from runs.redaction import redact
+from runs import reviews, run_actions
+from runs.record.redaction import redact_run
 from tests.conftest import JAPAN, agents, perform
 from tests.databases import tampering
 
@@ -58,7 +58,7 @@ def test_a_rejection_that_leans_on_the_call_of_another_run_is_found(judgement, m
     models.will("openai/a", Unauthorized("The key was refused."))
     asyncio.run(perform(judgement.pk, models))
     cancelled = Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
-    steering.cancel(cancelled, mira)
+    run_actions.cancel(cancelled, mira)
     call, agent = ModelCall.objects.get(status="failed"), Agent.objects.get(judgement=cancelled, seat="A")
     RoundDecision.objects.create(agent=agent, round=1, decision="reject", reason="Never said.", call=call)
     assert problems() == ["It has what no entry tells of: decision A1."]
@@ -71,7 +71,7 @@ def test_texts_that_are_there_and_called_redacted_are_found(approved):
 
 
 def test_a_redaction_whose_mark_is_taken_away_is_found(approved):
-    redact(approved.pk, "mira", "The guest asks for it.")
+    redact_run(approved.pk, "mira", "The guest asks for it.")
     assert problems() == []
     with tampering():
         Run.objects.update(redacted=None)
@@ -80,7 +80,7 @@ def test_a_redaction_whose_mark_is_taken_away_is_found(approved):
 
 def retried_without_failing(run: UUID, **changed: object) -> None:
     """Hashes, leaves and rows fit each other."""
-    sealing.record(run, retried_by("mira"))
+    sealing.record_run(run, retry_actor("mira"))
     with tampering():
         Run.objects.filter(pk=run).update(**changed)
         Run.objects.filter(pk=run).update(outcome=None)
@@ -93,7 +93,7 @@ def test_a_verdict_that_a_retry_takes_back_is_found(approved):
 
 def test_a_verdict_that_became_a_cancellation_by_a_retry_is_found(approved):
     retried_without_failing(approved.pk, status="cancelled", ended=timezone.now(), retries=1)
-    Leaf.objects.add(sealing.append(approved.pk, said_of([approved.pk])[approved.pk]["ended"]))
+    Leaf.objects.add(sealing.append_entries(approved.pk, entries_of_chains([approved.pk])[approved.pk]["ended"]))
     assert problems() == ["It was tried again and had not failed, but was finished."]
 
 
@@ -159,7 +159,7 @@ async def test_criteria_that_were_others_while_it_was_judged_get_no_verdict(judg
 
 async def test_a_judgement_that_was_put_into_the_queue_beside_the_log_gets_no_verdict(judgement, models):
     await sync_to_async(without_evidence)()
-    await sync_to_async(sealing.record)(LOG, Draft("adopted", "2026-01-01T00:00:00Z"))
+    await sync_to_async(sealing.record_run)(LOG_CHAIN, EntryDraft("adopted", "2026-01-01T00:00:00Z"))
     run = await perform(judgement.pk, models)
     assert (run.status, run.error["code"]) == ("failed", "internal")
 
@@ -183,14 +183,17 @@ def as_soon_as_read(table: str, happens: Callable[[], object]) -> Iterator[None]
 
 
 def test_an_end_while_its_rows_are_read_is_no_alarm(judgement, mira):
-    with as_soon_as_read("judgements_rounddecision", lambda: steering.cancel(judgement, mira)):
+    with as_soon_as_read("judgements_rounddecision", lambda: run_actions.cancel(judgement, mira)):
         assert problems() == []
     assert Entry.objects.filter(kind="ended").exists()
 
 
 @pytest.mark.parametrize("what", ["note", "redacted"])
 def test_what_is_added_while_rows_are_read_is_no_alarm(approved, mira, what):
-    add = {"note": lambda: reviews.add(approved.run, mira, "Seen."), "redacted": lambda: redact(approved.pk, "", "")}
+    add = {
+        "note": lambda: reviews.add_review(approved.run, mira, "Seen."),
+        "redacted": lambda: redact_run(approved.pk, "", ""),
+    }
     with as_soon_as_read("judgements_receipt", add[what]):
         assert problems() == []
     assert Entry.objects.filter(kind=what).exists()
@@ -198,7 +201,7 @@ def test_what_is_added_while_rows_are_read_is_no_alarm(approved, mira, what):
 
 def test_a_judgement_that_came_and_ended_meanwhile_is_verified_too(approved, mira):
     def come_and_end():
-        steering.cancel(Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents()), mira)
+        run_actions.cancel(Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents()), mira)
 
     with as_soon_as_read("judgements_rounddecision", come_and_end):
         report = verify_all()
@@ -227,9 +230,9 @@ def without_evidence():
 @pytest.mark.parametrize(
     "add",
     [
-        lambda judgement, mira: reviews.add(judgement.run, mira, "Seen."),
+        lambda judgement, mira: reviews.add_review(judgement.run, mira, "Seen."),
         lambda judgement, mira: Receipt.objects.issue(judgement, mira),
-        lambda judgement, mira: redact(judgement.pk, "mira", "The guest asks for it."),
+        lambda judgement, mira: redact_run(judgement.pk, "mira", "The guest asks for it."),
     ],
     ids=["note", "receipt", "redaction"],
 )
@@ -237,14 +240,14 @@ def test_what_is_added_before_it_was_adopted_finds_a_sealed_record(approved, mir
     without_evidence()
     approved.refresh_from_db()
     add(approved, mira)
-    assert (problems(), Leaf.objects.count(), sealing.adopt()) == ([], 3, 0)
+    assert (problems(), Leaf.objects.count(), sealing.adopt_unsealed_runs()) == ([], 3, 0)
 
 
 def test_a_retry_before_it_was_adopted_is_no_alarm(judgement, mira, models):
     models.will("openai/a", Unauthorized("The key was refused."))
     asyncio.run(perform(judgement.pk, models))
     without_evidence()
-    steering.retry(judgement, mira)
+    run_actions.retry(judgement, mira)
     assert problems() == []
     asyncio.run(perform(judgement.pk, models))
     assert problems() == []

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from engine.models import ModelCall, Run
-from judgements.exhibit import ID, exhibit
+from judgements.demo import ID, demo_judgement
 from judgements.models import Judgement, RoundDecision
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +38,6 @@ def test_it_is_counted_nowhere_and_read_from_nowhere(page, django_assert_num_que
     html_of(page, "example")
     assert not any(model.objects.exists() for model in (Run, Judgement, RoundDecision, ModelCall))
     with django_assert_num_queries(0):
-        judgement, _ = exhibit()
+        judgement, _ = demo_judgement()
         assert judgement.status == "approved"
         assert [len(agent.decided) for agent in judgement.agents.all()] == [3, 3, 3]

@@ -9,17 +9,17 @@ import re
 import pytest
 from django.urls import reverse
 
-from engine.evidence.verification import verify_one
-from engine.hidden import visible_text
-from engine.llm.failures import ServerError, Unauthorized
+from engine.audit.verification import verify_one
+from engine.llm.errors import ServerError, Unauthorized
 from engine.models import ModelCall
+from engine.text.invisible_chars import visible_text
 from judgements.models import Council, Judgement
 from magi_site.models import Token
 from runs import reviews
-from runs.api.events import event_of
-from runs.export import Chosen, pieces
-from runs.face import faces
-from runs.record import record_line
+from runs.api.waiting import event_of
+from runs.procedure.spec import specs
+from runs.record.document import record_line
+from runs.record.export import SelectedRuns, pieces
 from tests.conftest import ScriptedModels, agents, perform, person, says
 from tests.databases import copied
 
@@ -50,7 +50,7 @@ def hiding(hiding_one, mira, provider):
 
 def make_hiding():
     mira = person("mira")
-    council = Council.objects.found(name=f"Council {TURNED}", agents=trio(), owner=mira)
+    council = Council.objects.create_first(name=f"Council {TURNED}", agents=trio(), owner=mira)
     judgement = Judgement.objects.submit(
         title=f"Title {TURNED}", content=f"Content {TURNED}", agents=trio(), owner=mira, council=council.current
     )
@@ -88,7 +88,7 @@ PAGES = {
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_hides_nothing_of_what_was_written_and_answered(client, reviewer, hiding, name):
     client.force_login(reviewer)
-    reviews.add(hiding.run, reviewer, f"Seen: {TURNED}")
+    reviews.add_review(hiding.run, reviewer, f"Seen: {TURNED}")
     council = hiding.council_version.council_id
     of_council = {"council": [council], "council-version": [council, 1], "admin:judgements_council_change": [council]}
     listed = name in ("history", "councils", "new") or name.endswith("changelist")
@@ -121,7 +121,10 @@ def test_a_replay_hides_nothing_and_says_nothing_hidden(page, hiding):
 def exported(hiding, kind):
     async def read():
         return "".join(
-            [piece async for piece in pieces(Chosen([hiding.pk]), kind, "https://magi.example", faces()["judgement"])]
+            [
+                piece
+                async for piece in pieces(SelectedRuns([hiding.pk]), kind, "https://magi.example", specs()["judgement"])
+            ]
         )
 
     return asyncio.run(read())

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from engine.models import Run
 from judgements.models import Council
-from runs.history import PAGE
+from runs.history.query import PAGE_SIZE
 from tests.conftest import NAMES, agents, only_on
 from tests.judgements.past import NOON, History, judged, many, submit, titles
 from tests.judgements.test_search import decide
@@ -111,7 +111,7 @@ def test_a_search_without_a_match_names_what_was_sought(page, mira):
 
 
 def test_pages_follow_each_other_there_and_back(mira):
-    many(mira, 2 * PAGE + 5)
+    many(mira, 2 * PAGE_SIZE + 5)
     for sought in ({}, {"q": "number"}):
         follow_each_other(mira, sought)
 
@@ -124,7 +124,7 @@ def follow_each_other(mira, sought):
         if not pages[-1].older:
             break
         before = pages[-1].last
-    assert len(seen) == len(set(seen)) == 2 * PAGE + 5
+    assert len(seen) == len(set(seen)) == 2 * PAGE_SIZE + 5
     back = history.page(after=pages[2].first)
     assert back.rows == pages[1].rows
     assert history.page(after=pages[1].first).rows == pages[0].rows
@@ -132,7 +132,7 @@ def follow_each_other(mira, sought):
 
 
 def test_a_new_judgement_moves_no_page(mira):
-    many(mira, PAGE + 5)
+    many(mira, PAGE_SIZE + 5)
     first = History(mira, {}).page()
     older = History(mira, {}).page(before=first.last).rows
     submit(mira, "new", minute=9999)
@@ -145,8 +145,8 @@ def test_nobody_pages_from_what_they_may_not_see(page, noor):
 
 
 def test_beyond_a_thousand_nobody_counts(page, mira, monkeypatch):
-    monkeypatch.setattr("runs.history.MOST_COUNTED", 3)
-    monkeypatch.setattr("runs.views.history.MOST_COUNTED", 3)
+    monkeypatch.setattr("runs.history.query.MAX_COUNTED", 3)
+    monkeypatch.setattr("runs.views.history.MAX_COUNTED", 3)
     many(mira, 3)
     assert ">3 judgements<" in page.get(reverse("history")).content.decode()
     submit(mira, "one more")
@@ -154,11 +154,11 @@ def test_beyond_a_thousand_nobody_counts(page, mira, monkeypatch):
 
 
 def test_a_page_costs_as_many_queries_as_a_row(page, mira, django_assert_max_num_queries):
-    many(mira, PAGE + 1)
+    many(mira, PAGE_SIZE + 1)
     for asked in ({}, {"q": "number"}):
         with django_assert_max_num_queries(15):
             answer = page.get(reverse("history"), asked)
-        assert answer.content.decode().count('class="list__t"') == PAGE
+        assert answer.content.decode().count('class="list__t"') == PAGE_SIZE
 
 
 # ---- a long history ---------------------------------------------------------------------------------------
@@ -167,12 +167,12 @@ def test_a_page_costs_as_many_queries_as_a_row(page, mira, django_assert_max_num
 @pytest.fixture
 def load(council):
     load = Load(400)
-    load.make(detailed=PAGE)
+    load.make(detailed=PAGE_SIZE)
     return load
 
 
 def plan(user, sought):
-    return History(user, sought)._ordered(newest_first=True)[:PAGE].explain()
+    return History(user, sought)._ordered(newest_first=True)[:PAGE_SIZE].explain()
 
 
 @only_on("sqlite")
@@ -281,8 +281,8 @@ def test_a_row_that_moved_on_is_sent_and_when_it_is_over_watched_no_more(page, m
 
 @pytest.mark.parametrize(("number", "said"), [(1, "1 newer judgement."), (2, "2 newer"), (3, "More than 2 newer")])
 def test_only_more_than_the_most_that_are_counted_are_called_more(page, mira, monkeypatch, number, said):
-    for module in ("runs.history", "runs.views.history"):
-        monkeypatch.setattr(f"{module}.MOST_NEWER", 2)
+    for module in ("runs.history.query", "runs.views.history"):
+        monkeypatch.setattr(f"{module}.MAX_NEWER", 2)
     many(mira, number)
     assert said in watch(page, newest="", newer="0").content.decode()
 

@@ -6,9 +6,9 @@ import pytest
 from django.db import connections
 
 from engine.models import Run
-from engine.models.budgets import Budget, BudgetUsedUp
+from engine.models.budgets import Budget, BudgetExceeded
 from judgements import procedure
-from runs.models import IdempotencyKey, KeyUsed
+from runs.models import IdempotencyConflict, IdempotencyKey
 from tests.conftest import JAPAN, agents
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ def test_the_same_request_brings_the_same_judgement(mira):
 
 def test_another_request_under_the_key_is_refused_and_leaves_nothing(mira):
     submit(mira)
-    with pytest.raises(KeyUsed):
+    with pytest.raises(IdempotencyConflict):
         submit(mira, "other")
     assert Run.objects.count() == 1
 
@@ -39,7 +39,7 @@ def test_what_was_refused_takes_no_key_and_what_took_the_money_is_found(mira, se
     settings.PROVIDERS = {"openai": {**settings.PROVIDERS["openai"], "prices": {"*": (1, 1)}}}
     budget = Budget.objects.create(owner=mira, limit=1)
     put = {"agents": agents(*["openai/x"] * 3)}
-    with pytest.raises(BudgetUsedUp):
+    with pytest.raises(BudgetExceeded):
         submit(mira, **put)
     assert not IdempotencyKey.objects.exists()
     Budget.objects.filter(pk=budget.pk).update(limit=10**12)

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from engine.models import Run
 from judgements.models import Council
-from runs import library
-from runs.face import faces
-from runs.library import Asked
+from runs.formatting import format_day
+from runs.library import overview
+from runs.library.overview import LibraryQuery
 from runs.models import Start
-from runs.shelves import Shelf
-from runs.words import day
+from runs.procedure.library_section import LibrarySection
+from runs.procedure.spec import specs
 from tests.conftest import submitted_at
 from tests.judgements.test_councils import judged_by, trio
 
@@ -27,7 +27,7 @@ MODELS = {f"a{seat}_model": f"openai/{seat}" for seat in (1, 2, 3)}
 
 @pytest.fixture
 def travel(mira):
-    return Council.objects.found(name="Travel", agents=trio(**MODELS), owner=mira)
+    return Council.objects.create_first(name="Travel", agents=trio(**MODELS), owner=mira)
 
 
 def html_of(client, **asked):
@@ -84,7 +84,7 @@ def test_what_people_decided_instead_is_counted_beside_the_rate(page, travel, mi
 
 
 def test_what_was_only_rehearsed_says_so(page, mira, travel):
-    rehearsed = Council.objects.found(name="Rehearsed", agents=trio(), owner=mira)
+    rehearsed = Council.objects.create_first(name="Rehearsed", agents=trio(), owner=mira)
     ended(rehearsed, mira, *["approved"] * 10)
     row = row_of(page, rehearsed)
     assert "<b>10</b>" in row
@@ -111,7 +111,7 @@ def test_a_council_that_was_never_used_says_so(page, travel):
 @pytest.mark.parametrize("rehearsed", [False, True])
 def test_errors_of_this_month_stand_beside_the_name_and_lead_to_them(page, travel, mira, rehearsed):
     if rehearsed:
-        travel = Council.objects.found(name="Rehearsed", agents=trio(), owner=mira)
+        travel = Council.objects.create_first(name="Rehearsed", agents=trio(), owner=mira)
     ended(travel, mira, None, None, "approved")
     row = row_of(page, travel)
     assert f"2 errors in {timezone.now():%B}" in row
@@ -134,14 +134,14 @@ def test_whoever_sees_everybodys_judgements_sees_what_came_of_them(client, revie
 
 
 def test_nobody_counts_without_end(page, travel, mira, monkeypatch):
-    monkeypatch.setattr(library, "NEWEST", 2)
+    monkeypatch.setattr(overview, "NEWEST", 2)
     for _ in range(3):
         judged_by(travel.current, mira)
     assert "<b>2+</b>" in row_of(page, travel)
 
 
 def test_errors_among_many_are_those_of_the_newest(page, travel, mira, monkeypatch):
-    monkeypatch.setattr(library, "NEWEST", 2)
+    monkeypatch.setattr(overview, "NEWEST", 2)
     ended(travel, mira, *[None] * 4)
     assert "errors among the newest 2" in row_of(page, travel)
 
@@ -149,11 +149,11 @@ def test_errors_among_many_are_those_of_the_newest(page, travel, mira, monkeypat
 def test_a_day_is_said_as_people_say_it():
     now = datetime(2026, 11, 22, 0, 30, tzinfo=UTC)
     ago = [timedelta(minutes=20), timedelta(hours=1), timedelta(days=2), timedelta(days=400)]
-    assert [day(now - one, now) for one in ago] == ["today", "yesterday", "20 Nov", "18 Oct 2025"]
+    assert [format_day(now - one, now) for one in ago] == ["today", "yesterday", "20 Nov", "18 Oct 2025"]
 
 
 def test_what_was_judged_before_it_was_counted_is_counted(travel, mira, noor):
-    rehearsed = Council.objects.found(name="Rehearsed", agents=trio(), owner=mira)
+    rehearsed = Council.objects.create_first(name="Rehearsed", agents=trio(), owner=mira)
     for council, owner in ((travel, mira), (rehearsed, noor), (travel, noor)):
         judged_by(council.current, owner)
     counted, [operation] = starts(), import_module("judgements.migrations.0024_starts").Migration.operations
@@ -173,7 +173,7 @@ def starts():
 
 def test_the_library_takes_no_query_per_council(page, travel, mira, django_assert_num_queries):
     for number in range(5):
-        other = Council.objects.found(name=f"Other {number}", agents=trio(), owner=mira)
+        other = Council.objects.create_first(name=f"Other {number}", agents=trio(), owner=mira)
         ended(other, mira, "approved")
     # session, user, its permissions, councils, members, figures with where one was asked, what waits;
     # of panels, teams, crews, rosters and memories how many there are, and those on the shelf
@@ -188,7 +188,7 @@ def test_councils_have_an_address_of_their_own(page, travel):
 
 
 def test_search_finds_names_members_and_criteria(page, council, mira):
-    Council.objects.found(name="Travel", agents=trio(a3_criteria="Be strict. Never be bribed."), owner=mira)
+    Council.objects.create_first(name="Travel", agents=trio(a3_criteria="Be strict. Never be bribed."), owner=mira)
     for sought in ("trav", "TRAVEL", "balt", "strict", "be bribed", "travel be"):
         assert "Travel" in names(page, q=sought), sought
 
@@ -200,7 +200,7 @@ def test_search_says_where_nothing_is_found(page, travel):
 
 
 def test_one_can_look_at_ones_own_alone(page, travel, noor):
-    Council.objects.found(name="Of Noor", agents=trio(), owner=noor)
+    Council.objects.create_first(name="Of Noor", agents=trio(), owner=noor)
     assert names(page, owner="mine") == ["Travel"]
     assert {"Travel", "Of Noor"} <= set(names(page))
 
@@ -215,7 +215,7 @@ def test_what_is_archived_is_folded_below_and_can_be_brought_back(page, travel, 
 
 
 def test_nobody_brings_back_what_one_may_not_change(page, noor):
-    other = Council.objects.found(name="Of Noor", agents=trio(), owner=noor)
+    other = Council.objects.create_first(name="Of Noor", agents=trio(), owner=noor)
     other.archive(by=noor)
     assert "Bring back" not in row_of(page, other)
 
@@ -232,13 +232,13 @@ def test_a_shelf_of_archived_ones_alone_says_so(page, travel, mira):
 
 
 def test_only_so_many_are_shown_and_the_others_are_searched_for(page, travel, council, monkeypatch):
-    monkeypatch.setattr("runs.library.MOST", 1)
+    monkeypatch.setattr("runs.library.overview.MOST", 1)
     monkeypatch.setattr("runs.views.library.MOST", 1)
     assert names(page) == [council.name]
     assert "The first 1 of 2. Search for the others." in html_of(page)
 
 
-class Drawer(Shelf):
+class Drawer(LibrarySection):
     name, noun, about, label = "drawers", "drawer", "what checks take out", "drawer"
     purpose, permission, address, new = "Put something in.", "judgements.add_council", "/drawers/", "/drawers/new/"
 
@@ -250,7 +250,7 @@ class Drawer(Shelf):
 
 
 def test_another_procedure_puts_a_shelf_of_its_own_beside(page, travel, monkeypatch):
-    monkeypatch.setattr(type(faces()["check"]), "shelves", (Drawer(),))
+    monkeypatch.setattr(type(specs()["check"]), "shelves", (Drawer(),))
     html = html_of(page)
     assert re.findall(r'<a href="(\S+)"(?: aria-current="page")?>(\w+)\n<span>(\d)</span>', html) == [
         ("/library/", "All", "1"),
@@ -267,6 +267,6 @@ def test_another_procedure_puts_a_shelf_of_its_own_beside(page, travel, monkeypa
 
 
 def test_asking_for_nothing_is_no_search():
-    assert not Asked(" ")
-    assert Asked("x")
-    assert Asked(mine=True)
+    assert not LibraryQuery(" ")
+    assert LibraryQuery("x")
+    assert LibraryQuery(mine=True)

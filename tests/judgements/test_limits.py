@@ -8,12 +8,12 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from engine.models import Run, pace
-from engine.models.pace import LimitReached
+from engine.models import Run, rate_limits
+from engine.models.rate_limits import RateLimitReached
 from judgements import procedure
 from judgements.models import Judgement
 from magi_site.models import Token
-from runs import export
+from runs.record import export
 from tests.conftest import JAPAN, agents, at_once
 
 pytestmark = pytest.mark.django_db
@@ -46,17 +46,17 @@ def test_the_api_queues_only_so_many_of_one_person(mira, noor, settings):
 
 def test_nobody_submits_more_in_a_minute_than_may(mira, settings, monkeypatch):
     settings.USER_SUBMISSIONS = 3
-    now = pace.time.time()
-    monkeypatch.setattr(pace.time, "time", lambda: now)
+    now = rate_limits.time.time()
+    monkeypatch.setattr(rate_limits.time, "time", lambda: now)
     assert statuses(mira, 4) == [202, 202, 202, 429]
-    monkeypatch.setattr(pace.time, "time", lambda: now + 21)
+    monkeypatch.setattr(rate_limits.time, "time", lambda: now + 21)
     assert statuses(mira, 2) == [202, 429]
 
 
 def test_answers_and_refusals_say_how_many_are_left(mira, settings, monkeypatch):
     settings.USER_SUBMISSIONS = 3
-    now = pace.time.time()
-    monkeypatch.setattr(pace.time, "time", lambda: now)
+    now = rate_limits.time.time()
+    monkeypatch.setattr(rate_limits.time, "time", lambda: now)
     answers = [post(mira) for _ in range(4)]
     assert {one.headers["RateLimit-Policy"] for one in answers} == {'"submissions";q=3;w=60'}
     said = ["r=2;t=20", "r=1;t=40", "r=0;t=60", "r=0;t=60"]
@@ -141,6 +141,6 @@ def test_one_person_has_only_so_many_exports_under_way(client, mira, settings):
 def test_of_many_submissions_at_once_no_more_get_through_than_may(mira, settings):
     settings.USER_QUEUED = 3
     submit = partial(procedure.submit, owner=mira, content=JAPAN, agents=agents(), limited=True)
-    outcomes = at_once(*[submit] * 10, refused=LimitReached)
-    refused = [outcome for outcome in outcomes if isinstance(outcome, LimitReached)]
+    outcomes = at_once(*[submit] * 10, refused=RateLimitReached)
+    refused = [outcome for outcome in outcomes if isinstance(outcome, RateLimitReached)]
     assert (Run.objects.queued().count(), len(refused)) == (3, 7)

@@ -11,14 +11,13 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore
 from django.urls import reverse
 
-from engine import live, steering
+from engine import pubsub, run_control
 from engine.models import ModelCall, Run
-from judgements.display import display_of
-from judgements.fragments import fragments
+from judgements.display import display_of, fragments
 from judgements.models import CRITERIA_LENGTH, Judgement
 from judgements.prompts import LONGEST_REASON
-from runs.consumers import LiveConsumer
-from runs.fragments import LivePage
+from runs.live.consumers import RunConsumer
+from runs.procedure.fragments import LivePageState
 from tests.conftest import JAPAN, agents, claim, perform, says
 from tests.judgements.open_pages import until
 
@@ -47,7 +46,7 @@ IDS = {
 
 
 def display(judgement, **texts):
-    judgement = Judgement.objects.whole().get(pk=judgement.pk)
+    judgement = Judgement.objects.with_agents().get(pk=judgement.pk)
     return display_of(judgement, list(judgement.run.calls.order_by("pk")), texts)
 
 
@@ -65,7 +64,7 @@ def ids(html):
 
 
 def snapshot(judgement):
-    page = LivePage()
+    page = LivePageState()
     page.update(fragments(display(judgement)), 1)
     return page.newer_than(0)
 
@@ -76,7 +75,7 @@ async def open_socket():
     sockets = []
 
     async def open_socket(judgement, user, session=None):
-        socket = WebsocketCommunicator(LiveConsumer.as_asgi(), "/ws/")
+        socket = WebsocketCommunicator(RunConsumer.as_asgi(), "/ws/")
         socket.scope |= {"user": user, "session": session, "url_route": {"kwargs": {"pk": judgement.pk}}}
         connected, _ = await socket.connect(timeout=10)
         if not connected:
@@ -148,7 +147,7 @@ def test_a_poll_without_a_change_reads_no_judgement(client, mira, judgement, dja
 
 def test_the_last_poll_takes_the_socket_away(client, mira, judgement):
     client.force_login(mira)
-    steering.cancel(judgement.pk, mira)
+    run_control.cancel(judgement.pk, mira)
     assert re.search(r'<div id="ws"[^>]*></div>', poll(client, judgement).content.decode())
 
 
@@ -166,7 +165,7 @@ def test_the_announcer_keeps_its_element(judgement):
 
 
 def test_only_fragments_that_changed_are_new(judgement):
-    page = LivePage()
+    page = LivePageState()
     page.update(fragments(display(judgement)), 1)
     page.update(fragments(display(judgement)), 1)
     assert page.version == 1
@@ -211,7 +210,7 @@ async def test_a_watcher_gets_the_whole_display_and_then_what_changes(judgement,
     whole = await next_message(socket)
     assert set(ids(whole)) >= IDS
     await database_sync_to_async(claim)("one", 1)
-    live.announce(judgement.pk)
+    pubsub.announce(judgement.pk)
     change = await next_message(socket)
     assert "Judging" in change
     assert "agent-1-sum" not in ids(change)
@@ -221,7 +220,7 @@ async def test_a_growing_reason_reaches_the_watcher_and_only_its_fragments(judge
     await database_sync_to_async(under_way)(judgement, "B1")
     socket = await open_socket(judgement, mira)
     await next_message(socket)
-    live.show_text(judgement.pk, "B1", "Nothing in it speaks")
+    pubsub.show_text(judgement.pk, "B1", "Nothing in it speaks")
     change = await next_message(socket)
     assert {"agent-2-reason", "agent-2-rounds", "t-r1-a2", "asking"} == set(ids(change))
 
@@ -250,7 +249,7 @@ async def test_a_user_who_is_shut_out_is_told_so_and_sees_nothing_more(judgement
     await mira.asave()
     closing = asyncio.create_task(closing_code(socket))
     for number in range(50 if growing else 0):
-        live.show_text(judgement.pk, "B1", f"Nothing in it speaks {number}")
+        pubsub.show_text(judgement.pk, "B1", f"Nothing in it speaks {number}")
         await asyncio.wait([closing], timeout=0.1)
     assert await closing == 4404
 
@@ -294,7 +293,7 @@ async def test_the_twenty_first_page_of_one_user_is_closed(judgement, mira, revi
 
 
 async def test_a_push_that_fails_is_only_logged(judgement, settings, models, caplog, monkeypatch):
-    monkeypatch.setattr(live.log, "filters", [])  # another test may have said it just now
+    monkeypatch.setattr(pubsub.log, "filters", [])  # another test may have said it just now
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": "tests.judgements.test_live.BrokenLayer"}}
     assert (await perform(judgement.pk, models)).status == Run.Status.FINISHED
     await until(lambda: "A push was lost" in caplog.text)

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from judgements import procedure
 from judgements.models import Council, CouncilChanged, Judgement
-from tests.callers import Caller, fields, problem
+from tests.callers import ApiCaller, fields, problem
 from tests.conftest import JAPAN, agents
 from tests.judgements.test_councils import trio
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def travel(mira):
-    return Council.objects.found(name="Travel", agents=trio(), owner=mira)
+    return Council.objects.create_first(name="Travel", agents=trio(), owner=mira)
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_judging_again_what_an_older_version_judged_has_its_agents_and_no_name(p
 
 
 def test_a_program_gets_the_current_version_and_may_name_the_one_it_means(first, travel, mira):
-    asked, call = {"content": JAPAN, "council": "Travel"}, Caller(mira).post
+    asked, call = {"content": JAPAN, "council": "Travel"}, ApiCaller(mira).post
     assert call("/judgements", asked).json()["council_version"] == 2
     assert call("/judgements", asked | {"version": 2}).json()["council_version"] == 2
     assert call("/judgements", asked | {"council": travel.pk}).json()["council"] == "Travel"
@@ -220,13 +220,13 @@ def test_a_program_gets_the_current_version_and_may_name_the_one_it_means(first,
     ],
 )
 def test_a_council_or_version_that_is_none_is_named(travel, mira, change, path):
-    assert path in fields(Caller(mira).post("/judgements", {"content": JAPAN, "council": "Travel"} | change))
+    assert path in fields(ApiCaller(mira).post("/judgements", {"content": JAPAN, "council": "Travel"} | change))
 
 
 def test_an_archived_council_is_named_by_nobody(travel, mira):
     travel.archive(by=mira)
     for name in ("Travel", travel.pk):
-        assert "council" in fields(Caller(mira).post("/judgements", {"content": JAPAN, "council": name}))
+        assert "council" in fields(ApiCaller(mira).post("/judgements", {"content": JAPAN, "council": name}))
 
 
 def test_a_key_brings_what_was_submitted_though_the_council_has_changed(travel, mira):

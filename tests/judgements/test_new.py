@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from judgements.examples import RELEASE
 from judgements.models import Council
-from runs.face import faces
+from runs.procedure.spec import specs
 from tests.judgements.test_councils import html_of
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ def test_who_has_judged_something_is_not(page, judgement):
 @pytest.fixture
 def gate():
     agents = [agent | {"model": ""} for agent in RELEASE.agents("")]
-    return Council.objects.found(name="Release gate", agents=agents, owner=None)
+    return Council.objects.create_first(name="Release gate", agents=agents, owner=None)
 
 
 def chosen(html):
@@ -63,13 +63,13 @@ def test_the_page_is_told_what_an_example_is(page, gate):
 
 
 def test_one_kind_alone_is_no_choice(page, monkeypatch):
-    for face in faces().values():
+    for face in specs().values():
         monkeypatch.setattr(type(face), "begun_at", "new" if face.kind == "judgement" else "")
     assert "How it is worked on" not in html_of(page, "new")
 
 
 def test_each_kind_that_a_page_starts_says_what_it_is_good_for(page, monkeypatch):
-    check = type(faces()["check"])
+    check = type(specs()["check"])
     monkeypatch.setattr(check, "begun_at", "check-history")
     monkeypatch.setattr(check, "verb", "Check")
     monkeypatch.setattr(check, "good_for", "Whether something is sound.")

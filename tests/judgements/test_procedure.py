@@ -5,13 +5,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 
-from engine import live
-from engine.llm.failures import FormatRefused, ServerError, Unauthorized, UnusableAnswer
+from engine import pubsub
+from engine.llm.errors import ResponseFormatRejected, ServerError, Unauthorized, UnusableAnswer
 from engine.models import ModelCall, Run
-from engine.worker import Engine
+from engine.queue.worker import Worker
 from judgements import prompts
 from judgements.models import Judgement, RoundDecision
-from runs.steering import cancel, retry
+from runs.run_actions import cancel, retry
 from tests.conftest import JAPAN, agents, perform, says
 from tests.waiting import until
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 async def judged(judgement: Judgement) -> Judgement:
-    return await Judgement.objects.whole().aget(pk=judgement.pk)
+    return await Judgement.objects.with_agents().aget(pk=judgement.pk)
 
 
 async def test_nine_decisions_make_a_verdict(judgement, models):
@@ -32,7 +32,7 @@ async def test_nine_decisions_make_a_verdict(judgement, models):
 @pytest.mark.parametrize("opens", [True, False])
 async def test_answers_have_to_stream_to_whose_page_opens_alone(judgement, models, opens):
     if opens:
-        live.expect(judgement.pk)
+        pubsub.announce_soon(judgement.pk)
     await perform(judgement.pk, models)
     assert models.streamed == [opens] * 9
 
@@ -166,7 +166,7 @@ async def test_what_is_not_failed_is_not_retried_and_what_is_over_not_cancelled(
 
 async def test_a_cancelled_judgement_keeps_what_is_decided_and_who_cancelled_it(judgement, mira, models):
     models.will("openai/c", "approve", *[ServerError("500")] * 3)  # until its fourth attempt there is time to cancel
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     await until(five_decided, "five decisions")
     assert await database_sync_to_async(cancel)(judgement, mira)
@@ -246,7 +246,9 @@ async def test_a_resumed_agent_stays_with_its_fallback(with_fallback, models):
 
 
 async def test_a_refused_format_is_no_failed_attempt(with_fallback, models):
-    models.will("openai/a", *[FormatRefused("No.", refused="response_format")] * 2, UnusableAnswer("No answer."))
+    models.will(
+        "openai/a", *[ResponseFormatRejected("No.", refused="response_format")] * 2, UnusableAnswer("No answer.")
+    )
     await perform(with_fallback.pk, models)
     assert await asked_in_round_1() == [
         (1, "openai/a", "failed"),

@@ -9,21 +9,21 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from engine.evidence import chain, signing
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import Entry
-from engine.llm.failures import Unauthorized
+from engine.audit.full_verification import verify_all
+from engine.ledger import hashing, signing
+from engine.ledger.entries import Entry
+from engine.llm.errors import Unauthorized
 from judgements import schemas
-from judgements.models import Council, Expected, Judgement, Receipt, ReceiptRefused
+from judgements.models import Council, ExpectedReceipt, Judgement, Receipt, ReceiptRefused
 from judgements.rules import Verdict
-from runs import reviews, steering
-from tests.callers import Caller, fields, problem
+from runs import reviews, run_actions
+from tests.callers import ApiCaller, fields, problem
 from tests.conftest import JAPAN, ScriptedModels, agents, perform, person
 from tests.databases import copied, tampering
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # by threads of their own
-OWN = Expected(council=None)
+OWN = ExpectedReceipt(council=None)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_of_many_uses_at_once_one_counts(receipt, mira):
 
 
 def test_only_an_approved_judgement_gets_one(judgement, mira):
-    steering.cancel(judgement, mira)
+    run_actions.cancel(judgement, mira)
     with pytest.raises(ReceiptRefused, match="it is: cancelled"):
         Receipt.objects.issue(judgement, mira)
 
@@ -93,7 +93,7 @@ def test_one_for_somebody_else_is_refused(approved, mira):
 
 
 def test_an_override_stops_what_is_still_unused(approved, receipt, reviewer):
-    reviews.add(approved.run, reviewer, "Not this week.", Verdict.REJECTED)
+    reviews.add_review(approved.run, reviewer, "Not this week.", Verdict.REJECTED)
     assert refusal(receipt) == "overridden"
     with pytest.raises(ReceiptRefused, match="reviewer has decided against"):
         Receipt.objects.issue(approved, reviewer)
@@ -111,7 +111,7 @@ def test_one_that_is_not_in_the_books_is_refused(receipt):
 def make_payments():
     """A council, and a receipt for what it approved in its first version."""
     trio = [{**agent, "fallback": ""} for agent in agents("openai/a", "openai/b", "openai/c")]
-    council = Council.objects.found(name="Payments", agents=trio, owner=person("mira"))
+    council = Council.objects.create_first(name="Payments", agents=trio, owner=person("mira"))
     return council, approval_by(council, person("mira"))
 
 
@@ -148,7 +148,7 @@ def test_a_receipt_says_which_council_and_agents_judged(by_payments, payments):
     assert by_payments["council"] == {"id": payments.pk, "name": "Payments", "version": 1}
     assert by_payments["rehearsal"] is False
     put = record_of(by_payments["judgement"])[0]["facts"]["agents"]
-    assert by_payments["agents_sha256"] == sha256(chain.canonical(put).encode()).hexdigest()
+    assert by_payments["agents_sha256"] == sha256(hashing.canonical(put).encode()).hexdigest()
 
 
 def record_of(pk):
@@ -157,7 +157,7 @@ def record_of(pk):
 
 @committed
 def test_the_record_says_who_judged_and_who_expected_what(by_payments, payments, mira):
-    Receipt.objects.consume(by_payments, mira, Expected("Payments", version=1))
+    Receipt.objects.consume(by_payments, mira, ExpectedReceipt("Payments", version=1))
     given, used = (entry["facts"] for entry in record_of(by_payments["judgement"])[-2:])
     judged = {name: by_payments[name] for name in ("council", "agents_sha256", "rehearsal")}
     assert judged == {name: given[name] for name in judged}
@@ -166,17 +166,24 @@ def test_the_record_says_who_judged_and_who_expected_what(by_payments, payments,
 
 
 @pytest.mark.parametrize(
-    "expected", [Expected("Payments"), Expected("Payments", 1), "id", Expected("Payments", 1, True)]
+    "expected",
+    [ExpectedReceipt("Payments"), ExpectedReceipt("Payments", 1), "id", ExpectedReceipt("Payments", 1, True)],
 )
 def test_what_was_expected_is_accepted(by_payments, payments, mira, expected):
-    expected = Expected(payments.pk, 1) if expected == "id" else expected
+    expected = ExpectedReceipt(payments.pk, 1) if expected == "id" else expected
     assert Receipt.objects.consume(by_payments, mira, expected).consumed
 
 
 def test_another_council_or_version_is_refused_and_the_receipt_stays_unused(by_payments, mira):
-    others = Expected("Magi"), Expected("payments"), Expected("Payments", 2), Expected(10**30), Expected(-1)
+    others = (
+        ExpectedReceipt("Magi"),
+        ExpectedReceipt("payments"),
+        ExpectedReceipt("Payments", 2),
+        ExpectedReceipt(10**30),
+        ExpectedReceipt(-1),
+    )
     assert {refusal(by_payments, mira, expected) for expected in others} == {"council"}
-    assert Receipt.objects.consume(by_payments, mira, Expected("Payments")).consumed
+    assert Receipt.objects.consume(by_payments, mira, ExpectedReceipt("Payments")).consumed
 
 
 def test_who_expects_no_council_accepts_whoever_judged(by_payments, mira):
@@ -184,24 +191,28 @@ def test_who_expects_no_council_accepts_whoever_judged(by_payments, mira):
 
 
 def test_agents_of_the_askers_own_are_no_council(receipt, council):
-    assert refusal(receipt, expected=Expected("Magi")) == refusal(receipt, expected=Expected(council.pk)) == "council"
+    assert (
+        refusal(receipt, expected=ExpectedReceipt("Magi"))
+        == refusal(receipt, expected=ExpectedReceipt(council.pk))
+        == "council"
+    )
 
 
 def test_a_council_that_was_renamed_is_known_by_its_id_alone(by_payments, payments, mira):
     payments.revise(name="Paperclips", agents=payments.agents(), author=mira)
     for name in ("Payments", "Paperclips"):
-        assert refusal(by_payments, mira, Expected(name)) == "council"
-    assert Receipt.objects.consume(by_payments, mira, Expected(payments.pk, 1)).consumed
+        assert refusal(by_payments, mira, ExpectedReceipt(name)) == "council"
+    assert Receipt.objects.consume(by_payments, mira, ExpectedReceipt(payments.pk, 1)).consumed
 
 
 @committed
 def test_a_new_council_with_a_freed_name_is_not_taken_for_the_one_that_had_it(by_payments, payments, mira, noor):
     payments.revise(name="Retired", agents=payments.agents(), author=mira)
-    made = Council.objects.found(name="Payments", agents=payments.agents(), owner=noor)
+    made = Council.objects.create_first(name="Payments", agents=payments.agents(), owner=noor)
     lenient = approval_by(made, noor)
-    assert refusal(lenient, noor, Expected("Payments")) == "council"
-    assert refusal(by_payments, mira, Expected("Payments")) == "council"
-    assert Receipt.objects.consume(lenient, noor, Expected(made.pk)).consumed
+    assert refusal(lenient, noor, ExpectedReceipt("Payments")) == "council"
+    assert refusal(by_payments, mira, ExpectedReceipt("Payments")) == "council"
+    assert Receipt.objects.consume(lenient, noor, ExpectedReceipt(made.pk)).consumed
 
 
 @committed
@@ -209,8 +220,8 @@ def test_a_council_that_has_changed_since_is_told_by_its_version(by_payments, pa
     payments.revise(name="Payments", agents=[a | {"criteria": "Be kind."} for a in payments.agents()], author=mira)
     later = approval_by(Council.objects.get(pk=payments.pk), mira)
     assert later["agents_sha256"] != by_payments["agents_sha256"]
-    assert refusal(later, mira, Expected("Payments", 1)) == "council"
-    assert Receipt.objects.consume(by_payments, mira, Expected("Payments", 1)).consumed
+    assert refusal(later, mira, ExpectedReceipt("Payments", 1)) == "council"
+    assert Receipt.objects.consume(by_payments, mira, ExpectedReceipt("Payments", 1)).consumed
 
 
 @committed
@@ -220,7 +231,7 @@ def test_a_rehearsal_counts_only_where_it_is_allowed(mira):
     receipt = Receipt.objects.issue(judgement, mira)
     assert receipt["rehearsal"] is True
     assert refusal(receipt) == "rehearsal"
-    assert Receipt.objects.consume(receipt, mira, Expected(None, rehearsal=True)).consumed
+    assert Receipt.objects.consume(receipt, mira, ExpectedReceipt(None, rehearsal=True)).consumed
 
 
 def rehearsing():
@@ -247,19 +258,19 @@ def older(by_payments):
         Receipt.objects.update(agents_sha256="", rehearsal=None)
     statement = {name: value for name, value in by_payments.items() if name not in ("agents_sha256", "signature")}
     statement |= {"form": "magi-receipt/1", "council": "Payments"}
-    signature = signing.sign(chain.canonical(statement).encode())
+    signature = signing.sign(hashing.canonical(statement).encode())
     return statement | {"signature": base64.b64encode(signature).decode()}
 
 
 def test_a_receipt_of_the_older_form_counts_and_our_books_say_who_judged(older, payments, mira):
-    assert refusal(older, mira, Expected("Magi")) == "council"
-    used = Receipt.objects.consume(older, mira, Expected(payments.pk, 1))
+    assert refusal(older, mira, ExpectedReceipt("Magi")) == "council"
+    used = Receipt.objects.consume(older, mira, ExpectedReceipt(payments.pk, 1))
     assert used.judged_by["council"] == {"id": payments.pk, "name": "Payments", "version": 1}
     assert len(used.judged_by["agents_sha256"]) == 64
 
 
 def test_a_form_takes_its_own_fields_alone(older, by_payments):
-    expected = Expected("Payments")
+    expected = ExpectedReceipt("Payments")
     for mixed in (older | {"form": "magi-receipt/2"}, by_payments | {"form": "magi-receipt/1"}, older | {"form": []}):
         assert refusal(mixed, expected=expected) == "invalid"
 
@@ -272,9 +283,9 @@ def test_a_program_gets_a_receipt_and_another_uses_it_once(approved, mira_calls,
     given = mira_calls.post(path, {"audience": "deployer", "lifetime": 60})
     assert given.status_code == 201
     use = {"receipt": given.json(), "council": None, "audience": "deployer"}
-    used = Caller(noor).post("/receipts/consume", use)
+    used = ApiCaller(noor).post("/receipts/consume", use)
     assert (used.status_code, used.json()["judgement"]) == (200, str(approved.pk))
-    assert "used already" in problem(Caller(noor).post("/receipts/consume", use), 409)["detail"]
+    assert "used already" in problem(ApiCaller(noor).post("/receipts/consume", use), 409)["detail"]
 
 
 def test_a_receipt_needs_no_body(approved, mira_calls):
@@ -282,7 +293,7 @@ def test_a_receipt_needs_no_body(approved, mira_calls):
 
 
 def test_others_get_no_receipt(approved, noor):
-    problem(Caller(noor).post(f"/judgements/{approved.pk}/receipt"), 404)
+    problem(ApiCaller(noor).post(f"/judgements/{approved.pk}/receipt"), 404)
 
 
 def test_an_audience_that_no_database_keeps_is_refused(approved, mira_calls):
@@ -306,7 +317,7 @@ def test_whoever_uses_a_receipt_says_who_must_have_judged(by_payments, payments,
     assert said == f"The council “Payments” (id {payments.pk}) judged this, and not the one with the id 99."
     asked = {"receipt": by_payments, "council": payments.pk, "version": 1}
     used = mira_calls.post("/receipts/consume", asked).json()
-    schemas.UsedReceipt.model_validate(used)
+    schemas.UsedReceiptOut.model_validate(used)
     assert {name: used[name] for name in ("council", "agents_sha256", "rehearsal")} == {
         name: by_payments[name] for name in ("council", "agents_sha256", "rehearsal")
     }
@@ -332,7 +343,7 @@ def test_an_expectation_that_is_none_is_named(by_payments, mira_calls):
 
 
 def test_the_description_knows_everything_in_a_receipt(by_payments):
-    schemas.Receipt.model_validate(by_payments)
+    schemas.ReceiptOut.model_validate(by_payments)
 
 
 def test_the_key_that_verifies_is_open_to_everybody(client):

@@ -7,13 +7,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from engine import steering
-from engine.evidence import bundles, sealing, signing
-from engine.evidence.chain import canonical
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.entries import Entry
-from engine.evidence.log import Leaf, Salt
-from engine.llm.failures import ServerError, Unauthorized
+from engine import run_control
+from engine.audit import bundles, sealing
+from engine.ledger import signing
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.entries import Entry
+from engine.ledger.hashing import canonical
+from engine.ledger.merkle_log import Leaf, Salt
+from engine.llm.errors import ServerError, Unauthorized
 from engine.models import ModelCall
 from engine.version import VERSION
 from judgements.models import Council, Judgement
@@ -69,7 +70,7 @@ def test_a_failed_judgement_has_a_record_without_a_verdict(page, judgement, mode
 
 
 def test_a_record_of_a_cancelled_judgement_says_who_cancelled(page, judgement, reviewer):
-    steering.cancel(judgement.pk, reviewer)
+    run_control.cancel(judgement.pk, reviewer)
     html = words(record(page, judgement))
     assert "Cancelled before round 1 by reviewer. There is no verdict" in html
     assert "Cancelled by reviewer" in html
@@ -88,7 +89,7 @@ def test_a_record_of_a_judgement_under_way_says_that_it_is_not_complete(page, ju
 
 def test_the_record_says_where_it_comes_from(page, mira):
     trio = [{"fallback": "", **agent} for agent in agents("rehearsal/magi", "openai/b", "openai/c")]
-    made = Council.objects.found(name="Mixed", agents=trio, owner=mira)
+    made = Council.objects.create_first(name="Mixed", agents=trio, owner=mira)
     judgement = Judgement.objects.submit(owner=mira, content="x", agents=trio, council=made.current)
     html = words(record(page, judgement))
     assert str(judgement.pk) in html
@@ -130,7 +131,7 @@ def test_the_file_has_each_fact_once_in_its_entries(page, judgement, models):
 def test_the_record_says_where_it_is_in_the_log(page, judgement, models):
     judged(judgement, models)
     html = words(record(page, judgement))
-    hash_ = Judgement.objects.whole().get().record_hash
+    hash_ = Judgement.objects.with_agents().get().record_hash
     assert f"Record sha256 {hash_}" in html
     assert f"leaf 1 of {signing.name()}, not yet in a checkpoint" in html
     Checkpoint.objects.make()
@@ -143,7 +144,7 @@ def test_the_record_says_that_it_was_sealed_later(page, judgement, models):
         Salt.objects.filter(leaf__run=judgement.pk).delete()
         Leaf.objects.filter(run=judgement.pk).delete()
         Entry.objects.filter(run=judgement.pk).delete()
-    sealing.adopt()
+    sealing.adopt_unsealed_runs()
     assert "sealed when the log began, later than it happened" in words(record(page, judgement))
 
 
@@ -175,7 +176,7 @@ def test_a_file_shows_the_log_as_it_is_and_not_as_it_was_long_ago(page, judgemen
     first = json.loads(page.get(address).content)
     with tampering():
         Leaf.objects.update(hash="0" * 64)
-    monkeypatch.setattr(bundles, "KEPT_FOR", 0)
+    monkeypatch.setattr(bundles, "CACHE_SECONDS", 0)
     assert set(bundles.tree().levels[0]) == {bytes(32)}
     assert json.loads(page.get(address).content) != first
 

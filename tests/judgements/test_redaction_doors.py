@@ -14,8 +14,8 @@ from django.urls import reverse
 from engine.models import ModelCall, Run
 from judgements.models import Judgement
 from judgements.rules import Verdict
-from runs import reviews, steering
-from runs.redaction import redact, redactions_of, wipe
+from runs import reviews, run_actions
+from runs.record.redaction import redact_run, redactions_of, wipe_database_files
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, at_once, only_on, perform, says
 from tests.judgements.redacted import MARKER, REASON, history, judged, problems, shown
 
@@ -35,8 +35,8 @@ def test_no_file_of_sqlite_has_a_word_of_it(mira: User, provider: None) -> None:
     judged(mira)
     assert word in files()
     assert _asked("PRAGMA secure_delete") == 1
-    redact(made.pk, "reviewer", REASON)
-    assert wipe()
+    redact_run(made.pk, "reviewer", REASON)
+    assert wipe_database_files()
     assert word not in files()
     assert problems() == []
 
@@ -55,8 +55,8 @@ def files() -> str:
 @committed
 def test_the_search_still_finds_the_others_after_wiping(approved: Judgement, mira: User) -> None:
     judged(mira)
-    redact(approved.pk, "reviewer", REASON)
-    wipe()
+    redact_run(approved.pk, "reviewer", REASON)
+    wipe_database_files()
     assert history(mira, {"q": MARKER}).count() == 1
 
 
@@ -93,7 +93,7 @@ def test_the_question_names_the_others_of_the_same_content(approved: Judgement, 
     client.force_login(reviewer)
     html = shown(client, reverse("redact", args=[approved.pk]))
     assert all(str(one.pk) in html for one in (later, last))
-    redact(later.pk, "reviewer", REASON)
+    redact_run(later.pk, "reviewer", REASON)
     html = shown(client, reverse("redact", args=[approved.pk]))
     assert str(later.pk) not in html
     assert str(last.pk) in html
@@ -132,7 +132,7 @@ def test_the_command_line_says_what_is_missing(arguments: list[str], sentence: s
 
 @committed
 def test_the_files_can_be_written_anew(approved: Judgement, capsys: pytest.CaptureFixture[str]) -> None:
-    redact(approved.pk, "reviewer", REASON)
+    redact_run(approved.pk, "reviewer", REASON)
     call_command("redact", wipe=True)
     assert capsys.readouterr().err == ""
     assert problems() == []
@@ -151,10 +151,12 @@ def test_the_command_line_leaves_what_goes_on(judgement: Judgement, capsys: pyte
 def test_an_override_at_the_same_time_waits_its_turn(other: str, failed: Judgement, mira: User) -> None:
     """Both touch the run and the log: in one order."""
     against = {
-        "redact": lambda: redact(failed.pk, "reviewer", REASON),
-        "retry": lambda: steering.retry(failed, mira),
+        "redact": lambda: redact_run(failed.pk, "reviewer", REASON),
+        "retry": lambda: run_actions.retry(failed, mira),
     }[other]
-    outcomes = at_once(lambda: reviews.add(failed.run, mira, "Not so.", Verdict.REJECTED), against, refused=ValueError)
+    outcomes = at_once(
+        lambda: reviews.add_review(failed.run, mira, "Not so.", Verdict.REJECTED), against, refused=ValueError
+    )
     refused = [str(outcome) for outcome in outcomes if isinstance(outcome, ValueError)]
     assert all("not over" in sentence or "were erased" in sentence for sentence in refused)
     assert problems() == []

@@ -11,8 +11,8 @@ from engine.models import ModelCall
 from judgements import prompts, rehearsal
 from judgements.examples import EXAMPLES, REFUND, RELEASE, TRAVEL
 from judgements.models import Judgement, RoundDecision
-from judgements.prompts import Case, Earlier
-from judgements.rules import ROUNDS, SEATS, Decision, Verdict, changed_in, verdict
+from judgements.prompts import EarlierDecision, PromptCase
+from judgements.rules import ROUNDS, SEATS, AgentDecision, Verdict, rounds_with_change, verdict
 from tests.conftest import agents, perform
 
 CRITERIA = [
@@ -24,17 +24,17 @@ CRITERIA = [
 ]
 CONTENTS = ["A tested release.", "An untested, risky journey.", "Tea.", "Release and journey, unknown and tested."]
 
-decisions = st.sampled_from(Decision)
+decisions = st.sampled_from(AgentDecision)
 histories = st.fixed_dictionaries({(number, seat): decisions for number in (1, 2) for seat in SEATS})
 
 
 @st.composite
 def cases(draw):
     number, said = draw(st.sampled_from(ROUNDS)), draw(histories)
-    earlier = tuple(Earlier(n, seat, decision, "So.") for (n, seat), decision in said.items() if n < number)
+    earlier = tuple(EarlierDecision(n, seat, decision, "So.") for (n, seat), decision in said.items() if n < number)
     criteria = draw(st.one_of(st.sampled_from(CRITERIA), st.text(max_size=80)))
     content = draw(st.one_of(st.sampled_from(CONTENTS), st.text(max_size=80)))
-    return Case(draw(st.sampled_from(SEATS)), criteria, content, number, earlier)
+    return PromptCase(draw(st.sampled_from(SEATS)), criteria, content, number, earlier)
 
 
 @settings(max_examples=settings.default.max_examples // 2)
@@ -45,9 +45,12 @@ def test_a_reason_ends_in_the_decision_that_was_taken(case):
 
 
 def test_who_joins_the_others_says_so_and_no_more_that_its_own_view_holds():
-    said = [Earlier(1, "A", Decision.APPROVE, "So."), *(Earlier(1, s, Decision.REJECT, "No.") for s in "BC")]
+    said = [
+        EarlierDecision(1, "A", AgentDecision.APPROVE, "So."),
+        *(EarlierDecision(1, s, AgentDecision.REJECT, "No.") for s in "BC"),
+    ]
     found = {
-        rehearsal.decide(Case("A", "Approve what was tested.", f"A tested release, {n}.", 2, tuple(said)))[1]
+        rehearsal.decide(PromptCase("A", "Approve what was tested.", f"A tested release, {n}.", 2, tuple(said)))[1]
         for n in range(20)
     }
     assert {reason[reason.index("In round") :] for reason in found} == {
@@ -60,20 +63,20 @@ def test_who_joins_the_others_says_so_and_no_more_that_its_own_view_holds():
 
 
 def histories_of(example):
-    return {seat: {n: example.said(seat, n)[0] for n in ROUNDS} for seat in SEATS}
+    return {seat: {n: example.answer(seat, n)[0] for n in ROUNDS} for seat in SEATS}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.key)
 def test_an_examples_reasons_end_in_its_decisions(example):
     for seat, number in ((seat, number) for seat in SEATS for number in ROUNDS):
-        decision, reason = example.said(seat, number)
+        decision, reason = example.answer(seat, number)
         last = re.split(r"(?<=[.:]) ", reason)[-1]
         assert f"{decision}." in last
         assert prompts.read_answer(json.dumps({"reason": reason, "decision": decision})).reason == reason
 
 
 def test_one_is_approved_by_a_change_of_mind_one_is_rejected_and_one_asks_twice():
-    changes = {seat: changed_in(history) for seat, history in histories_of(RELEASE).items()}
+    changes = {seat: rounds_with_change(history) for seat, history in histories_of(RELEASE).items()}
     assert changes == {"A": (2,), "B": (), "C": ()}
     found = [verdict(histories_of(example)) for example in (RELEASE, TRAVEL, REFUND)]
     assert found == [Verdict.APPROVED, Verdict.REJECTED, Verdict.APPROVED]
@@ -93,7 +96,7 @@ async def test_it_is_rehearsed_word_by_word(example, mira):
     said = {
         (d.agent.seat, d.round): (d.decision, d.reason) async for d in RoundDecision.objects.select_related("agent")
     }
-    assert said == {(seat, n): example.said(seat, n) for seat in SEATS for n in ROUNDS}
+    assert said == {(seat, n): example.answer(seat, n) for seat in SEATS for n in ROUNDS}
     assert run.outcome == verdict(histories_of(example))
 
 
@@ -101,8 +104,8 @@ async def test_it_is_rehearsed_word_by_word(example, mira):
 async def test_an_answer_in_no_agreed_form_is_asked_for_again(mira):
     await perform((await submitted(mira, REFUND)).pk)
     first, second = [call async for call in ModelCall.objects.filter(step="B2").order_by("pk")]
-    assert (first.status, first.answer) == ("failed", REFUND.stumble("B", 2))
-    assert (second.status, json.loads(second.answer)["reason"]) == ("answered", REFUND.said("B", 2)[1])
+    assert (first.status, first.answer) == ("failed", REFUND.failure("B", 2))
+    assert (second.status, json.loads(second.answer)["reason"]) == ("answered", REFUND.answer("B", 2)[1])
 
 
 @pytest.mark.django_db(transaction=True)

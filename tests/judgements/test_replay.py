@@ -8,12 +8,12 @@ import pytest
 from django.urls import reverse
 
 from engine.models import ModelCall, Run
-from judgements.display import display_of
-from judgements.fragments import fragments
+from judgements.display import display_of, fragments
 from judgements.models import Judgement
 from judgements.rules import Verdict
-from runs import replay, reviews
-from runs.face import face_of
+from runs import reviews
+from runs.procedure.spec import spec_of_run
+from runs.record import replay
 from tests.conftest import JAPAN, agents, perform, submitted_at
 
 pytestmark = pytest.mark.django_db
@@ -54,15 +54,15 @@ def submit(owner, seated):
 
 def end(judgement, status, seconds, **values):
     Run.objects.update(status=status, started=at(0), ended=at(seconds), **values)
-    return Judgement.objects.whole().get(pk=judgement.pk)
+    return Judgement.objects.with_agents().get(pk=judgement.pk)
 
 
 def past_of(judgement):
-    return replay.Past(face_of(judgement.run).seen(judgement))
+    return replay.RunReplay(spec_of_run(judgement.run).snapshot(judgement))
 
 
 def played(judgement):
-    return replay.replay(face_of(judgement.run).seen(judgement))
+    return replay.build_replay(spec_of_run(judgement.run).snapshot(judgement))
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_it_is_told_with_its_real_timing(finished):
 
 def test_its_end_is_what_the_live_page_shows(finished):
     told = played(finished)
-    display = display_of(Judgement.objects.whole().get(pk=finished.pk), finished.calls, {})
+    display = display_of(Judgement.objects.with_agents().get(pk=finished.pk), finished.calls, {})
     live = {
         fragment.place: fragment.html(oob=False, replay=True) for fragment in fragments(display) if fragment.replayed
     }
@@ -177,7 +177,7 @@ def test_a_failure_that_was_tried_again_days_later_is_played_without_the_days(ju
     between = past_of(judged).display_at(at(60))
     assert (between.word, between.lead) == ("Error", "Failed in round 1, without a verdict.")
     assert "Melchior gave no decision in round 1 after 1 attempt: The key was refused." in between.rest
-    told = played(Judgement.objects.whole().get(pk=judged.pk))
+    told = played(Judgement.objects.with_agents().get(pk=judged.pk))
     assert told["length"] == 3 + 3 + 4
     assert [frame["gap"] for frame in told["frames"] if frame["gap"]] == ["2 days left out."]
     assert [frame["mark"] for frame in told["frames"] if frame["mark"]] == ["approve", "failed", "failed"]
@@ -219,7 +219,7 @@ def test_thirty_six_attempts_stay_small(mira, django_assert_max_num_queries):
     Run.objects.update(outcome="approved")
     end(judgement, "finished", 400)
     with django_assert_max_num_queries(6):
-        told = played(Judgement.objects.whole().get(pk=judgement.pk))
+        told = played(Judgement.objects.with_agents().get(pk=judgement.pk))
     assert ModelCall.objects.count() == 36
     assert len(json.dumps(told)) < 300_000
 
@@ -240,7 +240,7 @@ def test_the_page_shows_the_state_before_round_1_without_a_socket(client, mira, 
 def test_a_replay_says_that_what_it_leads_to_was_overridden(client, mira, reviewer, finished):
     client.force_login(mira)
     assert "Overridden" not in get(client, finished).content.decode()
-    reviews.add(finished.run, reviewer, "Not this week.", Verdict.REJECTED)
+    reviews.add_review(finished.run, reviewer, "Not this week.", Verdict.REJECTED)
     assert re.search(r"It ended:\s+Approved.\s+Overridden: rejected by ", get(client, finished).content.decode())
 
 

@@ -13,17 +13,18 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from debates import people
-from engine import chores
-from engine.evidence.audit import verify_all
-from engine.models import Run, pace
-from judgements.face import Judging
+from debates import human_turns
+from engine.audit.full_verification import verify_all
+from engine.models import Run, rate_limits
+from engine.queue import periodic
 from judgements.models import Council, CouncilChange, Judgement
+from judgements.spec import JudgementSpec
 from judgements.views.councils import CouncilSubmission
-from plans import taking_away
-from runs import redaction, retention, steering
-from runs.face import faces
-from runs.redaction import due, redact, redactions_of
+from plans import projects
+from runs import retention, run_actions
+from runs.procedure.spec import specs
+from runs.record import redaction
+from runs.record.redaction import due_runs, redact_run, redactions_of
 from tests.conftest import JAPAN, agents
 from tests.databases import tampering
 from tests.judgements.open_pages import until
@@ -37,7 +38,7 @@ def ended(owner: User, days: float, council: Council | None = None) -> Judgement
     values = {"agents": council.agents(), "council": council.current} if council else {"agents": agents()}
     made = Judgement.objects.submit(owner=owner, content=JAPAN, **values)
     then = timezone.now() - timedelta(days=days)
-    steering.cancel(made, owner)
+    run_actions.cancel(made, owner)
     with tampering():
         Run.objects.filter(pk=made.pk).update(created=then, ended=then)
     return made
@@ -54,22 +55,22 @@ def test_what_was_kept_for_long_enough_is_due_and_nothing_else(mira: User, counc
     old = ended(mira, 366, council)
     ended(mira, 364, council)
     Judgement.objects.submit(owner=mira, content=JAPAN, agents=council.agents(), council=council.current)
-    assert due(10) == [(old.pk, "Kept for 365 days, as its council says.")]
+    assert due_runs(10) == [(old.pk, "Kept for 365 days, as its council says.")]
 
 
 def test_every_council_has_its_own_time(mira: User, council: Council) -> None:
-    other = Council.objects.found(name="Quick", agents=council.agents(), owner=mira, retention_days=30)
+    other = Council.objects.create_first(name="Quick", agents=council.agents(), owner=mira, retention_days=30)
     young, old = ended(mira, 31, other), ended(mira, 366, council)
     ended(mira, 31, council)
-    assert pks(due(10)) == {young.pk, old.pk}
-    assert len(due(1)) == 1
+    assert pks(due_runs(10)) == {young.pk, old.pk}
+    assert len(due_runs(1)) == 1
 
 
 def test_without_a_council_the_installation_says_how_long(mira: User, settings: object) -> None:
     settings.RETENTION_DAYS = 200  # type: ignore[attr-defined]
     old = ended(mira, 201)
     ended(mira, 199)
-    assert due(10) == [(old.pk, "Kept for 200 days, as this installation says.")]
+    assert due_runs(10) == [(old.pk, "Kept for 200 days, as this installation says.")]
 
 
 def test_nothing_is_due_where_texts_are_kept_for_ever(mira: User, council: Council, settings: object) -> None:
@@ -77,7 +78,7 @@ def test_nothing_is_due_where_texts_are_kept_for_ever(mira: User, council: Counc
     council.keep_for(0, by=None)
     ended(mira, 10_000)
     ended(mira, 10_000, council)
-    assert due(10) == []
+    assert due_runs(10) == []
 
 
 def said(council: Council, *changes: tuple[float, int]) -> None:
@@ -93,20 +94,20 @@ def said(council: Council, *changes: tuple[float, int]) -> None:
 def test_a_shorter_time_does_not_touch_what_was_judged_before(mira: User, council: Council) -> None:
     before = ended(mira, 200, council)
     council.keep_for(1, by=mira)
-    assert due(10) == []
+    assert due_runs(10) == []
     said(council, (400, 365), (100, 1))
     after = ended(mira, 99, council)
-    assert pks(due(10)) == {after.pk}
+    assert pks(due_runs(10)) == {after.pk}
     said(council, (400, 199), (100, 1))
-    assert pks(due(10)) == {before.pk, after.pk}
+    assert pks(due_runs(10)) == {before.pk, after.pk}
 
 
 def test_a_longer_time_holds_for_what_was_judged_before(mira: User, council: Council) -> None:
     ended(mira, 400, council)
     council.keep_for(730, by=mira)
-    assert due(10) == []
+    assert due_runs(10) == []
     council.keep_for(30, by=mira)  # what was promised in between holds, too
-    assert due(10) == []
+    assert due_runs(10) == []
 
 
 @pytest.mark.parametrize(
@@ -121,14 +122,14 @@ def test_a_longer_time_holds_for_what_was_judged_before(mira: User, council: Cou
     ],
 )
 def test_what_a_council_said_holds_from_when_to_when(changes: list[Any], spans: list[Any]) -> None:
-    assert retention.spans(changes) == spans
+    assert retention.retention_spans(changes) == spans
 
 
 def test_nothing_is_kept_shorter_than_the_floor(mira: User, council: Council, settings: object) -> None:
     settings.RETENTION_FLOOR_DAYS = 400  # type: ignore[attr-defined]
     old = ended(mira, 401, council)
     ended(mira, 399, council)
-    assert due(10) == [(old.pk, "Kept for 400 days, as this installation says.")]
+    assert due_runs(10) == [(old.pk, "Kept for 400 days, as this installation says.")]
 
 
 def test_each_change_is_on_record_and_stays(mira: User, council: Council) -> None:
@@ -146,11 +147,11 @@ def test_the_chore_redacts_what_is_due_and_says_so(mira: User, council: Council)
     (said,) = redactions_of(old.pk)
     assert (said.by, said.reason) == ("retention", "Kept for 365 days, as its council says.")
     assert (Judgement.objects.get(pk=old.pk).content, Judgement.objects.get(pk=young.pk).content) == ("", JAPAN)
-    assert due(10) == []
+    assert due_runs(10) == []
 
 
 def test_a_batch_is_small_and_says_that_there_is_more(mira: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "REDACTED_AT_ONCE", 2)
+    monkeypatch.setattr(redaction, "REDACT_BATCH", 2)
     for _ in range(5):
         ended(mira, 366)
     assert [redaction.redact_due() for _ in range(3)] == [True, True, False]
@@ -159,8 +160,8 @@ def test_a_batch_is_small_and_says_that_there_is_more(mira: User, monkeypatch: p
 
 def test_what_another_engine_redacted_meanwhile_is_left_alone(mira: User) -> None:
     made = ended(mira, 366)
-    assert redact(made.pk, "retention", "First.", once=True) is True
-    assert redact(made.pk, "retention", "Second.", once=True) is False
+    assert redact_run(made.pk, "retention", "First.", once=True) is True
+    assert redact_run(made.pk, "retention", "Second.", once=True) is False
     assert [one.reason for one in redactions_of(made.pk)] == ["First."]
 
 
@@ -192,20 +193,20 @@ def works() -> bool:
 async def test_chores_are_done_to_their_end_and_a_failure_is_logged(
     settings: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(Judging, "chores", (fails, works))
-    monkeypatch.setattr(chores, "FIRST", 0)
-    monkeypatch.setattr(chores, "PAUSE", 0)
+    monkeypatch.setattr(JudgementSpec, "chores", (fails, works))
+    monkeypatch.setattr(periodic, "FIRST_DELAY", 0)
+    monkeypatch.setattr(periodic, "PAUSE_BETWEEN_CHORES", 0)
     done.clear()
-    keeping = asyncio.create_task(chores.keep())
+    keeping = asyncio.create_task(periodic.run_periodically())
     await until(lambda: len(done) >= 3)
     keeping.cancel()
     assert "could not be done; trying again in an hour." in caplog.text
 
 
 def test_the_chores_of_this_site_can_be_found() -> None:
-    shared = [pace.forget, redaction.redact_due, people.look_for_the_gone]
-    assert [one for one in chores.due() if one in shared] == shared
-    assert taking_away.erase_some in chores.due()
+    shared = [rate_limits.delete_expired, redaction.redact_due, human_turns.skip_disabled_members]
+    assert [one for one in periodic.run_due_chores() if one in shared] == shared
+    assert projects.erase_deleted_projects in periodic.run_due_chores()
 
 
 # ---- words ------------------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def test_the_chores_of_this_site_can_be_found() -> None:
     ],
 )
 def test_how_long_is_said_in_words(days: int, words: str) -> None:
-    assert retention.in_words(days) == words
+    assert retention.format_days(days) == words
 
 
 # ---- pages ------------------------------------------------------------------------------------------------
@@ -320,8 +321,8 @@ def test_the_input_page_says_how_long_for_the_chosen_council(page: Client, counc
 
 def test_the_record_verifies_after_its_time(mira: User) -> None:
     made = Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
-    steering.cancel(made, mira)
-    redact(made.pk, "retention", retention.reason(365, "this installation"))
+    run_actions.cancel(made, mira)
+    redact_run(made.pk, "retention", retention.reason(365, "this installation"))
     assert verify_all().faults == []
 
 
@@ -329,6 +330,6 @@ def test_looking_for_what_is_due_asks_once_for_each_number_of_days(
     mira: User, council: Council, django_assert_num_queries: object
 ) -> None:
     ended(mira, 366, council)
-    other_kinds, with_saved_sets = len(faces()) - 1, 4  # panels, teams, crews, rosters
+    other_kinds, with_saved_sets = len(specs()) - 1, 4  # panels, teams, crews, rosters
     with django_assert_num_queries(3 + other_kinds + with_saved_sets):  # type: ignore[operator]
-        due(100)
+        due_runs(100)

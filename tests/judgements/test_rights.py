@@ -12,17 +12,17 @@ from django.urls import reverse
 
 from engine.models import Run
 from judgements.models import Judgement
-from judgements.rights import RECEIVE
+from judgements.receipts_api import ISSUE_RECEIPTS
 from magi_site.groups import EVERYBODY, REVIEWERS
 from magi_site.models import Token
-from runs import rights, steering
-from runs.rights import EXPORT, REDACT, REVIEW, SEE, STEER, Right
+from runs import rights, run_actions
+from runs.rights import EXPORT, REDACT, REVIEW, SEE, STEER, RunRight
 from tests.conftest import agents, allow
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
-RIGHTS = (SEE, STEER, EXPORT, RECEIVE, REVIEW, REDACT)
+RIGHTS = (SEE, STEER, EXPORT, ISSUE_RECEIPTS, REVIEW, REDACT)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def calls_of(user: User) -> Client:
 
 @pytest.mark.parametrize("right", RIGHTS)
 def test_the_rule_says_the_same_of_one_row_of_many_and_for_many_users(
-    right: Right, judgement: Judgement, mira: User, noor: User, reviewer: User, staff: User
+    right: RunRight, judgement: Judgement, mira: User, noor: User, reviewer: User, staff: User
 ) -> None:
     names = [one.permission for one in (SEE, right)]
     for number, some in enumerate(chain.from_iterable(combinations(names, n) for n in range(3))):
@@ -61,7 +61,7 @@ def test_the_rule_says_the_same_of_one_row_of_many_and_for_many_users(
     User.objects.create_user("disabled", is_active=False, is_superuser=True)
     everybody = list(User.objects.all())
     by_row = {user.pk for user in everybody if right.covers(user, judgement.run)}
-    by_query = {user.pk for user in everybody if Judgement.objects.within(right, user).contains(judgement)}
+    by_query = {user.pk for user in everybody if Judgement.objects.in_scope(right, user).contains(judgement)}
     assert by_row == by_query == right.covering(everybody, judgement.run)
     assert reviewer.pk in by_row
     assert not {staff.pk, noor.pk} & by_row
@@ -82,16 +82,16 @@ def test_an_owner_with_the_permission_is_among_many(judgement: Judgement, mira: 
     assert REDACT.covering([allow(mira, REDACT.permission)], judgement.run) == {mira.pk}
 
 
-@pytest.mark.parametrize("right", [STEER, EXPORT, RECEIVE, REVIEW, REDACT])
-def test_no_right_reaches_what_one_may_not_see(right: Right, judgement: Judgement, noor: User) -> None:
+@pytest.mark.parametrize("right", [STEER, EXPORT, ISSUE_RECEIPTS, REVIEW, REDACT])
+def test_no_right_reaches_what_one_may_not_see(right: RunRight, judgement: Judgement, noor: User) -> None:
     noor = allow(noor, right.permission)
-    assert right.reach(noor) == rights.Reach.OWN
+    assert right.reach(noor) == rights.PermissionReach.OWN
     assert not right.covers(noor, judgement.run)
     assert right.covers(allow(noor, SEE.permission), judgement.run)
 
 
-@pytest.mark.parametrize(("right", "may"), [(STEER, True), (EXPORT, True), (RECEIVE, True), (REVIEW, False)])
-def test_what_an_owner_may_without_any_permission(right: Right, may: bool, judgement: Judgement, mira: User) -> None:
+@pytest.mark.parametrize(("right", "may"), [(STEER, True), (EXPORT, True), (ISSUE_RECEIPTS, True), (REVIEW, False)])
+def test_what_an_owner_may_without_any_permission(right: RunRight, may: bool, judgement: Judgement, mira: User) -> None:
     assert right.covers(mira, judgement.run) is may
 
 
@@ -184,7 +184,7 @@ async def test_a_wait_answers_by_the_rights_at_its_end(noor: User, judgement: Ju
     done, _ = await asyncio.wait([waiting], timeout=0.3)
     assert not done
     await noor.user_permissions.aclear()
-    await database_sync_to_async(steering.cancel)(judgement, judgement.run.owner)
+    await database_sync_to_async(run_actions.cancel)(judgement, judgement.run.owner)
     assert (await waiting).status_code == 404
 
 

@@ -4,14 +4,14 @@ from itertools import product
 import pytest
 
 from judgements import rules
-from judgements.rules import Decision, Verdict
+from judgements.rules import AgentDecision, Verdict
 
 NINE = list(product([True, False], repeat=9))
 TRIOS = list(product([True, False], repeat=3))
 
 
-def history(*approvals: bool) -> dict[int, Decision]:
-    words = [Decision.APPROVE if approval else Decision.REJECT for approval in approvals]
+def history(*approvals: bool) -> dict[int, AgentDecision]:
+    words = [AgentDecision.APPROVE if approval else AgentDecision.REJECT for approval in approvals]
     return dict(enumerate(words, start=1))
 
 
@@ -46,7 +46,7 @@ def test_a_round_alone_says_what_its_majority_says():
 
 
 def test_swayed_is_what_the_first_round_alone_would_have_ended_otherwise():
-    found = [rules.swayed(trios_of(nine)) for nine in NINE]
+    found = [rules.is_swayed(trios_of(nine)) for nine in NINE]
     assert found == [middle(nine[0::3]) != rules.verdict(trios_of(nine)) for nine in NINE]
     assert found.count(True) == 210
 
@@ -54,28 +54,28 @@ def test_swayed_is_what_the_first_round_alone_would_have_ended_otherwise():
 def test_the_last_round_alone_never_approves_what_was_rejected():
     differ = [n for n in NINE if rules.verdict_of_round(trios_of(n), 3) != rules.verdict(trios_of(n))]
     assert {rules.verdict(trios_of(nine)) for nine in differ} == {Verdict.APPROVED}
-    assert all(any(rules.carried(history) for history in trios_of(nine).values()) for nine in differ)
+    assert all(any(rules.is_carried(history) for history in trios_of(nine).values()) for nine in differ)
 
 
 def test_an_agent_changed_in_each_round_that_differs_from_the_one_before():
     expected = {trio: tuple(n for n in (2, 3) if trio[n - 1] != trio[n - 2]) for trio in TRIOS}
-    assert {trio: rules.changed_in(history(*trio)) for trio in TRIOS} == expected
+    assert {trio: rules.rounds_with_change(history(*trio)) for trio in TRIOS} == expected
 
 
 def test_no_change_is_seen_in_a_round_that_is_still_to_come():
-    assert rules.changed_in(history(True, False)) == (2,)
-    assert rules.changed_in(history(True)) == ()
+    assert rules.rounds_with_change(history(True, False)) == (2,)
+    assert rules.rounds_with_change(history(True)) == ()
 
 
 def test_an_agent_is_carried_only_by_two_approvals_before_a_rejection():
-    assert [trio for trio in TRIOS if rules.carried(history(*trio))] == [(True, True, False)]
+    assert [trio for trio in TRIOS if rules.is_carried(history(*trio))] == [(True, True, False)]
 
 
 def test_an_agent_is_certain_exactly_where_every_way_on_approves():
     for so_far in (so_far for length in range(4) for so_far in product([True, False], repeat=length)):
         ways = list(product([True, False], repeat=3 - len(so_far)))
         ends = {rules.agent_verdict(history(*so_far, *way)) for way in ways}
-        assert rules.certain(history(*so_far)) == (len(ways) > 1 and ends == {Verdict.APPROVED}), so_far
+        assert rules.is_certain(history(*so_far)) == (len(ways) > 1 and ends == {Verdict.APPROVED}), so_far
         assert len(ways) == 1 or ends != {Verdict.REJECTED}, f"a rejection is never certain: {so_far}"
 
 
@@ -90,7 +90,7 @@ def test_approval_is_certain_exactly_where_every_way_on_is_approved():
 
 
 def test_a_score_of_exactly_one_half_approves():
-    assert rules.tenths(rules.score(history(True, True, False))) == "0.5"
+    assert rules.to_tenths(rules.score(history(True, True, False))) == "0.5"
     assert rules.agent_verdict(history(True, True, False)) == Verdict.APPROVED
 
 
@@ -110,8 +110,8 @@ def test_what_is_still_open_shrinks_with_each_round():
 
 def test_an_agent_gives_way_where_both_others_had_decided_as_it_then_does():
     yes, no = history(True, True, True), history(False, False, False)
-    assert rules.gave_way({"A": history(False, True, True), "B": yes, "C": yes}, "A")
-    assert rules.gave_way({"A": history(True, False, False), "B": no, "C": no}, "A")
-    assert not rules.gave_way({"A": history(False, True, True), "B": yes, "C": no}, "A")  # on its own
-    assert not rules.gave_way({"A": history(True, False, True), "B": no, "C": no}, "A")  # and came back
-    assert not rules.gave_way({"A": history(True, True, False), "B": no, "C": no}, "A")  # carried
+    assert rules.agent_gave_way({"A": history(False, True, True), "B": yes, "C": yes}, "A")
+    assert rules.agent_gave_way({"A": history(True, False, False), "B": no, "C": no}, "A")
+    assert not rules.agent_gave_way({"A": history(False, True, True), "B": yes, "C": no}, "A")  # on its own
+    assert not rules.agent_gave_way({"A": history(True, False, True), "B": no, "C": no}, "A")  # and came back
+    assert not rules.agent_gave_way({"A": history(True, True, False), "B": no, "C": no}, "A")  # carried

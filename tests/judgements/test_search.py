@@ -6,11 +6,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from engine.search import label, terms_of
-from judgements.models import FLAGS, Agent, Judgement, Remark
-from judgements.prompts import Answer
-from judgements.rules import Decision
-from runs.models import SearchText, found_by
+from engine.text.search_terms import label_term, query_terms
+from judgements.models import FLAGS, Agent, Judgement, JudgementFlag
+from judgements.prompts import JudgementAnswer
+from judgements.rules import AgentDecision
+from runs.models import SearchText, matching_runs
 from tests.conftest import agents
 
 pytestmark = pytest.mark.django_db
@@ -20,16 +20,18 @@ def submit(content, title="", owner=None, **more):
     return Judgement.objects.submit(owner=owner, content=content, title=title, agents=agents(), **more)
 
 
-def decide(judgement, seat, number, reason, decision=Decision.APPROVE, model=""):
+def decide(judgement, seat, number, reason, decision=AgentDecision.APPROVE, model=""):
     agent = Agent.objects.get(judgement=judgement, seat=seat)
     call = judgement.run.calls.create(
         step=agent.step(number), attempt=1, model=model or agent.model, prompt="[]", deadline=timezone.now()
     )
-    agent.decide(number, Answer(reason=reason, decision=decision), call)
+    agent.decide(number, JudgementAnswer(reason=reason, decision=decision), call)
 
 
 def found(query):
-    return set(found_by(Judgement.objects.all(), terms_of(query), few=False).values_list("run__title", flat=True))
+    return set(
+        matching_runs(Judgement.objects.all(), query_terms(query), few=False).values_list("run__title", flat=True)
+    )
 
 
 def is_sound():
@@ -116,8 +118,8 @@ def test_runs_of_before_are_found_by_their_kind_after_an_upgrade():
     SearchText.objects.update(words=text.words.replace(" =kind=judgement", ""))
     with connection.cursor() as cursor:
         cursor.execute(import_module("runs.migrations.0004_label_of_kind").ADD)
-    sought = [[label("kind", "judgement")], *terms_of("zeppelin")]
-    assert found_by(Judgement.objects.all(), sought, few=False).exists()
+    sought = [[label_term("kind", "judgement")], *query_terms("zeppelin")]
+    assert matching_runs(Judgement.objects.all(), sought, few=False).exists()
     is_sound()
 
 
@@ -131,7 +133,7 @@ def conclude(judgement, *decisions, model=""):
     """With the decisions of A, B and C written as in aar: approve, approve, reject."""
     for seat, said in zip("ABC", decisions, strict=True):
         for number, letter in enumerate(said, start=1):
-            decision = Decision.APPROVE if letter == "a" else Decision.REJECT
+            decision = AgentDecision.APPROVE if letter == "a" else AgentDecision.REJECT
             decide(judgement, seat, number, "Because.", decision, model)
     judgement.conclude()
     return judgement
@@ -162,16 +164,16 @@ def test_a_decision_of_another_model_is_a_flag():
 
 def test_a_flag_can_be_added_later():
     judgement = submit("one", title="one")
-    SearchText.objects.flag(judgement.pk, Remark.SWAYED)
+    SearchText.objects.flag(judgement.pk, JudgementFlag.SWAYED)
     assert flags(judgement) == ["swayed"]
-    assert list(found_by(Judgement.objects.all(), [[label("flag", "swayed")]], few=False)) == [judgement]
+    assert list(matching_runs(Judgement.objects.all(), [[label_term("flag", "swayed")]], few=False)) == [judgement]
     is_sound()
 
 
 @pytest.mark.parametrize("model", ["rehearsal/instant", "openai/a"])
 def test_rehearsals_are_told_apart_from_the_start(model):
     Judgement.objects.submit(owner=None, content="one", agents=agents(model, "openai/b", "openai/c"))
-    assert label("rehearsal", model.startswith("rehearsal")) in SearchText.objects.get().words.split()
+    assert label_term("rehearsal", model.startswith("rehearsal")) in SearchText.objects.get().words.split()
 
 
 @pytest.mark.parametrize("decisions", ["raa raa aaa", "aar aaa aaa", "rrr rrr rrr"])

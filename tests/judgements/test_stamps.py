@@ -7,7 +7,7 @@ from engine.models import Run
 from judgements.models import Judgement
 from judgements.rules import Verdict
 from runs import reviews
-from runs.face import face_of, snapshot_of
+from runs.procedure.spec import snapshot_of, spec_of_run
 from tests.conftest import agents
 from tests.judgements.test_display import decide, display, start
 
@@ -61,7 +61,7 @@ def test_an_override_is_stamped_with_what_holds(ended, judgement, reviewer):
     ended(*YES, *YES, *YES)
     Run.objects.filter(pk=judgement.pk).update(status="finished", ended=timezone.now())
     judgement.run.refresh_from_db()
-    reviews.add(judgement.run, reviewer, "Not this week.", Verdict.REJECTED)
+    reviews.add_review(judgement.run, reviewer, "Not this week.", Verdict.REJECTED)
     stamp = display(judgement).stamp
     assert (stamp.mark, stamp.state, stamp.word) == ("void", "reject", "Overridden: rejected")
     assert stamp.title == "Overridden: rejected"
@@ -91,7 +91,7 @@ def test_a_round_that_is_complete_is_a_moment_to_be_seen(judgement):
     start(judgement)
     decide(judgement, *YES)
     seen = snapshot_of(judgement.run)
-    face = face_of(judgement.run)
-    (halt,) = face.halts(seen.row)
+    face = spec_of_run(judgement.run)
+    (halt,) = face.reveal_pauses(seen.row)
     then = face.display(seen.at(halt))
     assert [(seat.state, seat.small) for seat in then.seats] == [("pending", "for round 2")] * 3

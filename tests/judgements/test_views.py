@@ -5,7 +5,7 @@ from asgiref.sync import async_to_sync
 from django.test import Client
 from django.urls import reverse
 
-from engine import live, steering
+from engine import pubsub, run_control
 from engine.models import Run
 from engine.models.budgets import Budget
 from judgements.models import Judgement
@@ -35,7 +35,7 @@ def test_starting_a_judgement_leads_to_its_live_page(page):
     answer = page.post(reverse("new"), filled())
     judgement = Judgement.objects.get()
     assert answer["Location"] == reverse("live", args=[judgement.pk])
-    assert async_to_sync(live.is_watched)(judgement.pk)  # from now on: its answers stream
+    assert async_to_sync(pubsub.is_watched)(judgement.pk)  # from now on: its answers stream
     assert (judgement.run.title, judgement.content, judgement.run.status) == (JAPAN, JAPAN, "queued")
     assert [agent.name for agent in judgement.agents.all()] == ["Melchior", "Balthasar", "Casper"]
 
@@ -102,7 +102,7 @@ def test_cancelling_asks_first_and_keeps_what_is_there(page, mira, judgement):
 
 
 def test_what_is_over_is_not_asked_about_and_not_cancelled_again(page, judgement, reviewer):
-    steering.cancel(judgement.pk, reviewer)
+    run_control.cancel(judgement.pk, reviewer)
     for answer in (page.get(reverse("cancel", args=[judgement.pk])), page.post(reverse("cancel", args=[judgement.pk]))):
         assert answer["Location"] == reverse("live", args=[judgement.pk])
     assert Run.objects.get().cancelled_by == reviewer

@@ -27,15 +27,16 @@ def fill(entries: int, prompt_length: int) -> None:
 
 def seal(runs: list[UUID]) -> None:
     """As many submissions and ends do, one after the other."""
-    from engine.evidence.chain import NOTHING_BEFORE
-    from engine.evidence.entries import ATTEMPT, ENDED, SUBMITTED, Entry, chained
-    from engine.evidence.log import Leaf
-    from engine.evidence.told import said_of
+    from engine.audit.entries_from_rows import entries_of_chains
+    from engine.ledger.entries import ATTEMPT, ENDED, SUBMITTED, Entry, append_drafts
+    from engine.ledger.hashing import GENESIS_HASH
+    from engine.ledger.merkle_log import Leaf
 
-    said = said_of(runs)
-    asked = [chained(run, said[run][SUBMITTED], 0, NOTHING_BEFORE) for run in runs]
+    said = entries_of_chains(runs)
+    asked = [append_drafts(run, said[run][SUBMITTED], 0, GENESIS_HASH) for run in runs]
     ended = [
-        chained(head.run, [*said[head.run][ATTEMPT], *said[head.run][ENDED]], head.seq, head.hash) for _, head in asked
+        append_drafts(head.run, [*said[head.run][ATTEMPT], *said[head.run][ENDED]], head.seq, head.hash)
+        for _, head in asked
     ]
     Entry.objects.bulk_create(entry for entries, _ in (*asked, *ended) for entry in entries)
     Leaf.objects.add(*(head for _, head in (*asked, *ended)))
@@ -46,10 +47,10 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
     from django.utils import timezone
 
     from engine.models import ModelCall, Run
-    from engine.search import label
+    from engine.text.search_terms import label_term
     from judgements import prompts
     from judgements.models import Agent, Judgement, RoundDecision
-    from judgements.rules import Decision
+    from judgements.rules import AgentDecision
     from runs.models import SearchText
     from tests.conftest import agents
 
@@ -68,15 +69,17 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
         for judgement in judgements
         for seat, agent in zip("ABC", trio, strict=True)
     )
-    labels = (label("rehearsal", False), label("verdict", "approved"))
+    labels = (label_term("rehearsal", False), label_term("verdict", "approved"))
     SearchText.objects.bulk_create(
-        SearchText(run=judgement.run, words=" ".join([*judgement.first_words(), *labels])) for judgement in judgements
+        SearchText(run=judgement.run, words=" ".join([*judgement.preview(), *labels])) for judgement in judgements
     )
     answer = json.dumps({"reason": REASON, "decision": "approve"})
 
     def prompt(seat: str, criteria: str, round_: int) -> str:
-        earlier = [prompts.Earlier(n, s, Decision.APPROVE, REASON) for n in range(1, round_) for s in "ABC"]
-        case = prompts.Case(seat, criteria, content, round_, tuple(earlier))
+        earlier = [
+            prompts.EarlierDecision(n, s, AgentDecision.APPROVE, REASON) for n in range(1, round_) for s in "ABC"
+        ]
+        case = prompts.PromptCase(seat, criteria, content, round_, tuple(earlier))
         return json.dumps(prompts.messages(case), ensure_ascii=False)
 
     prompts_of = {
@@ -113,11 +116,11 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
 
 def main(options: argparse.Namespace) -> None:
     with stage(options.database):
-        from engine.evidence import sealing
-        from engine.evidence.audit import verify_all
-        from engine.evidence.checkpoints import Checkpoint
+        from engine.audit import sealing
+        from engine.audit.full_verification import verify_all
+        from engine.ledger.checkpoints import Checkpoint
 
-        sealing.adopt()
+        sealing.adopt_unsealed_runs()
         began = time.perf_counter()
         fill(options.entries, options.prompt)
         print(f"filled in {time.perf_counter() - began:.1f} s", flush=True)

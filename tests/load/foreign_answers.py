@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.endpoint.wire import fingerprint
 from tests.stage import DATABASES, stage
 
@@ -53,9 +53,9 @@ def submit(number: int) -> None:
 
 async def perform() -> None:
     from engine.models import Run
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
 
-    engine = Engine()
+    engine = Worker()
     performing = asyncio.create_task(engine.run())
     while await Run.objects.filter(status__in=["queued", "running"]).aexists():
         await asyncio.sleep(0.2)
@@ -65,7 +65,7 @@ async def perform() -> None:
 
 def count(ledger: Path) -> Counter[str]:
     """How many judgements and decisions there are, and how many decisions no request of their own was answered by."""
-    from engine.llm.forms import Way, as_sent
+    from engine.llm.response_format import RequestMode, messages_for_mode
     from judgements.models import Judgement, RoundDecision
 
     requests = {line["number"]: line for line in map(json.loads, ledger.read_text().splitlines())}
@@ -73,7 +73,9 @@ def count(ledger: Path) -> Counter[str]:
     for row in RoundDecision.objects.select_related("call").iterator(chunk_size=500):
         number = NUMBERED.match(row.reason)
         request = requests.get(int(number[1])) if number else None
-        own = request is not None and request["asked"] == fingerprint(as_sent(json.loads(row.call.prompt), Way()))
+        own = request is not None and request["asked"] == fingerprint(
+            messages_for_mode(json.loads(row.call.prompt), RequestMode())
+        )
         found["decisions"] += 1
         found["foreign answers"] += not own
         found["foreign approvals"] += not own and row.call.model == "openai/once" and row.decision == "approve"
@@ -83,7 +85,7 @@ def count(ledger: Path) -> Counter[str]:
 
 
 def main(number: int, database: str) -> int:
-    with Endpoint() as endpoint, stage(database, OPENAI_BASE_URL=endpoint.base_url) as place:
+    with ScriptedEndpoint() as endpoint, stage(database, OPENAI_BASE_URL=endpoint.base_url) as place:
         ledger = place.folder / "ledger"
         endpoint.script(**script(ledger))
         submit(number)

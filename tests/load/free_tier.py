@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.stage import stage
 
 LONGEST = 3_600.0  # seconds for all of it
@@ -20,15 +20,15 @@ async def play(runs: int) -> dict[str, Any]:
     from asgiref.sync import sync_to_async
     from django.db.models import Count, Sum
 
-    from engine.evidence.audit import verify_all
+    from engine.audit.full_verification import verify_all
     from engine.models import ModelCall, Run
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
     from judgements.models import Judgement
 
     trio = [{"name": name, "model": "openai/a", "criteria": "Approve what names a time."} for name in ("A", "B", "C")]
     for number in range(runs):
         await sync_to_async(Judgement.objects.submit)(owner=None, content=f"Release {number} at 16:00.", agents=trio)
-    engine, began = Engine(), time.monotonic()
+    engine, began = Worker(), time.monotonic()
     performing = asyncio.create_task(engine.run())
     while await Run.objects.filter(status__in=("queued", "running")).aexists() and time.monotonic() - began < LONGEST:
         await asyncio.sleep(0.1)
@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--wait", type=float, default=20.0)
     asked = parser.parse_args()
-    with Endpoint() as endpoint, stage("sqlite", OPENAI_BASE_URL=endpoint.base_url):
+    with ScriptedEndpoint() as endpoint, stage("sqlite", OPENAI_BASE_URL=endpoint.base_url):
         endpoint.script(tier={"calls": asked.calls, "seconds": asked.seconds, "wait": asked.wait})
         found = asyncio.run(play(asked.runs))
         counts = endpoint.counts()

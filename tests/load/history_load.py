@@ -4,7 +4,7 @@ import random
 import uuid
 from datetime import timedelta
 
-from engine.search import label
+from engine.text.search_terms import label_term
 
 VOCABULARY = 30_000
 BATCH = 500
@@ -35,7 +35,7 @@ class Load:
         self.few = User.objects.create_user("few")
         self.staff = User.objects.create_superuser("staff")
         for number in range(Council.objects.count(), councils):
-            Council.objects.found(name=f"Council {number}", owner=self.busy, agents=agents())
+            Council.objects.create_first(name=f"Council {number}", owner=self.busy, agents=agents())
         self.councils = list(Council.objects.select_related("current"))
         self._now = timezone.now()
 
@@ -106,14 +106,14 @@ class Load:
     def _found_by(self, judgement, number: int) -> list[str]:
         from tests.conftest import NAMES
 
-        words = [*judgement.first_words(), EVERYWHERE, *self._text(9 * 40).split()]
+        words = [*judgement.preview(), EVERYWHERE, *self._text(9 * 40).split()]
         words += [HALF] * (number % 2) + [RARE] * (number % max(self.number // 20, 1) == 3)
         words += [name.lower() for name in NAMES]
-        words.append(label("rehearsal", is_rehearsal(number)))
+        words.append(label_term("rehearsal", is_rehearsal(number)))
         if judgement.run.outcome:
-            words.append(label("verdict", judgement.run.outcome))
-            words += [label("flag", "overridden")] * (not number % OVERRIDDEN)
-            words += [label("flag", flag) for flag, share in FLAGS.items() if self._random.random() < share]
+            words.append(label_term("verdict", judgement.run.outcome))
+            words += [label_term("flag", "overridden")] * (not number % OVERRIDDEN)
+            words += [label_term("flag", flag) for flag, share in FLAGS.items() if self._random.random() < share]
         return list(dict.fromkeys(words))
 
     def _text(self, length: int) -> str:

@@ -24,8 +24,8 @@ from statistics import quantiles
 from typing import Any
 from uuid import UUID
 
-from tests.acceptance.site import EngineProcess, Site
-from tests.inquiries.peers import Handler
+from tests.acceptance.site import EngineProcess, ServedSite
+from tests.inquiries.peers import InquiryPeerHandler
 from tests.stage import DATABASES, stage
 
 THINKS = 0.01  # seconds
@@ -38,23 +38,23 @@ class Rehearsed:
     """Says what a rehearsal does, a little later."""
 
     def say(self, form: str, given: Mapping[str, Any]) -> str:
-        from engine.llm.prompting import fenced
-        from runs.face import faces
+        from engine.llm.prompt_blocks import fence
+        from runs.procedure.spec import specs
 
         time.sleep(THINKS)
-        return faces()["inquiry"].rehearsals[form]([{}, {"content": fenced(dict(given), "0")}])
+        return specs()["inquiry"].rehearsals[form]([{}, {"content": fence(dict(given), "0")}])
 
 
-class Endpoint(Handler):
+class InquiryEndpoint(InquiryPeerHandler):
     protocol_version = "HTTP/1.1"
     reader: Any = Rehearsed()
 
 
 def submitted(owner: Any, number: int) -> list[UUID]:
     from inquiries.examples import about_magi
-    from inquiries.models import POSTS, Inquiry
+    from inquiries.models import ROLES, Inquiry
 
-    models = dict.fromkeys(POSTS, "peer/one")
+    models = dict.fromkeys(ROLES, "peer/one")
     asked = {"models": models, "documents": about_magi()[:2]}
     return [Inquiry.objects.submit(owner=owner, question=QUESTION.format(n), **asked).pk for n in range(number)]
 
@@ -68,7 +68,7 @@ def session_of(owner: Any) -> str:
 
 
 async def play(
-    site: Site, pid: int, owner: Any, number: int, watched: int
+    site: ServedSite, pid: int, owner: Any, number: int, watched: int
 ) -> tuple[list[UUID], dict[UUID, list[float]], float]:
     """The inquiries; when each order of those that are watched was on its page; and MB that one took of the engine."""
     import aiohttp
@@ -90,7 +90,7 @@ async def play(
     return pks, arrived, (max(sizes) - before) / number
 
 
-async def listen(client: Any, site: Site, pk: UUID, headers: Mapping[str, str], arrived: list[float]) -> None:
+async def listen(client: Any, site: ServedSite, pk: UUID, headers: Mapping[str, str], arrived: list[float]) -> None:
     async with client.ws_connect(f"{site.url}/ws/inquiries/{pk}/", headers=headers) as page:
         async for message in page:
             now = time.time()
@@ -122,11 +122,11 @@ async def ended(pks: Sequence[UUID]) -> None:
 
 def late(arrived: Mapping[UUID, Sequence[float]]) -> list[float]:
     """Milliseconds from each order to its page; of those that it lists, oldest first, which were not there at first."""
-    from inquiries.models import Order, OrderKind
+    from inquiries.models import AssignmentKind, Order
 
     found = list[float]()
     for pk, times in arrived.items():
-        orders = Order.objects.filter(inquiry=pk).exclude(kind=OrderKind.FINAL).order_by("number")
+        orders = Order.objects.filter(inquiry=pk).exclude(kind=AssignmentKind.FINAL).order_by("number")
         first = times[0] if times else 0
         found += [
             (at - one.made.timestamp()) * 1000
@@ -137,7 +137,7 @@ def late(arrived: Mapping[UUID, Sequence[float]]) -> list[float]:
 
 
 def main(options: argparse.Namespace) -> bool:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), InquiryEndpoint)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     providers = json.dumps({"peer": {"base_url": f"http://127.0.0.1:{server.server_port}/v1"}})
@@ -150,7 +150,7 @@ def main(options: argparse.Namespace) -> bool:
         owner = User.objects.create_superuser("ada")
         alone = ["--no-engine"] if options.apart else []
         with contextlib.ExitStack() as stack:
-            site = stack.enter_context(Site(place.folder, *alone, **{**place.env, **env}))
+            site = stack.enter_context(ServedSite(place.folder, *alone, **{**place.env, **env}))
             engine = EngineProcess({**place.env, **env}, place.folder / "engine.log")
             performing = stack.enter_context(engine) if options.apart else site
             began = time.monotonic()
@@ -161,7 +161,8 @@ def main(options: argparse.Namespace) -> bool:
         times = late(arrived)
     cuts = quantiles(times, n=100)
     print(
-        f"{answered} of {len(pks)} answered in {took:.0f} s, {Handler.asked['calls']} calls of {THINKS * 1000:.0f} ms"
+        f"{answered} of {len(pks)} answered in {took:.0f} s, "
+        f"{InquiryPeerHandler.asked['calls']} calls of {THINKS * 1000:.0f} ms"
     )
     print(f"{len(times)} orders on {len(arrived)} pages: p50 {cuts[49]:.0f} ms, p95 {cuts[94]:.0f} ms")
     print(f"{memory:.2f} MB for each")

@@ -20,14 +20,14 @@ TIMES = 40
 
 
 @dataclass
-class Asked:
+class HistoryQueryCount:
     name: str
     user: object
     asked: dict[str, str]
     path: str = "/runs/"
 
 
-def views(load) -> list[Asked]:
+def views(load) -> list[HistoryQueryCount]:
     from django.utils import timezone
 
     from judgements.models import Judgement
@@ -70,10 +70,12 @@ def views(load) -> list[Asked]:
         "sorted created, common word": {"sort": "created", "q": EVERYWHERE},
     }
     users = {"staff": load.staff, "busy": load.busy, "few": load.few}
-    return [Asked(f"{who}: {name}", user, what) for who, user in users.items() for name, what in asked.items()]
+    return [
+        HistoryQueryCount(f"{who}: {name}", user, what) for who, user in users.items() for name, what in asked.items()
+    ]
 
 
-def reviews(load) -> list[Asked]:
+def reviews(load) -> list[HistoryQueryCount]:
     """The views of the list in the admin."""
     from django.urls import reverse
     from django.utils import timezone
@@ -112,10 +114,10 @@ def reviews(load) -> list[Asked]:
         "error and common word": {"status": "error", "q": EVERYWHERE},
     }
     path = reverse("admin:judgements_judgement_changelist")
-    return [Asked(f"review: {name}", load.staff, what, path) for name, what in asked.items()]
+    return [HistoryQueryCount(f"review: {name}", load.staff, what, path) for name, what in asked.items()]
 
 
-def reviews_of_all(load) -> list[Asked]:
+def reviews_of_all(load) -> list[HistoryQueryCount]:
     """The views of the list of all kinds in the admin."""
     from django.urls import reverse
     from django.utils import timezone
@@ -136,23 +138,23 @@ def reviews_of_all(load) -> list[Asked]:
         "error and common word": {"status": "error", "q": EVERYWHERE},
     }
     path = reverse("admin:engine_run_changelist")
-    return [Asked(f"review of all: {name}", load.staff, what, path) for name, what in asked.items()]
+    return [HistoryQueryCount(f"review of all: {name}", load.staff, what, path) for name, what in asked.items()]
 
 
-def libraries(load) -> list[Asked]:
+def libraries(load) -> list[HistoryQueryCount]:
     """The library, which counts what was done with each council."""
     from django.urls import reverse
 
     users = {"staff": load.staff, "busy": load.busy, "few": load.few}
     asked = {"all": {}, "search": {"q": "mel"}}
     return [
-        Asked(f"library, {who}: {name}", user, what, reverse("library"))
+        HistoryQueryCount(f"library, {who}: {name}", user, what, reverse("library"))
         for who, user in users.items()
         for name, what in asked.items()
     ]
 
 
-def desks(load) -> list[Asked]:
+def desks(load) -> list[HistoryQueryCount]:
     """The views of the reviewers' desk, its figures and its records."""
     from django.urls import reverse
     from django.utils import timezone
@@ -173,14 +175,18 @@ def desks(load) -> list[Asked]:
     figures = {"look": "error", "shown": cause, "newest": str(newest[0].pk)}
     finished = Run.objects.filter(status="finished").order_by("-created")[0].pk
     return [
-        *(Asked(f"desk: {name}", load.staff, what, path) for name, what in asked.items()),
-        Asked("desk: figures", load.staff, figures, reverse("review-figures")),
-        Asked("desk: a record, error", load.staff, {"look": "error"}, reverse("review-one", args=[newest[0].pk])),
-        Asked("desk: a record, swayed", load.staff, {"look": "swayed"}, reverse("review-one", args=[finished])),
+        *(HistoryQueryCount(f"desk: {name}", load.staff, what, path) for name, what in asked.items()),
+        HistoryQueryCount("desk: figures", load.staff, figures, reverse("review-figures")),
+        HistoryQueryCount(
+            "desk: a record, error", load.staff, {"look": "error"}, reverse("review-one", args=[newest[0].pk])
+        ),
+        HistoryQueryCount(
+            "desk: a record, swayed", load.staff, {"look": "swayed"}, reverse("review-one", args=[finished])
+        ),
     ]
 
 
-class Clock:
+class QueryClock:
     """Wraps every query, and adds up what they take."""
 
     def __init__(self) -> None:
@@ -203,7 +209,7 @@ class Clock:
         return (self._now() - began) * 1000
 
 
-def measure(asked: Asked) -> str:
+def measure(asked: HistoryQueryCount) -> str:
     from django.db import connection
     from django.test import Client
 
@@ -212,7 +218,7 @@ def measure(asked: Asked) -> str:
     assert client.get(asked.path, asked.asked).status_code == 200
     wholes, databases = [], []
     for _ in range(TIMES):
-        clock = Clock()
+        clock = QueryClock()
         with connection.execute_wrapper(clock):
             wholes.append(clock.milliseconds(lambda: client.get(asked.path, asked.asked)))
         databases.append(clock.spent)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.acceptance.site import EngineProcess
-from tests.endpoint import Endpoint
+from tests.endpoint import ScriptedEndpoint
 from tests.stage import DATABASES, Stage, stage
 
 SHORT = 100  # so many wait in the queue that the long one is compared with
@@ -96,7 +96,7 @@ def problems(lives: list[Life], judgements: int) -> list[str]:
 
 
 def main(options: argparse.Namespace) -> int:
-    with Endpoint() as endpoint, stage(options.database, OPENAI_BASE_URL=endpoint.base_url) as place:
+    with ScriptedEndpoint() as endpoint, stage(options.database, OPENAI_BASE_URL=endpoint.base_url) as place:
         endpoint.script(delay=0.05, ledger=str(place.folder / "ledger"))
         lives = []
         for number in (SHORT, options.judgements - SHORT, 0):

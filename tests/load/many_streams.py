@@ -15,7 +15,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 from tests.stage import stage
 
 MORE_THREADS = 12  # that may be there beside those of before: requests that are under way
@@ -28,7 +28,7 @@ def threads_of(pid: int) -> int:
     return int(found[1]) if found else 0
 
 
-class Held:
+class OpenStreams:
     """Calls that stay open."""
 
     def __init__(self, port: int) -> None:
@@ -97,9 +97,9 @@ async def settled(pid: int, few: int) -> int:
     return threads_of(pid)
 
 
-async def play(site: Site, people: list[tuple[str, str, str]], streams: int, waits: int) -> bool:
+async def play(site: ServedSite, people: list[tuple[str, str, str]], streams: int, waits: int) -> bool:
     *many, last = people
-    held, pid = Held(site.port), site.process.pid
+    held, pid = OpenStreams(site.port), site.process.pid
     await held.follow(last[0], last[1])  # what starts once is there
     before = threads_of(pid)
     for number in range(streams):
@@ -124,7 +124,7 @@ async def play(site: Site, people: list[tuple[str, str, str]], streams: int, wai
 def main(streams: int, waits: int, users: int) -> bool:
     with stage("sqlite") as place:
         people = [person(f"user{number}") for number in range(users + 1)]
-        with Site(place.folder, "--no-engine") as site:
+        with ServedSite(place.folder, "--no-engine") as site:
             return asyncio.run(play(site, people, streams, waits))
 
 

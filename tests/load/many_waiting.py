@@ -143,7 +143,7 @@ def row_like(row: Any, **other: Any) -> Any:
 def decided(place: Stage, owner: Any, plans: list[Any]) -> float:
     """Seconds from a decision to the claim of its plan, p95, one by one."""
     from engine.models import Gate, Run
-    from runs import steering
+    from runs import run_actions
 
     took = []
     with EngineProcess(place.env, place.folder / "decided", everything=True):
@@ -151,14 +151,14 @@ def decided(place: Stage, owner: Any, plans: list[Any]) -> float:
         for pk in plans:
             gate = Gate.objects.pending().get(run=pk, kind="plan")
             claims = Run.objects.values_list("claims", flat=True).get(pk=pk)
-            steering.decide(gate.pk, owner, "approve", choice="all", digest=gate.digest)
+            run_actions.decide(gate.pk, owner, "approve", choice="all", digest=gate.digest)
             began = time.monotonic()
             while Run.objects.values_list("claims", flat=True).get(pk=pk) == claims:
                 if time.monotonic() > began + 20:
                     raise SystemExit("nobody went on with it")
                 time.sleep(0.002)
             took.append(time.monotonic() - began)
-            while not Run.objects.get(pk=pk).over:
+            while not Run.objects.get(pk=pk).is_ended:
                 time.sleep(0.01)
     cuts = quantiles(took, n=100, method="inclusive")
     print(f"from a decision to work: p50 {cuts[49] * 1000:.0f} ms, p95 {cuts[94] * 1000:.0f}", flush=True)

@@ -33,12 +33,14 @@ class Office:
     def __init__(self, place: Stage) -> None:
         from django.contrib.auth.models import User
 
-        from plans.rules.demands import OPEN, Policy
-        from plans.rules.words import Effect
+        from plans.rules.approval_policy import OPEN, TeamPolicy
+        from plans.rules.enums import StepEffect
         from tests.plans.cast import team
 
-        effects = dict.fromkeys((Effect.READS, Effect.WRITES), OPEN) | {Effect.REACHES_OUT: {"who": "person"}}
-        self.team = team("Quick office", Policy(plan=OPEN, steps=effects, calls=effects))
+        effects = dict.fromkeys((StepEffect.READS, StepEffect.WRITES), OPEN) | {
+            StepEffect.REACHES_OUT: {"who": "person"}
+        }
+        self.team = team("Quick office", TeamPolicy(plan=OPEN, steps=effects, calls=effects))
         self.place, self.plans = place, list[Any]()
         self.owners = [User.objects.create(username=f"owner {number}") for number in range(OTHERS + 1)]
 
@@ -111,7 +113,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def wrong(office: Office) -> list[str]:
-    from engine.evidence.audit import verify_all
+    from engine.audit.full_verification import verify_all
     from engine.models import Run
     from office.models import Task
     from tests.plans.offline import entries_of_all, problems

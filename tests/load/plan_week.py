@@ -16,7 +16,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from tests import moved_clock
-from tests.acceptance.site import EngineProcess, Site, manage
+from tests.acceptance.site import EngineProcess, ServedSite, manage
 from tests.stage import DATABASES, Stage, stage
 
 HOURS = 7.5 * 24
@@ -56,13 +56,13 @@ class Week:
         from plans.models import Team
         from plans.procedure import submit
 
-        team = Team.objects.whole().get(name="Office").current
+        team = Team.objects.with_content().get(name="Office").current
         return submit(owner=self.root, task=TASK, team=team, title=title).pk
 
     def gate(self, run: Any) -> Any:
         from engine.models import Gate
 
-        return Gate.objects.whole().filter(run=run).order_by("pk").first()
+        return Gate.objects.with_decisions().filter(run=run).order_by("pk").first()
 
     # ---- a while of the week ------------------------------------------------------------------------------
 
@@ -79,7 +79,10 @@ class Week:
         moved_clock.move(hours)
         env = self.stage.env | {moved_clock.AHEAD: str(hours)}
         named = {name: value for name, value in env.items() if name not in ("PATH", "HOME", "LANG", "MAGI_DATA_DIR")}
-        with Site(self.stage.folder, **named) as site, EngineProcess(env, self.stage.folder / "engine.log") as engine:
+        with (
+            ServedSite(self.stage.folder, **named) as site,
+            EngineProcess(env, self.stage.folder / "engine.log") as engine,
+        ):
             began = time.monotonic()
             self.until(self.nothing_is_due, f"hour {hours:.0f} is over")
             if hours >= SIXTH_DAY and self.decided_at is None:
@@ -107,14 +110,14 @@ class Week:
 
     def decide(self, hours: float) -> None:
         from engine.models import Run
-        from runs import steering
+        from runs import run_actions
 
         gate = self.gate(self.decided)
-        steering.decide(gate.pk, self.root, "approve", choice="all", digest=gate.digest)
+        run_actions.decide(gate.pk, self.root, "approve", choice="all", digest=gate.digest)
         self.decided_at = hours
-        self.until(lambda: Run.objects.get(pk=self.decided).over, "what was approved is done")
+        self.until(lambda: Run.objects.get(pk=self.decided).is_ended, "what was approved is done")
 
-    def read(self, site: Site) -> None:
+    def read(self, site: ServedSite) -> None:
         """What its page says to who is asked."""
         gate = self.gate(self.kept)
         cookie = f"sessionid={site.visitor_session}"
@@ -148,7 +151,7 @@ class Week:
     # ---- what came of it ----------------------------------------------------------------------------------
 
     def look_back(self) -> None:
-        from engine.evidence.audit import verify_all
+        from engine.audit.full_verification import verify_all
         from engine.models import Letter, Notice, Run
 
         self.expect("reminders of what nobody answers", self.reminders(self.kept), [1, 3, 7])

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 
-from tests.acceptance.site import Site
+from tests.acceptance.site import ServedSite
 from tests.load.many_streams import person
 from tests.stage import stage
 
@@ -106,7 +106,9 @@ def p99(took: list[float]) -> float:
     return sorted(took)[int(len(took) * 0.99)]
 
 
-async def play(site: Site, session: str, guesses: int, at_once: int, times: int, alike: float, longest: float) -> bool:
+async def play(
+    site: ServedSite, session: str, guesses: int, at_once: int, times: int, alike: float, longest: float
+) -> bool:
     guesser, reader = Visitor(site.port), Visitor(site.port, session)
     await guesser.get_form()
     elsewhere = addresses()
@@ -133,7 +135,7 @@ def main(guesses: int, at_once: int, times: int, alike: float, longest: float) -
         for number in range(KNOWN_NAMES):
             User.objects.create_user(f"known{number}", password="a long enough secret")
         _, _, session = person("reader")
-        with Site(place.folder, "--no-engine", MAGI_PROXIES="127.0.0.1") as site:
+        with ServedSite(place.folder, "--no-engine", MAGI_PROXIES="127.0.0.1") as site:
             return asyncio.run(play(site, session, guesses, at_once, times, alike, longest))
 
 

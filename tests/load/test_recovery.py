@@ -8,8 +8,8 @@ import pytest
 
 from tests.acceptance.site import EngineProcess, can_stop, environment, manage
 from tests.conftest import JAPAN, agents
-from tests.endpoint import Endpoint
-from tests.services import Redis
+from tests.endpoint import ScriptedEndpoint
+from tests.services import RedisServer
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def endpoint():
-    with Endpoint() as endpoint:
+    with ScriptedEndpoint() as endpoint:
         yield endpoint
 
 
@@ -26,7 +26,7 @@ def env(endpoint, tmp_path, own_servers):
     """A judgement waits; its first three calls will never be answered."""
     endpoint.script(queue=[{"behaviour": "hang"}] * 3)
     (tmp_path / "agents.json").write_text(json.dumps(agents("openai/a", "openai/b", "openai/c")))
-    with Redis(tmp_path) as redis:
+    with RedisServer(tmp_path) as redis:
         env = environment(tmp_path, OPENAI_BASE_URL=endpoint.base_url, REDIS_URL=redis.url)
         manage("judge", JAPAN, "--agents", f"{tmp_path}/agents.json", "--no-wait", env=env)
         yield env

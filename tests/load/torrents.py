@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
-from tests.acceptance.site import Site
-from tests.endpoint import Endpoint
+from tests.acceptance.site import ServedSite
+from tests.endpoint import ScriptedEndpoint
 from tests.stage import stage
 
 DEADLINE = 10
@@ -42,10 +42,10 @@ def submit_torrents() -> list[str]:
     return [submit([TORRENT] * 3) for _ in range(whole)] + [submit([TORRENT] * rest + ["Be quick."] * (3 - rest))]
 
 
-class Asker(threading.Thread):
+class HealthPoller(threading.Thread):
     """Asks /healthz without a pause worth speaking of, and looks at the memory of the site."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ServedSite) -> None:
         super().__init__(daemon=True)
         self.site, self.took, self.megabytes = site, list[float](), list[float]()
         self._enough = threading.Event()
@@ -70,7 +70,7 @@ def judge_beside(seconds: float) -> Iterator[float]:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         began, pk = time.monotonic(), submit(["Be careful."] * 3)
-        while not (run := Run.objects.get(pk=pk)).over:
+        while not (run := Run.objects.get(pk=pk)).is_ended:
             time.sleep(0.05)
         yield time.monotonic() - began if run.status == Run.Status.FINISHED else float("inf")
 
@@ -84,13 +84,13 @@ def attempts() -> list[float]:
 
 def main(seconds: float, limit: float) -> int:
     with (
-        Endpoint() as endpoint,
+        ScriptedEndpoint() as endpoint,
         stage("sqlite", OPENAI_BASE_URL=endpoint.base_url, MAGI_CALL_TIMEOUT=f"{DEADLINE}") as place,
     ):
         endpoint.script(by_text=[[TORRENT, {"behaviour": "torrent"}]], default={"delay": 0.05})
-        with Site(place.folder, **place.env) as site:
+        with ServedSite(place.folder, **place.env) as site:
             quiet = list(judge_beside(3))
-            asker = Asker(site)
+            asker = HealthPoller(site)
             submit_torrents()
             asker.start()
             beside = list(judge_beside(seconds))
@@ -99,7 +99,7 @@ def main(seconds: float, limit: float) -> int:
     return report(quiet, beside, asker, longest, limit)
 
 
-def report(quiet: list[float], beside: list[float], asker: Asker, longest: float, limit: float) -> int:
+def report(quiet: list[float], beside: list[float], asker: HealthPoller, longest: float, limit: float) -> int:
     took, began = sorted(asker.took), asker.megabytes[len(asker.megabytes) // 5]
     p99, growth = took[int(len(took) * 0.99)], asker.megabytes[-1] - began
     print(

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from judgements.models import Judgement
-from magi_site.access import first_sign_in_path
+from magi_site.first_login import first_administrator_link
 from tests.conftest import JAPAN, agents, submitted_at
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def test_a_stranger_is_let_into_no_call_of_the_api(client):
 
 
 def test_the_link_for_the_first_administrator_signs_in_once(client):
-    path = first_sign_in_path()
+    path = first_administrator_link()
     client.get(path)
     assert client.session["_auth_user_id"] == str(User.objects.get(is_superuser=True).pk)
     client.logout()
@@ -70,13 +70,13 @@ def test_the_link_for_the_first_administrator_signs_in_once(client):
 
 
 def test_whoever_enters_first_is_offered_a_password_and_may_skip_it(client):
-    html = client.get(first_sign_in_path(), follow=True).content.decode()
+    html = client.get(first_administrator_link(), follow=True).content.decode()
     assert "Set a password" in html
     assert f'href="{reverse("new")}">Skip for now</a>' in html
 
 
 def test_a_link_that_was_used_says_so_and_what_to_do(client):
-    path = first_sign_in_path()
+    path = first_administrator_link()
     client.get(path)
     assert "You are signed in already." in client.get(path).content.decode()
     client.logout()
@@ -93,11 +93,11 @@ def test_a_link_of_nobody_is_met_like_one_that_was_used(client, reviewer):
 
 
 def test_no_link_is_made_once_an_administrator_has_a_password(reviewer):
-    assert first_sign_in_path() is None
+    assert first_administrator_link() is None
 
 
 def test_an_administrator_without_password_can_set_one(client):
-    client.get(first_sign_in_path())
+    client.get(first_administrator_link())
     new = "correct horse battery"
     client.post(reverse("password"), {"new_password1": new, "new_password2": new})
     assert User.objects.get().check_password(new)

@@ -109,8 +109,8 @@ def hashes() -> list[str]:
 def test_staff_set_passwords_in_the_line_of_those_who_are_signed_in(desk: Client, mira: User) -> None:
     before = hashes()
     with ExitStack() as others:
-        for _ in range(1 + sign_in.IN_LINE):
-            others.enter_context(sign_in.KNOWN_ONES.all)
+        for _ in range(1 + sign_in.MAX_QUEUED):
+            others.enter_context(sign_in.KNOWN_BROWSER_LIMIT.all)
         for address, sent in setting_a_password(mira):
             page = desk.post(address, sent, follow=True)
             assert (page.redirect_chain, "Try again in a few seconds." in page.content.decode()) == (

@@ -9,42 +9,42 @@ from typing import Any, get_args
 from ninja import Schema
 from pydantic import RootModel
 
-from debates.schemas import DebateWords, NewDebate, NewDebateFork, Steering
-from inquiries.schemas import InquiryWords, NewInquiry
-from judgements.schemas import ManyJudgements, NewJudgement, NewReceipt
-from magi_site import model_api
+from debates.schemas import DebateMessageIn, NewDebate, NewDebateFork, SteeringIn
+from inquiries.schemas import InquiryHintIn, NewInquiry
+from judgements.schemas import NewJudgement, NewJudgementBatch, NewReceipt
+from magi_site import chat_endpoint
 from magi_site.api import api
-from missions.schemas import MemoryChange, MemoryDecision, MissionWords, NewMemory, NewMission, NewMissionFork
-from plans.schemas import MatterChange, NewPlan, NewPlanFork, PlanWords, StepChange
-from runs.api.gates import Said, SaidAtMany
-from runs.api.hooks import NewHook
-from runs.api.schemas import NewReview
-from runs.face import faces
+from missions.schemas import MemoryChange, MemoryDecision, MissionMessageIn, NewMemory, NewMission, NewMissionFork
+from plans.schemas import NewPlan, NewPlanFork, PlanCommentIn, ProjectChange, StepChange
+from runs.api.gates import BulkDecisionBody, DecisionBody
+from runs.api.webhooks import NewWebhook
+from runs.procedure.schemas import NewReview
+from runs.procedure.spec import specs
 from tests.callers import API
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
 SHAPES = {
     "judgements": NewJudgement,
-    "batch": ManyJudgements,
+    "batch": NewJudgementBatch,
     "reviews": NewReview,
     "receipt": NewReceipt,
     "debates": NewDebate,
-    "messages": DebateWords,
-    "steer": Steering,
-    "decide": Said,
-    f"{API}/gates/decide": SaidAtMany,
+    "messages": DebateMessageIn,
+    "steer": SteeringIn,
+    "decide": DecisionBody,
+    f"{API}/gates/decide": BulkDecisionBody,
     "plans": NewPlan,
     "inquiries": NewInquiry,
     "missions": NewMission,
-    "hint": InquiryWords,
-    "replan": InquiryWords,
-    "hooks": NewHook,
-    f"{API}/plans/{{id}}/messages": PlanWords,
-    f"{API}/missions/{{id}}/messages": MissionWords,
+    "hint": InquiryHintIn,
+    "replan": InquiryHintIn,
+    "hooks": NewWebhook,
+    f"{API}/plans/{{id}}/messages": PlanCommentIn,
+    f"{API}/missions/{{id}}/messages": MissionMessageIn,
     f"{API}/missions/{{id}}/fork": NewMissionFork,
     f"{API}/plans/{{id}}/fork": NewPlanFork,
     f"{API}/debates/{{id}}/fork": NewDebateFork,
-    f"{API}/matters/{{id}}": MatterChange,
+    f"{API}/matters/{{id}}": ProjectChange,
     f"{API}/memories": NewMemory,
     f"{API}/memories/{{name}}": MemoryChange,
     "accept": MemoryDecision,
@@ -77,7 +77,7 @@ def test_every_call_is_shown_and_no_other():
 
 
 def test_every_call_that_is_made_as_to_a_model_is_shown():
-    paths = [path.replace("{name}", "council/Magi") for path in model_api.api.get_openapi_schema()["paths"]]
+    paths = [path.replace("{name}", "council/Magi") for path in chat_endpoint.api.get_openapi_schema()["paths"]]
     assert [path for path in paths if f'"${{MAGI%/api/v1}}{path}"' not in TEXT] == []
 
 
@@ -113,7 +113,7 @@ def test_every_call_says_how_it_may_be_refused():
 
 def test_the_page_has_the_statuses_and_outcomes_of_all_kinds():
     listed = dict(re.findall(r"^\| (\w+) \| (`\w+`, .* \| .*) \|$", TEXT, re.MULTILINE))
-    known = {kind: face for kind, face in faces().items() if kind != "check"}
+    known = {kind: face for kind, face in specs().items() if kind != "check"}
     assert set(listed) == set(known)
     for kind, face in known.items():
         statuses, _, outcomes = listed[kind].partition(" | ")
@@ -123,7 +123,7 @@ def test_the_page_has_the_statuses_and_outcomes_of_all_kinds():
 
 def test_no_two_shapes_have_one_name():
     """The description would have one of them for both."""
-    apart = ("plans.automation", "runs.chat", "tests", "ninja")  # described by themselves, or not at all
+    apart = ("automation_api", "runs.chat", "tests", "ninja")  # described by themselves, or not at all
     shapes = {shape for shape in all_below(Schema) if not shape.__module__.startswith(apart)}
     described = api.get_openapi_schema()["components"]["schemas"]
     twice = [name for name, number in Counter(shape.__name__ for shape in shapes).items() if number > 1]

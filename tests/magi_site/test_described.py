@@ -5,10 +5,10 @@ import json
 import pytest
 from django.test import Client
 
-from magi_site import model_api
+from magi_site import chat_endpoint
 from magi_site.api import api
-from runs.chat.schemas import Refused
-from tests.callers import API, Caller, bearer, fields
+from runs.chat.schemas import ChatErrorResponse
+from tests.callers import API, ApiCaller, bearer, fields
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +48,7 @@ def wrong_values(schema, described):
 def test_no_field_takes_what_its_description_forbids(path, mira, council):
     described = api.get_openapi_schema()
     body = described["paths"][f"{API}{path}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    caller, taken = Caller(mira, scopes=["submit", "tell"]), []
+    caller, taken = ApiCaller(mira, scopes=["submit", "tell"]), []
     for name, schema in resolved(body, described)["properties"].items():
         for value in wrong_values(schema, described):
             answer = caller.post(path, TAKEN[path] | {name: value})
@@ -59,7 +59,7 @@ def test_no_field_takes_what_its_description_forbids(path, mira, council):
 
 def test_no_list_takes_what_its_description_forbids(mira):
     described, taken = api.get_openapi_schema(), []
-    caller = Caller(mira)
+    caller = ApiCaller(mira)
     for path, operations in described["paths"].items():
         for one in () if "{" in path else operations.get("get", {}).get("parameters", ()):
             longest = max((form.get("maxLength", 0) for form in forms_of(one["schema"], described)), default=0)
@@ -84,6 +84,6 @@ def test_no_list_takes_what_its_description_forbids(mira):
 def test_what_stands_where_a_model_does_refuses_as_it_is_described(mira, path, at, body):
     client = Client(headers=bearer(mira))
     answer = client.get(at) if body is None else client.post(at, json.dumps(body), "application/json")
-    operation = model_api.api.get_openapi_schema()["paths"][path]["get" if body is None else "post"]
+    operation = chat_endpoint.api.get_openapi_schema()["paths"][path]["get" if body is None else "post"]
     assert answer.headers["Content-Type"] in operation["responses"][answer.status_code]["content"]
-    Refused.model_validate(answer.json())
+    ChatErrorResponse.model_validate(answer.json())

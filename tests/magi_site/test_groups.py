@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import AsyncClient
 from django.urls import include, path
 
-from magi_site.groups import EVERYBODY, REVIEWERS, make_groups
+from magi_site.groups import EVERYBODY, REVIEWERS, create_groups
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +51,7 @@ def test_reviewers_see_export_and_review_but_neither_steer_nor_redact(mira: User
 
 def test_a_group_that_was_changed_is_left_as_it_is(mira: User) -> None:
     Group.objects.get(name=EVERYBODY).permissions.clear()
-    make_groups()
+    create_groups()
     assert not again(mira).has_perm("judgements.add_council")
 
 

@@ -126,7 +126,7 @@ def test_what_is_wrong_is_said_with_its_variable_and_never_with_a_key(environmen
 )
 def test_agents_that_will_err_together_are_warned_of(settings, models, warning):
     settings.PROVIDERS = {name: {"base_url": "http://h/v1", "api_key": "k"} for name in ("openai", "router")}
-    said = providers.sameness(models)
+    said = providers.independence_warning(models)
     assert warning in said
     assert bool(said) == bool(warning)
 

@@ -5,7 +5,7 @@ import pytest
 from engine.models import Pace
 from magi_site import api
 from magi_site.reads import Reads
-from tests.callers import Caller, problem
+from tests.callers import ApiCaller, problem
 from tests.magi_site.test_trouble import set_read_only
 
 pytestmark = pytest.mark.django_db
@@ -18,16 +18,16 @@ def paced(settings, monkeypatch):
 
 
 def test_who_reads_more_often_than_the_setting_waits_and_others_do_not(paced, mira, noor):
-    calls = Caller(mira)
+    calls = ApiCaller(mira)
     assert [calls.get("/councils").status_code for _ in range(20)] == [200] * 20
-    refused = problem(Caller(mira).get("/runs"), 429)
+    refused = problem(ApiCaller(mira).get("/runs"), 429)
     assert "You have read 20 times in a minute" in refused["detail"]
     assert int(calls.get("/runs").headers["Retry-After"]) > 0
-    assert Caller(noor).get("/councils").status_code == 200
+    assert ApiCaller(noor).get("/councils").status_code == 200
 
 
 def test_what_changes_something_has_its_own_pace(paced, mira):
-    calls = Caller(mira)
+    calls = ApiCaller(mira)
     for _ in range(21):
         calls.get("/councils")
     assert calls.post("/judgements", {}).status_code == 422

@@ -3,18 +3,18 @@
 import pytest
 from pydantic import SecretStr
 
-from magi_site.search_provider import search_by, search_complaint
+from magi_site.search_provider import search_provider, search_provider_problem
 
 KEY = SecretStr("k3y")
 
 
 def test_a_provider_has_its_address_and_its_key():
-    assert search_by("", None, None) == {}
-    assert search_by("mcp.finder.find", None, None) == {"tool": "mcp.finder.find"}
+    assert search_provider("", None, None) == {}
+    assert search_provider("mcp.finder.find", None, None) == {"tool": "mcp.finder.find"}
     searxng = {"provider": "searxng", "address": "https://search.example/x", "key": ""}
-    assert search_by("searxng:https://search.example/x", KEY, None) == searxng
-    assert search_by("brave", KEY, None)["address"] == "https://api.search.brave.com"
-    assert search_by("tavily:http://127.0.0.1:8080", None, KEY)["address"] == "http://127.0.0.1:8080"
+    assert search_provider("searxng:https://search.example/x", KEY, None) == searxng
+    assert search_provider("brave", KEY, None)["address"] == "https://api.search.brave.com"
+    assert search_provider("tavily:http://127.0.0.1:8080", None, KEY)["address"] == "http://127.0.0.1:8080"
 
 
 @pytest.mark.parametrize(
@@ -29,5 +29,5 @@ def test_a_provider_has_its_address_and_its_key():
     ],
 )
 def test_what_cannot_be_asked_is_said_at_the_start(said, why):
-    assert why in search_complaint(said, None, None)
-    assert search_complaint("brave", KEY, None) == search_complaint("mcp.finder.find", None, None) == ""
+    assert why in search_provider_problem(said, None, None)
+    assert search_provider_problem("brave", KEY, None) == search_provider_problem("mcp.finder.find", None, None) == ""

@@ -14,11 +14,11 @@ from django.contrib.contenttypes.models import ContentType
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from engine.models import pace
-from engine.models.pace import Limit, LimitReached, Pace
+from engine.models import rate_limits
+from engine.models.rate_limits import Pace, RateLimit, RateLimitReached
 from magi_site import sign_in
 from magi_site.settings import PASSWORD_HASHERS
-from magi_site.sign_in import Line, client_address, network_of
+from magi_site.sign_in import PasswordQueue, client_address, network_of
 from tests.conftest import at_once
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,7 @@ def guess(name="mira", password="wrong", address="192.0.2.1", client=None, path=
 
 def later(monkeypatch, seconds):
     now = time.time() + seconds
-    monkeypatch.setattr(pace.time, "time", lambda: now)
+    monkeypatch.setattr(rate_limits.time, "time", lambda: now)
 
 
 # ---- how often --------------------------------------------------------------------------------------------
@@ -84,13 +84,13 @@ def test_one_address_does_not_try_one_password_on_all_accounts(mira):
 
 
 def test_many_addresses_do_not_guess_at_one_account_for_ever(mira, monkeypatch):
-    monkeypatch.setattr(sign_in, "OF_ACCOUNT", Limit(7, 60))
+    monkeypatch.setattr(sign_in, "OF_ACCOUNT", RateLimit(7, 60))
     statuses = [guess(address=f"192.0.2.{number}").status_code for number in range(8)]
     assert statuses == [200] * 7 + [429]
 
 
 def test_whoever_signed_in_before_in_this_browser_is_not_kept_out_by_others(mira, monkeypatch):
-    monkeypatch.setattr(sign_in, "OF_ACCOUNT", Limit(7, 60))
+    monkeypatch.setattr(sign_in, "OF_ACCOUNT", RateLimit(7, 60))
     own = Client()
     assert guess(password=RIGHT, client=own).status_code == 302
     own.post(reverse("logout"))
@@ -149,13 +149,13 @@ def test_right_passwords_count_by_themselves(mira, noor, hashed):
 
 
 def test_wrong_passwords_do_not_count_as_right_ones(mira, monkeypatch):
-    monkeypatch.setattr(sign_in, "RIGHT_ONES", Limit(2, 600))
+    monkeypatch.setattr(sign_in, "SUCCESS_BONUS", RateLimit(2, 600))
     assert [guess().status_code for _ in range(4)] == [200] * 4
     assert guess(password=RIGHT).status_code == 302
 
 
 def test_a_password_is_not_changed_without_an_end(mira, client, monkeypatch):
-    monkeypatch.setattr(sign_in, "RIGHT_ONES", Limit(2, 600))
+    monkeypatch.setattr(sign_in, "SUCCESS_BONUS", RateLimit(2, 600))
     client.force_login(mira)
     sent = {"old_password": RIGHT, "new_password1": "another long one", "new_password2": "a different one"}
     assert [client.post(reverse("password"), sent).status_code for _ in range(3)] == [200, 200, 429]
@@ -249,10 +249,10 @@ def test_what_is_refused_is_not_hashed(mira, hashed):
 
 
 def test_only_a_few_passwords_are_hashed_at_once(mira, monkeypatch):
-    monkeypatch.setattr(sign_in, "STRANGERS", Line(1))
+    monkeypatch.setattr(sign_in, "UNKNOWN_BROWSER_LIMIT", PasswordQueue(1))
     with ExitStack() as others:
-        for _ in range(1 + sign_in.IN_LINE):
-            others.enter_context(sign_in.STRANGERS.all)
+        for _ in range(1 + sign_in.MAX_QUEUED):
+            others.enter_context(sign_in.UNKNOWN_BROWSER_LIMIT.all)
         answer = guess(password=RIGHT)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert "Many people are signing in just now." in answer.content.decode()
@@ -260,15 +260,15 @@ def test_only_a_few_passwords_are_hashed_at_once(mira, monkeypatch):
 
 
 def test_a_flood_that_is_refused_writes_no_errors(mira, monkeypatch, caplog):
-    monkeypatch.setattr(sign_in, "PATIENCE", 0.01)
-    with sign_in.STRANGERS.places:
+    monkeypatch.setattr(sign_in, "QUEUE_TIMEOUT", 0.01)
+    with sign_in.UNKNOWN_BROWSER_LIMIT.places:
         assert guess().status_code == 503
     assert not [record for record in caplog.records if record.name == "django.request"]
 
 
 def test_whoever_waits_too_long_for_a_place_is_told_so(mira, monkeypatch):
-    monkeypatch.setattr(sign_in, "PATIENCE", 0.01)
-    with sign_in.STRANGERS.places:
+    monkeypatch.setattr(sign_in, "QUEUE_TIMEOUT", 0.01)
+    with sign_in.UNKNOWN_BROWSER_LIMIT.places:
         assert guess().status_code == 503
     assert not Pace.objects.exists()
 
@@ -277,8 +277,8 @@ def test_a_flood_of_strangers_keeps_no_known_browser_out(mira, monkeypatch):
     own = Client()
     guess(password=RIGHT, client=own)
     own.post(reverse("logout"))
-    monkeypatch.setattr(sign_in, "PATIENCE", 0.01)
-    with sign_in.STRANGERS.places:
+    monkeypatch.setattr(sign_in, "QUEUE_TIMEOUT", 0.01)
+    with sign_in.UNKNOWN_BROWSER_LIMIT.places:
         assert guess(password=RIGHT).status_code == 503
         assert guess(password=RIGHT, client=own).status_code == 302
 
@@ -287,15 +287,15 @@ def test_one_account_takes_no_more_than_its_share_of_the_line(mira, noor, client
     client.force_login(noor)
     new = {"new_password1": "another long one", "new_password2": "another long one"}
     with ExitStack() as others:
-        for _ in range(sign_in.OF_ONE):
-            others.enter_context(sign_in.KNOWN_ONES.share(sign_in._account("noor")))
-            others.enter_context(sign_in.STRANGERS.share(sign_in._account("noor")))
+        for _ in range(sign_in.MAX_QUEUED_PER_ADDRESS):
+            others.enter_context(sign_in.KNOWN_BROWSER_LIMIT.share(sign_in._account("noor")))
+            others.enter_context(sign_in.UNKNOWN_BROWSER_LIMIT.share(sign_in._account("noor")))
         assert client.post(reverse("password"), {"old_password": RIGHT, **new}).status_code == 429
         answer = guess("noor", password=RIGHT)
         assert (answer.status_code, answer["Retry-After"]) == (429, "5")
         assert guess(password=RIGHT).status_code == 302
     assert client.post(reverse("password"), {"old_password": RIGHT, **new}).status_code == 200
-    assert not sign_in.KNOWN_ONES._of
+    assert not sign_in.KNOWN_BROWSER_LIMIT._of
 
 
 # ---- where it comes from ----------------------------------------------------------------------------------
@@ -357,22 +357,22 @@ def test_a_form_that_is_empty_holds_no_right_password(mira, client, caplog):
 
 
 def test_of_two_limits_both_are_counted_or_none():
-    Pace.objects.take({"a": Limit(1, 60)}, "Slowly.")
-    with pytest.raises(LimitReached, match=r"Slowly. Try again in 60 seconds."):
-        Pace.objects.take({"a": Limit(1, 60), "b": Limit(1, 60)}, "Slowly.")
-    Pace.objects.take({"b": Limit(1, 60)}, "Slowly.")
+    Pace.objects.consume({"a": RateLimit(1, 60)}, "Slowly.")
+    with pytest.raises(RateLimitReached, match=r"Slowly. Try again in 60 seconds."):
+        Pace.objects.consume({"a": RateLimit(1, 60), "b": RateLimit(1, 60)}, "Slowly.")
+    Pace.objects.consume({"b": RateLimit(1, 60)}, "Slowly.")
 
 
 def test_what_says_nothing_any_more_is_forgotten(monkeypatch):
-    Pace.objects.take({"a": Limit(2, 60)}, "")
-    assert (pace.forget(), Pace.objects.count()) == (False, 1)
+    Pace.objects.consume({"a": RateLimit(2, 60)}, "")
+    assert (rate_limits.delete_expired(), Pace.objects.count()) == (False, 1)
     later(monkeypatch, timedelta(seconds=61).total_seconds())
-    assert (pace.forget(), Pace.objects.count()) == (False, 0)
+    assert (rate_limits.delete_expired(), Pace.objects.count()) == (False, 0)
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_at_once_no_more_get_through_than_may():
-    take = partial(Pace.objects.take, {"a": Limit(3, 600), "b": Limit(5, 600)}, "")
-    outcomes = at_once(*[take] * 12, refused=LimitReached)
+    take = partial(Pace.objects.consume, {"a": RateLimit(3, 600), "b": RateLimit(5, 600)}, "")
+    outcomes = at_once(*[take] * 12, refused=RateLimitReached)
     assert outcomes.count(None) == 3

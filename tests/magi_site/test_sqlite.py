@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, connection
 
-from magi_site.sqlite.base import DatabaseWrapper, close_kept
+from magi_site.sqlite.base import DatabaseWrapper, close_pooled
 
 pytestmark = pytest.mark.django_db
 
@@ -17,9 +17,9 @@ Opened = Callable[[], DatabaseWrapper]
 def opened(tmp_path) -> Iterator[Opened]:
     options = {"transaction_mode": "IMMEDIATE", "init_command": "PRAGMA journal_mode=WAL"}
     ours = {"ENGINE": "magi_site.sqlite", "NAME": str(tmp_path / "kept.sqlite3"), "OPTIONS": options}
-    close_kept()
+    close_pooled()
     yield lambda: DatabaseWrapper({**connection.settings_dict, **ours}, "kept")
-    close_kept()
+    close_pooled()
 
 
 def run(database: DatabaseWrapper, sql: str) -> list[tuple]:

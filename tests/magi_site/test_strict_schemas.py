@@ -8,20 +8,20 @@ import pytest
 from django.test import Client
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from engine.policy import policy_of
-from magi_site import automation, model_api
+from engine.policy import parse_policy
+from magi_site import automation_endpoint, chat_endpoint
 from magi_site.api import api
 from magi_site.environment import Environment
-from magi_site.mcp_servers import DeclaredServer
-from magi_site.model_providers import Declared
-from magi_site.strict_json import NotJson, with_each_name_once
+from magi_site.mcp_servers import McpServerSetting
+from magi_site.model_providers import ProviderSetting
+from magi_site.strict_json import InvalidJson, with_each_name_once
 from plans import team_files
-from plans.rules.demands import CAREFUL
-from runs.api.schemas import Flag
-from runs.face import faces
+from plans.rules.approval_policy import CAREFUL_POLICY
+from runs.procedure.schemas import Flag
+from runs.procedure.spec import specs
 from tests.callers import bearer
 
-APIS = (api, automation.api, model_api.api)
+APIS = (api, automation_endpoint.api, chat_endpoint.api)
 FORGED: dict[type, tuple[Any, ...]] = {
     bool: ("yes", "true", "on", 1, 0, 1.0),
     int: (True, "3", 3.5),
@@ -42,8 +42,8 @@ def bodies() -> Iterator[type[BaseModel]]:
         for operation in (one for view in router.path_operations.values() for one in view.operations):
             for model in (one for one in operation.models if one.__ninja_param_source__ == "body"):
                 yield from (field.annotation for field in model.model_fields.values())
-    yield from (offer.asked for face in faces().values() for offer in face.offers if offer.asked)
-    yield from (Declared, DeclaredServer)
+    yield from (offer.asked for face in specs().values() for offer in face.offers if offer.asked)
+    yield from (ProviderSetting, McpServerSetting)
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -111,10 +111,12 @@ def test_a_file_of_a_team_says_yes_or_no_and_numbers_as_such():
         ("plan", {"who": "person", key: value}) for key, value in (("four_eyes", "yes"), ("blind", 1), ("persons", "2"))
     ]
     for key, value in wrong:
-        with pytest.raises(team_files.Wrong):
-            team_files.read_object({"name": "A", "agents": [{"name": "B"}], "policy": CAREFUL.as_json() | {key: value}})
+        with pytest.raises(team_files.InvalidTeamFile):
+            team_files.parse_team(
+                {"name": "A", "agents": [{"name": "B"}], "policy": CAREFUL_POLICY.as_json() | {key: value}}
+            )
     with pytest.raises(ValueError, match="no such policy"):
-        policy_of({"who": "both", "council": "A", "blind": 0})
+        parse_policy({"who": "both", "council": "A", "blind": 0})
 
 
 @pytest.mark.parametrize(
@@ -145,6 +147,6 @@ class Compared(str):
 
 def test_of_many_names_the_one_that_is_there_twice_is_found_by_a_look_at_each():
     pairs = [(Compared(number), 0) for number in (*range(500), 499)]
-    with pytest.raises(NotJson, match='names "499" twice'):
+    with pytest.raises(InvalidJson, match='names "499" twice'):
         with_each_name_once(pairs)
     assert Compared.times < 1_000

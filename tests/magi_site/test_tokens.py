@@ -16,10 +16,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judgements.models import Judgement
-from magi_site import ended_tokens
+from magi_site import token_triggers
 from magi_site.api import api
 from magi_site.models import Token
-from runs.api.scopes import Scope
+from runs.api.scopes import TokenScope
 from tests.conftest import JAPAN, agents
 from tests.magi_site.bearers import COUNCILS, get, post
 
@@ -178,7 +178,7 @@ def test_whatever_changes_something_or_shows_secret_addresses_says_which_scope_i
         for method, operation in operations.items():
             assert ("x-scope" in operation) == (method != "get" or path == "/api/v1/hooks"), path
             if scope := operation.get("x-scope"):
-                assert operation["security"] == [{"Bearer": [scope]}]
+                assert operation["security"] == [{"BearerAuth": [scope]}]
                 assert 403 in operation["responses"]
 
 
@@ -193,8 +193,8 @@ def test_only_scopes_that_a_call_needs_are_offered_and_all_are_documented(page):
     needed = {operation.get("x-scope") for operations in paths for operation in operations.values()} - {None}
     offered = re.findall(r'name="scopes" value="(\w+)"', page.get(reverse("tokens")).content.decode())
     documented = re.findall(r"^\| `(\w+)` \|", API_PAGE.read_text(), re.MULTILINE)
-    assert set(offered) == needed == set(Scope.values)
-    assert documented == Scope.values
+    assert set(offered) == needed == set(TokenScope.values)
+    assert documented == TokenScope.values
 
 
 def test_a_token_that_nobody_gave_a_scope_only_reads(mira):
@@ -216,7 +216,7 @@ def by_saving(pk, active):
 
 
 def test_the_trigger_that_ends_them_is_put_up_again_after_migrations(token, mira):
-    ended_tokens.lift(connection)
+    token_triggers.remove_trigger(connection)
     app = apps.get_app_config("magi_site")
     post_migrate.send(sender=app, app_config=app, verbosity=0, interactive=False, using="default")
     type(mira).objects.filter(pk=mira.pk).update(is_active=False)

@@ -11,11 +11,11 @@ from django.test import AsyncClient
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from engine import doctor, trouble
+from engine import database_errors, doctor
 from judgements.models import Judgement
 from magi_site import models as site_models
-from magi_site.broken import LABELS, broken
-from magi_site.models import Marks, Token
+from magi_site.error_pages import LABELS, error_page
+from magi_site.models import Token, TokenUseMarks
 from tests.conftest import agents, only_on
 from tests.test_architecture import TEMPLATES
 
@@ -38,8 +38,8 @@ def set_read_only(on):
 
 @pytest.fixture
 def read_only(client, mira, monkeypatch):
-    monkeypatch.setattr(trouble, "watch", trouble.Watch())
-    monkeypatch.setattr(site_models, "marks", Marks())
+    monkeypatch.setattr(database_errors, "database_watch", database_errors.DatabaseWatch())
+    monkeypatch.setattr(site_models, "token_use_marks", TokenUseMarks())
     client.force_login(mira)
     client.raise_request_exception = False
     set_read_only(True)
@@ -67,7 +67,7 @@ def bearer(token):
 
 
 def test_reading_by_token_works_and_the_log_says_once_that_its_use_is_not_written(token, read_only, client, caplog):
-    marks = site_models.marks
+    marks = site_models.token_use_marks
     for _ in range(3):
         marks._rest_until = 0
         assert client.get("/api/v1/judgements", **bearer(token)).status_code == 200
@@ -114,7 +114,7 @@ def test_a_password_is_never_shown_again(rf):
     try:
         raise OperationalError from TooLong
     except OperationalError:
-        page = broken(request)
+        page = error_page(request)
     assert page.status_code == 503
     assert "a long enough secret" not in page.content.decode()
 
@@ -129,7 +129,7 @@ def test_readyz_says_it_in_words(read_only, client):
 
 
 def test_readyz_writes_seldom(client, monkeypatch):
-    monkeypatch.setattr(trouble, "watch", trouble.Watch())
+    monkeypatch.setattr(database_errors, "database_watch", database_errors.DatabaseWatch())
     assert client.get("/readyz").content == b"ready\n"
     with CaptureQueriesContext(connection) as queries:
         client.get("/readyz")
@@ -156,19 +156,19 @@ def met(base, sql):
     try:
         raise OperationalError from caught.value
     except DBError as error:
-        return trouble.of(error)
+        return database_errors.problem_of(error)
 
 
 def test_a_full_one_is_called_full(sqlite):
     sqlite.execute("PRAGMA max_page_count = 3")
-    assert met(sqlite, "INSERT INTO box VALUES (zeroblob(100000))") is trouble.FULL
+    assert met(sqlite, "INSERT INTO box VALUES (zeroblob(100000))") is database_errors.FULL
 
 
 def test_a_held_one_is_called_busy_and_soon_tried_again(sqlite, tmp_path):
     other = sqlite3.connect(tmp_path / "small.sqlite3", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    assert met(sqlite, "INSERT INTO box VALUES (1)") is trouble.BUSY
-    assert trouble.BUSY.wait == 10
+    assert met(sqlite, "INSERT INTO box VALUES (1)") is database_errors.BUSY
+    assert database_errors.BUSY.wait == 10
     other.close()
 
 
@@ -178,13 +178,13 @@ def test_a_damaged_one_is_called_damaged(sqlite, tmp_path):
     with path.open("r+b") as file:
         file.seek(4096 * 2)  # the third page: the index
         file.write(b"\xff" * 4096)
-    assert met(sqlite, "INSERT INTO box VALUES (1)") is trouble.DAMAGED
+    assert met(sqlite, "INSERT INTO box VALUES (1)") is database_errors.DAMAGED
 
 
 def test_a_fault_of_ours_is_no_trouble_of_the_database(sqlite):
     assert met(sqlite, "SELECT nothing FROM nowhere") is None
-    assert trouble.of(ValueError("no")) is None
-    assert trouble.of(None) is None
+    assert database_errors.problem_of(ValueError("no")) is None
+    assert database_errors.problem_of(None) is None
 
 
 @only_on("postgresql")
@@ -196,47 +196,49 @@ def test_a_statement_that_took_too_long_is_busy():
                 cursor.execute("SELECT pg_sleep(5)")
         finally:
             cursor.execute("RESET statement_timeout")
-    assert trouble.of(caught.value) is trouble.BUSY
+    assert database_errors.problem_of(caught.value) is database_errors.BUSY
 
 
 def test_the_log_has_a_sentence_in_place_of_a_traceback(read_only, client, caplog):
     client.post(reverse("council-new"), filled("Night"))
     record = next(record for record in caplog.records if record.name == "django.request")
-    assert trouble.InWords().filter(record)
+    assert database_errors.DatabaseErrorFilter().filter(record)
     assert record.exc_info is None
     assert "The database can only be read." in record.getMessage()
 
 
 @only_on("sqlite")
 async def test_the_doctor_says_what_a_damaged_index_page_is(monkeypatch):
-    monkeypatch.setattr(trouble, "damage", lambda thoroughly: "Tree 9 page 9: btreeInitPage() returns error code 11")
+    monkeypatch.setattr(
+        database_errors, "check_integrity", lambda thoroughly: "Tree 9 page 9: btreeInitPage() returns error code 11"
+    )
     finding = await doctor._database()
     assert (finding.well, "is damaged" in finding.sentence) == (False, True)
 
 
 def test_readyz_says_that_damage_was_met_until_a_look_finds_none(client, monkeypatch):
-    watch = trouble.Watch()
-    monkeypatch.setattr(trouble, "watch", watch)
-    monkeypatch.setattr(trouble, "damage", lambda: "a page is damaged")
+    watch = database_errors.DatabaseWatch()
+    monkeypatch.setattr(database_errors, "database_watch", watch)
+    monkeypatch.setattr(database_errors, "check_integrity", lambda: "a page is damaged")
     assert client.get("/readyz").content == b"the database is damaged\n"
-    monkeypatch.setattr(trouble, "damage", lambda: "")
-    watch.note(trouble.DAMAGED)
+    monkeypatch.setattr(database_errors, "check_integrity", lambda: "")
+    watch.note(database_errors.DAMAGED)
     assert client.get("/readyz").content == b"ready\n"
 
 
 @only_on("sqlite")
 def test_a_disk_with_hardly_any_room_is_called_full(monkeypatch):
-    monkeypatch.setattr(trouble, "ROOM", 10**18)
-    assert trouble.probe() is trouble.FULL
+    monkeypatch.setattr(database_errors, "MIN_FREE_BYTES", 10**18)
+    assert database_errors.probe_database() is database_errors.FULL
 
 
 @only_on("sqlite")
 def test_a_probe_waits_for_a_lock_a_moment_only(monkeypatch):
-    monkeypatch.setattr(trouble, "PATIENCE", 0.1)
+    monkeypatch.setattr(database_errors, "PROBE_TIMEOUT", 0.1)
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with CaptureQueriesContext(connection) as queries:
-        assert trouble.probe() is trouble.BUSY
+        assert database_errors.probe_database() is database_errors.BUSY
     other.close()
     asked = [query["sql"] for query in queries if not query["sql"].startswith(("SAVEPOINT", "BEGIN"))]
     assert (asked[0], asked[-1]) == ("PRAGMA busy_timeout = 100", "PRAGMA busy_timeout = 20000")
@@ -272,4 +274,4 @@ def test_what_is_sent_while_the_database_is_held_is_to_be_sent_again_soon(client
 def test_a_fault_of_ours_while_trouble_is_handled_is_no_trouble():
     fault = KeyError("ours")
     fault.__context__ = TooLong("database is locked")
-    assert trouble.of(fault) is None
+    assert database_errors.problem_of(fault) is None

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from missions.face import Working as Product
 from missions.rehearsal import now_of, text_of
+from missions.spec import MissionSpec as Product
 
 
 def step(messages: list[dict[str, str]]) -> str:
@@ -31,9 +31,9 @@ def _next(now: dict[str, Any], heard: str, before: str) -> tuple[str, dict[str, 
     return "finish", {"result": "It is over."}
 
 
-class Working(Product):
+class AskingProduct(Product):
     rehearsals = {**Product.rehearsals, "mission-step": step}
 
     @property
-    def room(self) -> str:
+    def app_name(self) -> str:
         return "missions"

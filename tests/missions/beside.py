@@ -3,4 +3,4 @@
 from magi_site.settings import *  # noqa: F403
 from magi_site.settings import PROCEDURES
 
-PROCEDURES = {**PROCEDURES, "mission": "tests.missions.killing.Working"}
+PROCEDURES = {**PROCEDURES, "mission": "tests.missions.killing.KilledProduct"}

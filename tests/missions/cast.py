@@ -18,14 +18,14 @@ django.setup()
 from django.contrib.auth.models import User  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from engine.llm.failures import Unauthorized  # noqa: E402
+from engine.llm.errors import Unauthorized  # noqa: E402
 from engine.models import Run  # noqa: E402
-from engine.worker import Engine  # noqa: E402
-from missions import remembering, talking  # noqa: E402
-from missions.crews import made  # noqa: E402
+from engine.queue.worker import Worker  # noqa: E402
+from missions import comments, memory_review  # noqa: E402
 from missions.examples import FAULT  # noqa: E402
 from missions.memory_files import MemoryFile  # noqa: E402
 from missions.models import Memory, Step  # noqa: E402
+from missions.presets import agent_row  # noqa: E402
 from missions.procedure import submit  # noqa: E402
 from tests.conftest import ScriptedModels, perform  # noqa: E402
 from tests.missions.scenes import finishes, runs, step  # noqa: E402
@@ -73,7 +73,7 @@ RESULT = (
 )
 
 
-class Stalling(ScriptedModels):
+class StallingMissionModels(ScriptedModels):
     """Where nothing more is written it thinks for ever."""
 
     async def ask(self, model: str, *args: Any) -> Any:
@@ -90,7 +90,7 @@ def begun(owner: User, models: ScriptedModels, name: str, crew: dict[str, tuple[
         owner=owner,
         title="Make invoice totals round half up",
         goal="Find why invoices are a cent short, correct it with a test that fails without the correction.",
-        agents=[made({"name": who}, f"test/{name}-{who}") for who in crew],
+        agents=[agent_row({"name": who}, f"test/{name}-{who}") for who in crew],
         files=FAULT.files,
         **asked,
     ).pk
@@ -133,7 +133,7 @@ def drawn(owner: User) -> Any:
 
 def paused(owner: User) -> Any:
     pk = left(owner, "paused", {"Coordinator": (READS, TESTED)}, 2)
-    talking.pause(pk, owner, True)
+    comments.pause(pk, owner, True)
     Run.objects.filter(pk=pk).update(status=Run.Status.WAITING, worker="", lease_expires_at=None)
     return pk
 
@@ -143,10 +143,10 @@ LEFT: dict[str, Callable[[User], Any]] = {"live": live, "asks": asks, "drawn": d
 
 def left(owner: User, name: str, crew: dict[str, tuple[Any, ...]], steps: int, told: str = "", **asked: Any) -> Any:
     """It goes on, and nobody goes on with it."""
-    models = Stalling()
+    models = StallingMissionModels()
     pk = begun(owner, models, name, crew, **asked)
     if told:
-        talking.say(pk, owner, told)
+        comments.post_message(pk, owner, told)
     asyncio.run(until(models, pk, steps))
     held = {"status": Run.Status.RUNNING, "worker": "nobody", "lease_expires_at": timezone.now() + ENDLESS}
     Run.objects.filter(pk=pk).update(**held)
@@ -155,7 +155,7 @@ def left(owner: User, name: str, crew: dict[str, tuple[Any, ...]], steps: int, t
 
 async def until(models: ScriptedModels, pk: Any, steps: int) -> None:
     """So many steps have come to their end."""
-    engine = Engine(models=models, only=pk)
+    engine = Worker(models=models, only=pk)
     performing = asyncio.create_task(engine.run())
     async with asyncio.timeout(60):
         while await Step.objects.filter(mission=pk, settled__isnull=False).acount() < steps:
@@ -169,9 +169,9 @@ def memories() -> None:
     if Memory.objects.filter(name="rounding"):
         return
     rounding = MemoryFile("rounding", "How amounts are rounded", "Amounts round half up.\n", visible_to=("all",))
-    remembering.propose(rounding, "M. Okafor", accepted=True)
+    memory_review.propose(rounding, "M. Okafor", accepted=True)
     more = replace(rounding, text="Amounts round half up, at the end of a sum.\n", active_for=("Tester",))
-    remembering.propose(more, "LTM-Manager")
+    memory_review.propose(more, "LTM-Manager")
 
 
 def made_here(owner: User, name: str) -> Any:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from missions.sandbox.box import available
+from missions.sandbox.bwrap import available
 from tests.conftest import need
 from tests.missions.commands import Workshop
 

@@ -99,13 +99,13 @@ KEEPER = "LTM-Manager"
 
 def cut(mission: Any) -> str:
     """The keeper of the first command dies, and with it all that it holds."""
-    from missions import workshop
-    from missions.terminals.spool import State
+    from missions import workspace
+    from missions.terminals.output_spool import SpoolState
 
-    spool = workshop.spool(mission, "1-1")
-    until((workshop.place(mission) / "workspace" / "count").exists)
+    spool = workspace.spool(mission, "1-1")
+    until((workspace.mission_folder(mission) / "workspace" / "count").exists)
     os.kill(json.loads((spool.folder / "started").read_text())["pid"], signal.SIGKILL)
-    until(lambda: spool.state == State.CUT)
+    until(lambda: spool.state == SpoolState.CUT)
     return step("command_status", command_id=1)
 
 
@@ -119,10 +119,10 @@ def until(come: Callable[[], Any]) -> None:
 
 def accept(mission: Any) -> None:
     """A person lets what was proposed be remembered."""
-    from missions import remembering
+    from missions import memory_review
     from missions.models import MemoryVersion
 
-    remembering.decide(MemoryVersion.objects.get(mission=mission).pk, "mira", accept=True)
+    memory_review.decide_proposal(MemoryVersion.objects.get(mission=mission).pk, "mira", accept=True)
 
 
 GOALS = (
@@ -230,7 +230,7 @@ GOALS = (
 
 def models_of(goal: Goal, mission: Any) -> Any:
     """Each agent is known by its prompt: a helper that was made has the model of whoever made it."""
-    from engine.llm.client import Reply, Way
+    from engine.llm.client import ModelReply, RequestMode
     from engine.llm.queues import ProviderQueue
 
     left = {name: list(says) for name, says in goal.says.items()}
@@ -248,43 +248,45 @@ def models_of(goal: Goal, mission: Any) -> Any:
         def queue(self, model: str) -> ProviderQueue:
             return ProviderQueue()
 
-        def way(self, model: str) -> Way:
-            return Way()
+        def request_mode(self, model: str) -> RequestMode:
+            return RequestMode()
 
-        async def ask(self, model: str, messages: Any, *_: Any) -> Reply:
+        async def ask(self, model: str, messages: Any, *_: Any) -> ModelReply:
             said = re.search(r"You are ([^,]+), one of a crew", messages[0]["content"])
             answers = left[said[1] if said else COORDINATOR]
             answer = answers.pop(0) if answers else ""
             text = await asyncio.to_thread(answer, mission) if callable(answer) else answer
-            return Reply(text=text or nothing, finish="stop", model=model)
+            return ModelReply(text=text or nothing, finish="stop", model=model)
 
     return Scripted()
 
 
 def played(goal: Goal, owner: Any) -> Any:
     """The mission, over."""
-    from missions.crews import made
     from missions.models import Mission
+    from missions.presets import agent_row
     from missions.procedure import submit
 
-    agents = [made({"name": name, "rights": ["library"] if name == KEEPER else []}, "test/one") for name in goal.crew]
+    agents = [
+        agent_row({"name": name, "rights": ["library"] if name == KEEPER else []}, "test/one") for name in goal.crew
+    ]
     about = {"check": goal.check, "files": sorted(goal.files.items()), "limits": {"at_once": 1}}
     about |= {"library": uuid4().hex}  # what one run has kept is unknown to the next
     row = submit(owner=owner, goal=goal.name, agents=agents, **about)
     asyncio.run(_until_over(row.pk, models_of(goal, row.pk)))
     goal.after(row.pk)
-    return Mission.objects.whole().get(pk=row.pk)
+    return Mission.objects.with_agents().get(pk=row.pk)
 
 
 async def _until_over(pk: Any, models: Any) -> None:
     from engine.models import Run
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
 
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(PATIENCE):
-            while not (await Run.objects.aget(pk=pk)).over:
+            while not (await Run.objects.aget(pk=pk)).is_ended:
                 await asyncio.sleep(0.02)
     finally:
         await engine.stop(grace=0)
@@ -317,7 +319,7 @@ def _rows(row: Any) -> Iterator[str]:
 
 
 def _kept(row: Any) -> Iterator[str]:
-    for one in row.talk:
+    for one in row.messages_in_order:
         yield f"message {one.number}: {one.sender} to {one.recipient}: {one.text}"
     for one in row.terminals.all():
         yield f"terminal {one.number}: {one.command} {one.exit_code} {one.reason} {one.size} {one.digest} {one.output}"
@@ -366,7 +368,7 @@ def main() -> int:
         with stage("sqlite", MAGI_MISSIONS_DIR=home):
             from django.contrib.auth.models import User
 
-            from engine.evidence.audit import verify_all
+            from engine.audit.full_verification import verify_all
 
             owner = User.objects.create(username="mira")
             for goal in GOALS:

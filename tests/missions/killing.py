@@ -4,8 +4,8 @@ same whoever dies."""
 import json
 from typing import Any
 
-from missions.face import Working as Product
 from missions.rehearsal import now_of
+from missions.spec import MissionSpec as Product
 
 LIVES = "echo {0} >> count; for i in $(seq 1 {1}); do echo {0}$i; sleep 0.1; done; echo {0} done"
 DRAWS = r"printf '\033[?1049h\033[3;5HName? '; read name; printf '\033[?1049l'"
@@ -35,9 +35,9 @@ def step(messages: list[dict[str, str]]) -> str:
     return json.dumps({"reasoning": f"This is step {number}.", "tool_name": tool, "tool_args": json.dumps(args)})
 
 
-class Working(Product):
+class KilledProduct(Product):
     rehearsals = {**Product.rehearsals, "mission-step": step}
 
     @property
-    def room(self) -> str:
+    def app_name(self) -> str:
         return "missions"

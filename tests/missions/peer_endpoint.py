@@ -19,7 +19,7 @@ COMMON = {"id": "chatcmpl-1", "created": 1_700_000_000, "model": "one"}
 Message = dict[str, Any]
 
 
-class Script:
+class PeerScript:
     """`says`: labels and messages; in place of one that is missing it is held until `go` brings it. `hold`: the number
     of the call that is held and never answered. Somebody without a script says `nothing`."""
 
@@ -93,8 +93,8 @@ def _head(kind: str, size: int) -> bytes:
     return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\n\r\n".encode()
 
 
-class Endpoint:
-    script = Script({}, {"content": "Nothing is played."})
+class PeerEndpoint:
+    script = PeerScript({}, {"content": "Nothing is played."})
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -116,14 +116,14 @@ class Endpoint:
 
     def obey(self, do: str, **told: Any) -> Any:
         if do == "play":
-            self.script = Script(**told)
+            self.script = PeerScript(**told)
         elif do == "go":
             self.script.go(told["message"])
         return self.script.calls if do == "told" else self.script.standing
 
 
 async def main() -> None:
-    endpoint, orders = Endpoint(), asyncio.StreamReader(limit=2**24)
+    endpoint, orders = PeerEndpoint(), asyncio.StreamReader(limit=2**24)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
     server = await asyncio.start_server(endpoint.serve, "127.0.0.1", 0, limit=2**20)

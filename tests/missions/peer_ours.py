@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from tests.acceptance.site import ROOT
 from tests.missions.goals import KEEPER, Answer, Goal
-from tests.missions.peer_play import Family, Message, Models, Played, Said, half
+from tests.missions.peer_play import Family, Message, Models, PeerPlayed, Said, half
 from tests.stage import Stage
 
 NOTHING = {"content": json.dumps({"reasoning": "I am done.", "tool_name": None, "tool_args": None})}
@@ -47,7 +47,7 @@ class Engine:
         return before
 
 
-class Missions:
+class MissionPeer:
     """`submitted`: seconds of the processor that this process has spent on what an engine is asked for."""
 
     def __init__(self, place: Stage, models: Models, family: Family) -> None:
@@ -58,12 +58,12 @@ class Missions:
         self.submitted, self._pk = 0.0, None
 
     def submit(self, goal: Goal, hold: int = 0) -> Any:
-        from missions.crews import made
+        from missions.presets import agent_row
         from missions.procedure import submit
 
         began = time.process_time()
         agents = [
-            made({"name": name, "rights": ["library"] if name == KEEPER else []}, "peer/one") for name in goal.crew
+            agent_row({"name": name, "rights": ["library"] if name == KEEPER else []}, "peer/one") for name in goal.crew
         ]
         about = {"check": goal.check, "files": sorted(goal.files.items()), "limits": {"at_once": 1}}
         about |= {"library": uuid4().hex}
@@ -77,17 +77,17 @@ class Missions:
             return "command_status", lambda: said(answer(self._pk))[1]
         return said(answer)
 
-    def play(self, goal: Goal) -> Played:
+    def play(self, goal: Goal) -> PeerPlayed:
         before = self._size()
         pk = self.submit(goal)
         reached = self._reached(goal, pk)
         rows, kept = (now - then for now, then in zip(self._size(), before, strict=True))
-        return Played(goal.name, reached, self._models.calls, rows, kept + spooled(pk))
+        return PeerPlayed(goal.name, reached, self._models.calls, rows, kept + spooled(pk))
 
     def _reached(self, goal: Goal, pk: Any) -> bool:
         from engine.models import Run
 
-        self._models.until(lambda left: not left and Run.objects.get(pk=pk).over)
+        self._models.until(lambda left: not left and Run.objects.get(pk=pk).is_ended)
         goal.after(pk)
         return Run.objects.get(pk=pk).outcome == "done"
 
@@ -121,7 +121,7 @@ class Missions:
 
 def spooled(pk: Any) -> int:
     """Bytes that stand beside the database, as they lie on the disk."""
-    from missions import workshop
+    from missions import workspace
 
-    files = (workshop.place(pk) / "spool").rglob("*")
+    files = (workspace.mission_folder(pk) / "spool").rglob("*")
     return sum(one.stat().st_blocks * 512 for one in files if one.is_file())

@@ -20,7 +20,7 @@ Says = dict[str, list[tuple[str, Said]]]
 
 
 @dataclass
-class Played:
+class PeerPlayed:
     """`calls`: as the endpoint has written them down. `start`: seconds of the processor before the first question."""
 
     goal: str

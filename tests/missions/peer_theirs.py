@@ -12,7 +12,7 @@ from typing import Any
 from tests.acceptance.site import ROOT
 from tests.missions.goals import Goal
 from tests.missions.peer_commands import COMMANDS, TYPED, Command
-from tests.missions.peer_play import Family, Message, Models, Played, Said, half
+from tests.missions.peer_play import Family, Message, Models, PeerPlayed, Said, half
 
 PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm-256color"}
 HERE = ROOT / "tests" / "missions"
@@ -48,7 +48,7 @@ def bare(goal: Goal) -> list[float]:
     return found
 
 
-class Peer:
+class ForeignPeer:
     """`program`: what is run, with the endpoint, the two folders and the task behind it."""
 
     name: str
@@ -63,7 +63,7 @@ class Peer:
     def message(self, said: Any) -> Message:
         raise NotImplementedError
 
-    def play(self, goal: Goal) -> Played:
+    def play(self, goal: Goal) -> PeerPlayed:
         with folders(goal) as (workspace, kept):
             process = self._begin(goal, workspace, kept)
             self._models.until(lambda left: self._family.over(process))
@@ -75,7 +75,7 @@ class Peer:
             rows = sum(self.rows(one) for one in files)
             size = sum(one.stat().st_size for one in files)
             calls = self._models.calls
-        return Played(goal.name, reached, calls, rows, size, told["start"], told["private"])
+        return PeerPlayed(goal.name, reached, calls, rows, size, told["start"], told["private"])
 
     def rows(self, file: Path) -> int:
         """What stands in a file of what it keeps, as parts."""
@@ -114,7 +114,7 @@ class Peer:
         return self.message(one)
 
 
-class Mini(Peer):
+class Mini(ForeignPeer):
     name = "mini-swe-agent"
     program = (str(ROOT / "var/bench/mini_swe_agent/bin/python"), "-P", str(HERE / "peer_mini.py"))
 
@@ -133,7 +133,7 @@ class Mini(Peer):
         return len(json.loads(file.read_text())["messages"]) if file.suffix == ".json" else 0
 
 
-class Tmux(Peer):
+class Tmux(ForeignPeer):
     name = "tmux"
     program = ("/usr/bin/python3", "-I", str(HERE / "peer_tmux.py"))
 

@@ -23,7 +23,7 @@ You work in a terminal, on a goal. Answer with one JSON object: {"keys": what is
 you are shown is the screen."""
 
 
-class Terminal:
+class TmuxTerminal:
     def __init__(self, workspace, kept):
         self._socket, self._name, self._number = str(Path(kept, "socket")), f"of-{os.getpid()}", 0
         self._tmux("-f", "/dev/null", "new-session", "-d", "-s", self._name, "-x", "160", "-y", "50", "-c", workspace,
@@ -54,7 +54,7 @@ class Terminal:
 
 def main(endpoint, workspace, kept, task):
     at = urlsplit(endpoint)
-    client, terminal = http.client.HTTPConnection(at.netloc), Terminal(workspace, kept)
+    client, terminal = http.client.HTTPConnection(at.netloc), TmuxTerminal(workspace, kept)
     messages, over = [{"role": "system", "content": ROLE}, {"role": "user", "content": task}], True
     began = time.process_time()
     with open(Path(kept, "steps"), "a") as steps:

@@ -23,9 +23,9 @@ from typing import Any
 
 from tests.missions.goals import GOALS, Goal
 from tests.missions.peer_commands import COMMANDS, WITHOUT
-from tests.missions.peer_ours import Engine, Missions
-from tests.missions.peer_play import Family, Models, Played, percentile
-from tests.missions.peer_theirs import Mini, Peer, Tmux, bare
+from tests.missions.peer_ours import Engine, MissionPeer
+from tests.missions.peer_play import Family, Models, PeerPlayed, percentile
+from tests.missions.peer_theirs import ForeignPeer, Mini, Tmux, bare
 from tests.stage import stage
 
 OURS = "missions"
@@ -39,7 +39,7 @@ THEIRS = tuple(goal for goal in GOALS if goal.name in COMMANDS)
 class Figures:
     """`cpu`: seconds of the processor, beside those before the first question."""
 
-    played: list[Played] = field(default_factory=list)
+    played: list[PeerPlayed] = field(default_factory=list)
     cpu: float = 0.0
     start: float = 0.0
     seconds: float = 0.0
@@ -86,7 +86,7 @@ class Figures:
         }
 
 
-def theirs(peer: Peer, family: Family, rounds: int) -> Figures:
+def theirs(peer: ForeignPeer, family: Family, rounds: int) -> Figures:
     before, began = family.cpu, time.monotonic()
     played = [peer.play(goal) for _ in range(rounds) for goal in THEIRS]
     family.collect()
@@ -94,7 +94,7 @@ def theirs(peer: Peer, family: Family, rounds: int) -> Figures:
     return Figures(played, family.cpu - before - sum(starts), median(starts), time.monotonic() - began)
 
 
-def ours(missions: Missions, engine: Engine, family: Family, rounds: int) -> Figures:
+def ours(missions: MissionPeer, engine: Engine, family: Family, rounds: int) -> Figures:
     """One that nobody measures comes first: an engine stands before it is asked for something."""
     start = engine.ready()
     missions.play(GOALS[2])
@@ -114,11 +114,11 @@ def measured(options: argparse.Namespace, home: str) -> bool:
         peers = [kind(models, family) for kind in (Mini, Tmux) if kind.name in options.only]
         found = {one.name: theirs(one, family, options.rounds) for one in peers}
         with stage("sqlite", MAGI_MISSIONS_DIR=home, MAGI_PROVIDERS=providers) as place:
-            from engine.evidence.audit import verify_all
-            from missions.probing import tried
+            from engine.audit.full_verification import verify_all
+            from missions.sandbox_selftest import run_sandbox_probe
 
-            print(tried(only_if_due=True).sentence, flush=True)
-            missions = Missions(place, models, family)
+            print(run_sandbox_probe(only_if_due=True).sentence, flush=True)
+            missions = MissionPeer(place, models, family)
             found[OURS] = ours(missions, Engine(place, family), family, options.rounds)
             for goal in THEIRS:
                 by_bash[goal.name] += [bare(goal) for _ in range(BARE)]
@@ -157,7 +157,7 @@ def longest(of: Figures) -> list[str]:
     return [f"{name}: {1000 * gap:.0f}" for gap, name in sorted(found, reverse=True)[:4]]
 
 
-def after_kills(missions: Missions, peers: Sequence[Peer], found: dict[str, Figures]) -> bool:
+def after_kills(missions: MissionPeer, peers: Sequence[ForeignPeer], found: dict[str, Figures]) -> bool:
     def calls_of(name: str, goal: Goal) -> int:
         return len(next(one for one in found[name].played if one.goal == goal.name).calls)
 

@@ -5,8 +5,8 @@ import json
 from typing import Any
 
 from missions.examples import FAULT, TESTED
-from missions.face import Working as Product
 from missions.rehearsal import now_of
+from missions.spec import MissionSpec as Product
 
 BRANCH = "fix/half-a-cent"
 # by words of the criteria of the council that is asked: where none is shared a checksum decides, of the commit, too
@@ -33,9 +33,9 @@ def step(messages: list[dict[str, str]]) -> str:
 DONE = f"Half a cent is rounded up. The branch {BRANCH} has the change; both tests pass."
 
 
-class Working(Product):
+class PublishingProduct(Product):
     rehearsals = {**Product.rehearsals, "mission-step": step}
 
     @property
-    def room(self) -> str:
+    def app_name(self) -> str:
         return "missions"

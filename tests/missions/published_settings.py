@@ -3,4 +3,4 @@
 from tests.settings import *  # noqa: F403
 from tests.settings import PROCEDURES
 
-PROCEDURES = {**PROCEDURES, "mission": "tests.missions.published.Working"}
+PROCEDURES = {**PROCEDURES, "mission": "tests.missions.published.PublishingProduct"}

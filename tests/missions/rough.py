@@ -21,11 +21,11 @@ from itertools import cycle
 from pathlib import Path
 
 from missions.sandbox import bounds
-from missions.sandbox.box import MIB, available
+from missions.sandbox.bwrap import MIB, available
 from missions.terminals.drawn import text_of_command
-from missions.terminals.spool import Spool
-from missions.terminals.waiting import Waiting
-from tests.acceptance.site import Site
+from missions.terminals.output_spool import OutputSpool
+from missions.terminals.wait_detection import InputWait
+from tests.acceptance.site import ServedSite
 from tests.missions.commands import Workshop, becomes, ended, until
 
 GB, MB = 1_000_000_000, 1_000_000
@@ -46,7 +46,7 @@ def main(short: bool) -> bool:
         return True
     home = Path(tempfile.mkdtemp(prefix="magi-rough-"))
     data = Path(tempfile.mkdtemp(prefix="magi-rough-site-"))
-    with Site(data) as site, watched(f"{site.url}/healthz", f"{site.url}/accounts/login/") as times:
+    with ServedSite(data) as site, watched(f"{site.url}/healthz", f"{site.url}/accounts/login/") as times:
         made = Workshop(home)
         try:
             well = [told(name, times, program, made) for name, program in programs(short).items()]
@@ -101,12 +101,12 @@ def watched(*addresses: str) -> Iterator[list[float]]:
 
 def programs(short: bool) -> Programs:
     flood = 20 * MB if short else GB
-    asks: dict[str, tuple[str, Waiting, bytes]] = {
-        "a Python prompt": ("python3 -q", Waiting.ASKS, b"print(6 * 7)\nexit()\n"),
-        "a question": ("read -p 'Go on? ' said; [ $said = y ]", Waiting.ASKS, b"y\n"),
-        "a pager": ("seq 1 1000 | less", Waiting.FULL_SCREEN, b"q"),
-        "an editor": ("vi -u NONE new.txt", Waiting.FULL_SCREEN, b"iwritten\x1b:wq\r"),
-        "a full screen": (f'python3 -c "{CURSES}"', Waiting.FULL_SCREEN, b"q"),
+    asks: dict[str, tuple[str, InputWait, bytes]] = {
+        "a Python prompt": ("python3 -q", InputWait.ASKS, b"print(6 * 7)\nexit()\n"),
+        "a question": ("read -p 'Go on? ' said; [ $said = y ]", InputWait.ASKS, b"y\n"),
+        "a pager": ("seq 1 1000 | less", InputWait.FULL_SCREEN, b"q"),
+        "an editor": ("vi -u NONE new.txt", InputWait.FULL_SCREEN, b"iwritten\x1b:wq\r"),
+        "a full screen": (f'python3 -c "{CURSES}"', InputWait.FULL_SCREEN, b"q"),
     }
     found = {name: answered(*one) for name, one in asks.items()} | {
         "a secret of the shell": wants_a_secret("read -s -p 'Word? ' word"),
@@ -133,7 +133,7 @@ def programs(short: bool) -> Programs:
     return {name: one for name, one in found.items() if name not in NEEDS or shutil.which(NEEDS[name])}
 
 
-def answered(command: str, state: Waiting, keys: bytes) -> Callable[[Workshop], bool]:
+def answered(command: str, state: InputWait, keys: bytes) -> Callable[[Workshop], bool]:
     def program(made: Workshop) -> bool:
         spool = made.begin(command)
         becomes(spool, state)
@@ -146,7 +146,7 @@ def answered(command: str, state: Waiting, keys: bytes) -> Callable[[Workshop], 
 def wants_a_secret(command: str) -> Callable[[Workshop], bool]:
     def program(made: Workshop) -> bool:
         spool = made.begin(command)
-        becomes(spool, Waiting.PASSWORD)
+        becomes(spool, InputWait.PASSWORD)
         spool.stop("ended")
         return ended(spool)["reason"] == "ended"
 
@@ -169,7 +169,7 @@ def floods(size: int) -> Callable[[Workshop], bool]:
     return program
 
 
-def until_ended(spool: Spool, seconds: float) -> None:
+def until_ended(spool: OutputSpool, seconds: float) -> None:
     give_up = time.monotonic() + seconds
     while spool.end is None and time.monotonic() < give_up:
         time.sleep(0.1)

@@ -3,9 +3,9 @@
 import asyncio
 import json
 
-from missions.crews import made
+from missions.presets import agent_row
 from missions.procedure import submit
-from missions.sweep import sweep
+from missions.reaper import sweep_ended_commands
 from tests.conftest import perform
 from tests.waiting import wait_until
 
@@ -14,7 +14,7 @@ MODEL = "test/one"
 
 def mission(owner, *answers, models=None, goal="Say hello.", crew=("Ada",), **asked):
     """Of agents with models of their own names, where there are several."""
-    agents = [made({"name": name}, MODEL if name == crew[0] else f"test/{name}") for name in crew]
+    agents = [agent_row({"name": name}, MODEL if name == crew[0] else f"test/{name}") for name in crew]
     if models is not None:
         models.will(MODEL, *answers)
     return submit(owner=owner, goal=goal, agents=agents, **asked)
@@ -37,8 +37,8 @@ def until_over(row, models):
 
     def over():
         run = asyncio.run(perform(row.pk, models))
-        if not run.over:
-            sweep()
-        return run if run.over else None
+        if not run.is_ended:
+            sweep_ended_commands()
+        return run if run.is_ended else None
 
     return wait_until(over, "the end of a mission")

@@ -3,4 +3,4 @@
 from tests.settings import *  # noqa: F403
 from tests.settings import PROCEDURES
 
-PROCEDURES = {**PROCEDURES, "mission": "tests.missions.asking.Working"}
+PROCEDURES = {**PROCEDURES, "mission": "tests.missions.asking.AskingProduct"}

@@ -5,8 +5,8 @@ import errno
 import pytest
 
 from missions.sandbox import bounds, control_groups
-from missions.sandbox.box import MIB
-from missions.terminals import keeper, launcher
+from missions.sandbox.bwrap import MIB
+from missions.terminals import launcher, pty_supervisor
 from missions.terminals.launcher import is_root
 from tests.missions.commands import ended
 
@@ -66,15 +66,15 @@ def test_files_without_bytes_end_the_command(workshop, command):
 def test_a_folder_that_becomes_a_link_to_itself_while_it_is_counted_ends_no_keeper(tmp_path):
     """As a program can have it that trades their names again and again."""
     (tmp_path / "link").symlink_to("link")
-    assert keeper.taken_of(str(tmp_path / "link"), MIB, MIB, []) == (0, 0)
+    assert pty_supervisor.taken_of(str(tmp_path / "link"), MIB, MIB, []) == (0, 0)
 
 
 def test_what_is_left_too_deep_to_be_counted_raises_no_limit_of_the_next_command(tmp_path, monkeypatch):
     def too_deep(folder):
         raise OSError(errno.ENAMETOOLONG, "File name too long")
 
-    monkeypatch.setattr(keeper.os, "scandir", too_deep)
-    assert keeper.left_in(str(tmp_path))[keeper.MANY_FILES] == 0
+    monkeypatch.setattr(pty_supervisor.os, "scandir", too_deep)
+    assert pty_supervisor.left_in(str(tmp_path))[pty_supervisor.MANY_FILES] == 0
 
 
 def test_bytes_in_a_closed_folder_count(workshop):

@@ -11,11 +11,12 @@ import pytest
 from django.urls import reverse
 from django.utils.html import escape
 
-from engine import gates
-from engine.evidence.audit import verify_all
+from engine import gate_decisions
+from engine.audit.full_verification import verify_all
 from engine.models import Gate
 from judgements.models import Council
-from missions import publishing, workshop
+from missions import publishing
+from missions import workspace as workshop
 from missions.publishing import NotPublished
 from tests.conftest import agents, need, perform
 from tests.missions.scenes import finishes, mission, runs, step
@@ -35,7 +36,7 @@ def workspace(settings, tmp_path):
     """A mission and its folder."""
     settings.MISSIONS_DIR = tmp_path / "missions"
     pk = uuid4()
-    folder = workshop.place(pk) / "workspace"
+    folder = workshop.mission_folder(pk) / "workspace"
     folder.mkdir(parents=True)
     return pk, folder
 
@@ -63,12 +64,12 @@ def named(text):
 
 def asked(row, models):
     run = asyncio.run(perform(row.pk, models))
-    return run, Gate.objects.whole().get(run=row.pk, state="pending")
+    return run, Gate.objects.with_decisions().get(run=row.pk, state="pending")
 
 
 @pytest.fixture
 def sandbox():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workshop.missing_programs(), workshop.missing_programs())
 
 
 @pytest.mark.django_db
@@ -76,17 +77,17 @@ def test_all_of_60_files_is_read_and_exactly_that_is_pushed(sandbox, mira, model
     there = tmp_path / "there.git"
     subprocess.run(["git", "init", "-q", "--bare", str(there)], check=True)
     settings.PUBLISH_TO = str(there)
-    Council.objects.found(name="Trio", owner=mira, agents=agents("test/a", "test/b", "test/c"))
+    Council.objects.create_first(name="Trio", owner=mira, agents=agents("test/a", "test/b", "test/c"))
     row = mission(mira, runs(MANY), PUBLISHES, finishes(), models=models, policy={"publish": COUNCIL})
     _, gate = asked(row, models)
     assert len(gate.text) > 200_000
     assert '\neffect: "The branch is not there yet: it is made."\n' in gate.text
-    assert (gate.council, gate.cut, gate.asks_persons) == (None, False, True)
+    assert (gate.council, gate.cut, gate.needs_people) == (None, False, True)
     assert "A council judges texts of 1 to 20,000 characters" in gate.decisions.all()[0].text
     client.force_login(mira)
     shown = client.get(reverse("gate", args=[gate.pk])).content.decode()
     assert [line for line in gate.text.splitlines() if escape(line) not in shown] == []
-    gates.decide(gate.pk, mira, "approve", choice="allow", digest=gate.digest)
+    gate_decisions.decide(gate.pk, mira, "approve", choice="allow", digest=gate.digest)
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
     assert len(tree(there, "fix/sum")) == 61
     assert tree(there, "fix/sum") == named(gate.text)
@@ -95,7 +96,7 @@ def test_all_of_60_files_is_read_and_exactly_that_is_pushed(sandbox, mira, model
 
 @pytest.mark.django_db
 def test_what_is_not_in_the_text_is_named_and_no_council_alone_lets_it_out(sandbox, mira, models, client):
-    Council.objects.found(name="Trio", owner=mira, agents=agents("test/a", "test/b", "test/c"))
+    Council.objects.create_first(name="Trio", owner=mira, agents=agents("test/a", "test/b", "test/c"))
     files = [("kept.py", "secret = 1\n" * 2_000), ("sum.py", "n[1:]\n")]
     edits = step("edit_file", path="sum.py", target_text="n[1:]", replacement_text="n")
     row = mission(mira, edits, PUBLISHES, finishes(), models=models, files=files, policy={"publish": COUNCIL})
@@ -108,7 +109,7 @@ def test_what_is_not_in_the_text_is_named_and_no_council_alone_lets_it_out(sandb
     assert "This text does not show everything." in client.get(reverse("gate", args=[gate.pk])).content.decode()
     council = asyncio.run(perform(gate.council_id, models))
     assert (council.outcome, Gate.objects.get(pk=gate.pk).state) == ("approved", "pending")
-    assert gates.decide(gate.pk, mira, "approve", choice="allow", digest=gate.digest).state == "approved"
+    assert gate_decisions.decide(gate.pk, mira, "approve", choice="allow", digest=gate.digest).state == "approved"
 
 
 def test_each_file_is_named_with_size_and_digest_however_many_there_are(workspace):
@@ -169,7 +170,7 @@ def test_a_commit_that_is_not_what_was_shown_is_not_pushed(workspace, settings):
         publishing.publish(pk, "b", other.commit, shown.difference)
     git(publishing.repository(pk), "replace", shown.commit, other.commit)
     publishing.publish(pk, "b", shown.commit, shown.difference)
-    assert publishing.bundled(pk)
+    assert publishing.has_bundle(pk)
     assert git(publishing.repository(pk), "--no-replace-objects", "show", "b:a") == b"shown\n"
 
 

@@ -6,9 +6,9 @@ from shutil import which
 import pytest
 
 from missions.rules import CHECK_ASKS
-from missions.sandbox.box import Limits
-from missions.tools import checking
-from missions.workshop import program_of_check
+from missions.sandbox.bwrap import SandboxLimits
+from missions.tools import fresh_check
+from missions.workspace import program_of_check
 
 IN_GIT = "git init -q g && cd g && git config user.name A && git config user.email a@a.example"
 ASK = {
@@ -52,9 +52,9 @@ NEEDS = {
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    monkeypatch.setattr(checking, "ASKS_FOR", 1.0)
-    monkeypatch.setattr(checking, "DRAWS_FOR", 1.0)
-    monkeypatch.setattr(checking, "LOOK", 0.2)
+    monkeypatch.setattr(fresh_check, "ASKS_FOR", 1.0)
+    monkeypatch.setattr(fresh_check, "DRAWS_FOR", 1.0)
+    monkeypatch.setattr(fresh_check, "LOOK", 0.2)
 
 
 def test_who_asks_is_ended_and_who_does_not_is_left_alone(workshop):
@@ -63,9 +63,9 @@ def test_who_asks_is_ended_and_who_does_not_is_left_alone(workshop):
     async def reason_of(name):
         call = name.translate(str.maketrans(" ()'", "____"))
         program = program_of_check(commands[name])
-        await asyncio.to_thread(workshop.launcher.begin, workshop.mission, call, program, ".", Limits())
+        await asyncio.to_thread(workshop.launcher.begin, workshop.mission, call, program, ".", SandboxLimits())
         spool = workshop.spool(call)
-        reason = await checking._until_it_ends_or_asks(spool)
+        reason = await fresh_check._until_it_ends_or_asks(spool)
         spool.stop("ended")
         return reason, spool.end
 

@@ -7,13 +7,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from missions import customs, forms
-from missions.crew_files import read, written_as_file, written_as_markdown
 from missions.customs import CREW, LONGEST, TOGETHER, chosen
-from missions.models import Crew, Mission, reading
+from missions.models import Crew, Mission, queries
 from missions.procedure import submit
-from missions.prompts.steps import step as prompt
+from missions.prompts.steps import step_messages as prompt
+from missions.team_files import parse_team_file, team_file_text, written_as_markdown
 from tests.missions.test_source import MARK, WORK
 
 
@@ -65,17 +65,17 @@ CREW_FILE = '{"name": "Two", "agents": [{"name": "Ada"}], "customs": "Be brief."
 
 @pytest.fixture
 def row(mira: User, monkeypatch):
-    monkeypatch.setattr("missions.workshop.missing", lambda: "")
-    read_crew = read(CREW_FILE)
-    Crew.objects.found(name=read_crew.name, owner=mira, **read_crew.held)
-    values, problems = forms.asked({"goal": "Mend it.", "crew": "Two", "model": "rehearsal/instant"}, FILES)
+    monkeypatch.setattr("missions.workspace.missing_programs", lambda: "")
+    read_crew = parse_team_file(CREW_FILE)
+    Crew.objects.create_first(name=read_crew.name, owner=mira, **read_crew.held)
+    values, problems = forms.submit_values({"goal": "Mend it.", "crew": "Two", "model": "rehearsal/instant"}, FILES)
     assert problems == []
     return submit(owner=mira, **values)
 
 
 @pytest.mark.django_db
 def test_a_mission_has_them_in_its_prompts_on_its_page_and_in_its_record(mira: User, row, page: Client):
-    work = reading.work_of(Mission.objects.at_work().get(pk=row.pk), 1, 0.0, row.run.created)
+    work = queries.agent_work(Mission.objects.active().get(pk=row.pk), 1, 0.0, row.run.created)
     assert work.customs == [("of this crew", "Be brief."), ("AGENTS.md", "Run make.")]
     shown = page.get(reverse("mission-live", args=[row.pk])).content.decode()
     assert ("Run make." in shown, "of this crew" in shown) == (True, True)
@@ -85,8 +85,8 @@ def test_a_mission_has_them_in_its_prompts_on_its_page_and_in_its_record(mira: U
 @pytest.mark.django_db
 def test_a_crew_has_its_own_in_its_versions_and_in_its_file(row):
     version = row.crew_version
-    files = written_as_file(version), written_as_markdown(version)
-    assert [read(one).held["customs"] for one in files] == ["Be brief."] * 2
+    files = team_file_text(version), written_as_markdown(version)
+    assert [parse_team_file(one).held["customs"] for one in files] == ["Be brief."] * 2
     version.crew.revise(name="Two", author=None, agents=version.agents, customs="")
-    assert "customs" not in Crew.objects.whole().get(pk=version.crew_id).current.held()
+    assert "customs" not in Crew.objects.with_content().get(pk=version.crew_id).current.held()
     assert verify_all().faults == []

@@ -12,9 +12,9 @@ from missions.terminals import drawn
 from missions.terminals.drawn import LivingScreen, lines_of, picture, text_of_command
 from missions.terminals.emulator import LONGEST_SIGN, Emulator
 from missions.terminals.keys import of_key, of_text
-from missions.terminals.spool import Said
-from missions.terminals.waiting import Waiting
-from missions.tools.commands import seen
+from missions.terminals.output_spool import SupervisorReply
+from missions.terminals.wait_detection import InputWait
+from missions.tools.commands import output_since
 from tests.conftest import need
 from tests.missions.commands import becomes, ended, keeper_of, until
 from tests.missions.panes import Panes, missing
@@ -94,13 +94,13 @@ def test_more_screens_are_those_of_tmux(workshop, request):
 def test_an_agent_is_shown_a_screen_with_its_cursor_and_lines_of_what_only_prints(workshop):
     draws = workshop.begin(r"printf '\033[?1049h\033[2;5Hmenu'; read -rsn1")
     prints = workshop.begin("echo one; read x")
-    for spool, state in ((draws, Waiting.FULL_SCREEN), (prints, Waiting.ASKS)):
+    for spool, state in ((draws, InputWait.FULL_SCREEN), (prints, InputWait.ASKS)):
         becomes(spool, state)
-    facts, _, text = seen(1, draws, "command_status").partition("\n")
+    facts, _, text = output_since(1, draws, "command_status").partition("\n")
     shown = json.loads(facts)
     assert (text, shown["rows"], shown["columns"]) == ("\n    menu", 40, 120)
     assert shown["cursor"] == {"row": 2, "column": 9, "shown": True}
-    assert "cursor" not in seen(2, prints, "command_status")
+    assert "cursor" not in output_since(2, prints, "command_status")
 
 
 def test_another_size_of_its_window_is_told_to_a_program_and_holds_for_whoever_looks(workshop):
@@ -134,7 +134,7 @@ def test_of_a_flood_what_holds_on_and_its_end_are_drawn(monkeypatch, tmp_path):
         sizes = ()
 
         def said(self, start=0, most=100_000):
-            return Said(start, said[start:][:most], len(said))
+            return SupervisorReply(start, said[start:][:most], len(said))
 
     shown = LivingScreen(Spool()).look(at_once=True)
     assert (shown.alternate, shown.has_cursor, shown.text.strip()) == (True, False, "last")

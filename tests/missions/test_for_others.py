@@ -5,14 +5,14 @@ import asyncio
 import pytest
 from django.contrib.auth.models import User
 
-from engine import steering
-from engine.evidence.audit import verify_all
-from engine.evidence.entries import CHILD, Entry
+from engine import run_control
+from engine.audit.full_verification import verify_all
+from engine.ledger.entries import CHILD, Entry
 from engine.models import Gate, ModelCall, Run, ToolCall
 from judgements.models import Council
-from missions import workshop
-from plans.rules.demands import OPEN_READS, Policy
-from plans.rules.words import Effect
+from missions import workspace
+from plans.rules.approval_policy import OPEN_READS, TeamPolicy
+from plans.rules.enums import StepEffect
 from tests.conftest import ScriptedModels, agents, need, perform
 from tests.missions.scenes import finishes, runs
 from tests.plans.offline import entries_of_all, problems
@@ -29,7 +29,7 @@ ASKS = calls("mission.carry_out", goal=GOAL, check="grep hello said")
 
 @pytest.fixture(autouse=True)
 def held(settings):
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     settings.DEFAULT_MODEL = "test/one"
 
 
@@ -73,7 +73,7 @@ def test_what_it_came_to_is_what_the_step_goes_on_with(mira: User, models):
 
 
 def test_who_is_asked_about_the_call_is_asked_once_and_before_there_is_a_mission(mira: User, models):
-    policy = Policy(calls={**Policy().calls, Effect.WRITES: {"who": "person"}})
+    policy = TeamPolicy(calls={**TeamPolicy().calls, StepEffect.WRITES: {"who": "person"}})
     run = begun(mira, models, finishes(), policy=policy)
     asked = Gate.objects.filter(run=run, kind="tool").get()
     child = Run.objects.get(parent=run)
@@ -86,18 +86,18 @@ def test_who_is_asked_about_the_call_is_asked_once_and_before_there_is_a_mission
 
 
 def test_all_files_that_a_mission_is_handed_are_in_the_text_and_too_much_for_a_council_is_a_persons(mira, models):
-    Council.objects.found(name="Trio", owner=mira, agents=agents("test/a", "test/b", "test/c"))
-    policy = Policy(calls={**Policy().calls, Effect.WRITES: {"who": "council", "council": "Trio"}})
+    Council.objects.create_first(name="Trio", owner=mira, agents=agents("test/a", "test/b", "test/c"))
+    policy = TeamPolicy(calls={**TeamPolicy().calls, StepEffect.WRITES: {"who": "council", "council": "Trio"}})
     files = [{"path": f"{n:02}.py", "text": f"first of {n} {'x' * 1_200} last of {n}"} for n in range(20)]
     run = begun(mira, models, policy=policy, asks=calls("mission.carry_out", goal=GOAL, check="", files=files))
-    gate = Gate.objects.whole().get(run=run, kind="tool")
+    gate = Gate.objects.with_decisions().get(run=run, kind="tool")
     assert [one["text"] for one in files if one["text"] not in gate.text] == []
     assert (gate.council, gate.cut, [one.decision for one in gate.decisions.all()]) == (
         None,
         False,
         ["turn", "approve"],
     )
-    assert gate.last.by == "mira"
+    assert gate.last_decision.by == "mira"
 
 
 def test_what_is_asked_in_the_mission_is_asked_there(mira: User, models):
@@ -114,7 +114,7 @@ def test_what_is_asked_in_the_mission_is_asked_there(mira: User, models):
 
 def test_its_agent_reads_that_a_mission_was_cancelled(mira: User, models):
     run = begun(mira, models, runs("true"))
-    steering.cancel(Run.objects.get(parent=run).pk, mira)
+    run_control.cancel(Run.objects.get(parent=run).pk, mira)
     assert performed(run, models).outcome == "claimed"
     assert ToolCall.objects.get(run=run).error == f"“{GOAL}” was cancelled."
     assert verify_all().faults == []
@@ -122,7 +122,7 @@ def test_its_agent_reads_that_a_mission_was_cancelled(mira: User, models):
 
 def test_a_plan_that_is_cancelled_takes_its_mission_with_it(mira: User, models):
     run = begun(mira, models, runs("true"))
-    steering.cancel(run, mira)
+    run_control.cancel(run, mira)
     assert [one.status for one in Run.objects.filter(parent=run)] == ["cancelled"]
     assert verify_all().faults == []
 

@@ -6,21 +6,21 @@ import shutil
 import pytest
 from django.core.management import call_command
 
-from engine.evidence.audit import verify_all
-from engine.evidence.verification import verify_one
-from engine.llm.answer import Reply
-from engine.llm.prompting import run_boundary
+from engine.audit.full_verification import verify_all
+from engine.audit.verification import verify_one
+from engine.llm.prompt_blocks import run_boundary
+from engine.llm.streaming import ModelReply
 from engine.models import Entry, Fork
-from missions import contents, publishing, talking, workshop
-from missions.files import digest_of
-from missions.forms import asked
+from missions import comments, contents, publishing, workspace
+from missions.forms import submit_values
 from missions.models import Mission
 from missions.models.forks import in_order
 from missions.repositories import commits
 from missions.repositories.git import text
+from missions.workspace_files import digest_of
 from runs.forking import ForkRefused, fork, preview
-from runs.record import record_line
-from runs.redaction import redact
+from runs.record.document import record_line
+from runs.record.redaction import redact_run
 from tests.columns import turned
 from tests.conftest import ScriptedModels, need, perform
 from tests.databases import tampering
@@ -35,7 +35,7 @@ BYTES = "printf '\\000\\377{0}' > data.bin; printf '#!/bin/sh\\n# {0}' > go.sh; 
 
 @pytest.fixture(autouse=True)
 def held():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 SUMMARY = '{"summary": "Files were written.", "facts": []}'
@@ -46,7 +46,7 @@ class Summing(ScriptedModels):
 
     async def ask(self, model, messages, form, *more):
         if form.name == "mission-summary":
-            return Reply(text=SUMMARY, finish="stop", model=model)
+            return ModelReply(text=SUMMARY, finish="stop", model=model)
         return await super().ask(model, messages, form, *more)
 
 
@@ -64,7 +64,7 @@ class Watching(Summing):
 
 
 def files_in(pk):
-    place = workshop.workspace(pk)
+    place = workspace.workspace(pk)
     return {one.path: (digest_of(place.data(one.path)), one.runs) for one in place.files()}
 
 
@@ -76,7 +76,7 @@ def played(mira, models, *answers, **asked):
 
 
 def whole(pk):
-    return Mission.objects.whole().get(pk=pk)
+    return Mission.objects.with_agents().get(pk=pk)
 
 
 def performed(forks):
@@ -167,7 +167,7 @@ def test_a_page_shows_what_is_left_behind_and_starts_the_fork(noted, page):
     began = page.post(f"/missions/{noted.pk}/fork/", {"step": "1", "words": "Do it in b.txt."})
     [made] = Fork.objects.all()
     assert (began.url, made.number, made.origin_id) == (f"/missions/{made.pk}/", 1, noted.pk)
-    assert "Do it in b.txt." in [one.text for one in whole(made.pk).talk]
+    assert "Do it in b.txt." in [one.text for one in whole(made.pk).messages_in_order]
     for one, other in ((noted.pk, made.pk), (made.pk, noted.pk)):
         assert f"/missions/{other}/" in page.get(f"/missions/{one}/").content.decode()
     assert f"{noted.pk}, after step 1 (entry" in page.get(f"/missions/{made.pk}/record/").content.decode()
@@ -205,7 +205,7 @@ def test_a_paused_mission_is_forked_and_stays_as_it_is(mira, models):
     row = mission(mira, runs("echo one > a.txt"), models=models, limits={"at_once": 1})
     models.will(MODEL, step("ask_person", question="Which one?"))
     asyncio.run(perform(row.pk, models))
-    talking.pause(row.pk, mira, True)
+    comments.pause(row.pk, mira, True)
     asyncio.run(perform(row.pk, models))
     before = list(Entry.objects.filter(run=row.pk).values_list("hash", flat=True))
     forks = [fork(whole(row.pk), 1, owner=mira) for _ in range(2)]
@@ -221,7 +221,7 @@ def test_what_is_not_kept_any_more_is_not_forked(mira, models):
     shutil.rmtree(contents.folder(row.pk))
     with pytest.raises(ForkRefused, match=r"not kept any more \(data\.bin\)"):
         preview(row, 1)
-    redact(row.pk, "mira", "Over.")
+    redact_run(row.pk, "mira", "Over.")
     with pytest.raises(ForkRefused, match="Its texts were erased"):
         fork(whole(row.pk), 1, owner=mira)
     running = mission(mira, models=models)
@@ -254,7 +254,7 @@ def test_a_repository_is_as_it_was_after_the_step(mira, settings, tmp_path):
     models, place = Watching(), tmp_path / "house"
     python_package(place)
     settings.WORKSPACES_FROM = [str(place)]
-    values, problems = asked({"goal": "Correct it.", "git": str(place)})
+    values, problems = submit_values({"goal": "Correct it.", "git": str(place)})
     assert problems == []
     own = {name: values[name] for name in ("files", "note", "repository")}
     first = f"git commit -qam One --allow-empty; rm *.md; git commit -qam Two; {BYTES.format('one')}"
@@ -262,7 +262,7 @@ def test_a_repository_is_as_it_was_after_the_step(mira, settings, tmp_path):
     row = played(mira, models, *acts, **own)
     made = fork(row, 1, owner=mira)
     performed([made])
-    begun = f"{commits.head_of(workshop.workspace(made.pk))}~1"  # the end of a mission is a commit of its own
+    begun = f"{commits.head_of(workspace.workspace(made.pk))}~1"  # the end of a mission is a commit of its own
     log = text(publishing.repository(made.pk), "log", "--format=%H %s", begun).split("\n")
     there = commits.head_after(publishing.repository(row.pk), ["1.1"])
     assert (log[0], log[1].endswith(" One")) == (f"{there} Two", True)

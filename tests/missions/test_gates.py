@@ -14,15 +14,15 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Gate, ToolCall
-from engine.tools import exactly
-from engine.worker import Engine
-from missions import leaving, publishing, workshop
+from engine.queue.worker import Worker
+from engine.tools import exact_arguments
+from missions import egress_policy, publishing, workspace
 from missions.models import Connection, Mission, Step
-from missions.models.remarks import Remark
-from missions.publishing import branch_complaint
-from missions.tools.publish import PublishCommit
+from missions.models.flags import MissionFlag
+from missions.publishing import branch_problem
+from missions.tools.publish import PublishCommitArguments
 from runs.models import SearchText
 from tests.conftest import need, perform
 from tests.missions.commands import keeper_of
@@ -38,12 +38,12 @@ PUBLISHES = step("publish", branch="fix/sum", message="Count from the first.")
 
 @pytest.fixture(autouse=True)
 def held():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 def performed(row, models):
     run = asyncio.run(perform(row.pk, models))
-    return run, Mission.objects.whole().get(pk=row.pk)
+    return run, Mission.objects.with_agents().get(pk=row.pk)
 
 
 def decided(row, models, user, decision, **said):
@@ -100,7 +100,7 @@ def test_a_command_reaches_the_approved_host_alone_and_each_connection_is_writte
         row = mission(mira, asks, finishes(), models=models)
         run, _ = performed(row, models)
         assert run.status == "waiting"
-        assert not (workshop.place(row.pk) / "spool" / "1-1").exists()
+        assert not (workspace.mission_folder(row.pk) / "spool" / "1-1").exists()
         gate, run, seen = allows(row, models, mira)
     assert [host in gate.text, "To say hello." in gate.text] == [True, True]
     assert "200 Connected\nhello\nHTTP/1.1 403 Not approved" in seen.steps.get(number=1).result
@@ -131,7 +131,7 @@ def test_what_is_refused_is_told_with_the_words_and_not_asked_again(mira: User, 
     said = {one.key: one.result for one in seen.steps.all()}
     assert said["1.1"] == "This was not done. mira refused it: Look into the folder instead."
     assert said["1.2"].startswith("It was refused before, and is not asked again: ")
-    assert SearchText.objects.flags_of([row.pk], list(Remark)) == {row.pk: [Remark.REFUSED]}
+    assert SearchText.objects.flags_of([row.pk], list(MissionFlag)) == {row.pk: [MissionFlag.REFUSED]}
     assert (run.outcome, Gate.objects.count(), [one.reason for one in seen.terminals.all()]) == (
         "done",
         1,
@@ -170,7 +170,7 @@ def test_a_branch_is_published_as_it_was_asked_whatever_becomes_of_the_files(mir
         policy={"publish": PERSON},
     )
     performed(row, models)
-    (workshop.place(row.pk) / "workspace" / "sum.py").write_text("evil")
+    (workspace.mission_folder(row.pk) / "workspace" / "sum.py").write_text("evil")
     gate, run, seen = allows(row, models, mira)
     assert "-sum(n[1:])\n+sum(n)" in gate.text
     said = json.loads(seen.steps.get(number=3).result)
@@ -185,7 +185,7 @@ def test_a_branch_is_published_as_it_was_asked_whatever_becomes_of_the_files(mir
     log = subprocess.run(["git", "-C", tmp_path / "there", "log", "--format=%an: %s"], capture_output=True, text=True)
     assert log.stdout.splitlines() == ["Ada: Count from the first.", "MAGI: As the mission began"]
     assert said["commit"] in gate.text
-    assert SearchText.objects.flags_of([row.pk], list(Remark)) == {row.pk: [Remark.PUBLISHED]}
+    assert SearchText.objects.flags_of([row.pk], list(MissionFlag)) == {row.pk: [MissionFlag.PUBLISHED]}
     assert verify_all().faults == []
 
 
@@ -215,7 +215,7 @@ def test_where_nothing_was_changed_or_the_name_is_none_nobody_is_asked(mira: Use
 
 def test_a_capability_that_a_mission_has_not_is_refused_without_a_question(mira: User, models):
     asks = runs("true", network=["example.org:443"])
-    row = mission(mira, asks, finishes(), models=models, policy={"network": leaving.NEVER})
+    row = mission(mira, asks, finishes(), models=models, policy={"network": egress_policy.NEVER})
     _, seen = performed(row, models)
     assert seen.steps.get(number=1).result == "never: this mission has no network."
 
@@ -227,9 +227,9 @@ def test_a_command_with_a_network_that_was_cut_is_asked_about(mira: User, models
     steer_as_read(gate.pk, mira, "approve", choice="allow")
 
     async def killed():
-        engine = Engine(models=models)
+        engine = Worker(models=models)
         performing = asyncio.create_task(engine.run())
-        spool = workshop.spool(row.pk, "1-1")
+        spool = workspace.spool(row.pk, "1-1")
         await asyncio.to_thread(wait_until, (spool.folder / "sock").exists, "the socket of its command")
         await engine.stop(grace=0)
         await performing
@@ -246,7 +246,9 @@ def test_a_command_with_a_network_that_was_cut_is_asked_about(mira: User, models
 
 def test_what_is_asked_about_in_words_says_each_thing_once_whatever_stands_in_it():
     told = {"branch": "b", "commit": "c", "to": "there", "files": 1, "left_out": 0, "digest": "d"}
-    text = exactly(PublishCommit(message='m"\nto: "elsewhere', difference="-a\n+b\nto: x", **told), "difference")
+    text = exact_arguments(
+        PublishCommitArguments(message='m"\nto: "elsewhere', difference="-a\n+b\nto: x", **told), "difference"
+    )
     head, _, difference = text.partition("\ndifference:\n")
     assert [one for one in head.splitlines() if one.startswith("to: ")] == ['to: "there"']
     assert difference == "-a\n+b\nto: x"
@@ -254,4 +256,4 @@ def test_what_is_asked_about_in_words_says_each_thing_once_whatever_stands_in_it
 
 def test_what_is_no_name_of_a_branch_is_refused():
     branches = ["", "-x", "a..b", "a/.b", "a.lock", "/a", "a/", "a b", "a//b", "a~1", "ref:a", "a\n"]
-    assert [branch for branch in branches if not branch_complaint(branch)] == []
+    assert [branch for branch in branches if not branch_problem(branch)] == []

@@ -3,8 +3,8 @@
 import pytest
 from django.contrib.auth.models import User
 
-from engine.evidence.audit import verify_all
-from missions import workshop
+from engine.audit.full_verification import verify_all
+from missions import workspace
 from tests.conftest import need
 from tests.missions.goals import GOALS, plain, wrong
 
@@ -13,7 +13,7 @@ CONFLICT = next(one for one in GOALS if one.name == "conflict")
 
 @pytest.mark.django_db
 def test_a_goal_is_reached_with_the_same_rows_each_time(mira: User):
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     assert wrong(CONFLICT, mira, times=2) == []
     assert verify_all().faults == []
 

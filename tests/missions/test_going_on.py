@@ -8,14 +8,14 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Gate, ModelCall, Run
-from missions import rules, talking, workshop
+from missions import comments, rules, workspace
 from missions.models import Message, Mission, Step
 from missions.models.asking import bounds_of
-from missions.rules import Limits, StepMove
-from missions.sweep import sweep
-from runs import steering
+from missions.reaper import sweep_ended_commands
+from missions.rules import MissionLimits, StepMove
+from runs import run_actions
 from tests import moved_clock
 from tests.conftest import need, perform
 from tests.missions.scenes import finishes, mission, runs, step
@@ -56,9 +56,9 @@ def test_which_calls_are_there_to_let_time_pass():
 
 
 def test_a_limit_grows_as_often_as_it_is_allowed_and_never_over_what_may_be():
-    limits = Limits(steps=400)
+    limits = MissionLimits(steps=400)
     assert [rules.with_more(limits, {"steps": times, "spend": 1}).steps for times in (0, 1, 2)] == [400, 800, 1_000]
-    assert [rules.may_grow("steps", Limits(steps=steps)) for steps in (999, 1_000)] == [True, False]
+    assert [rules.may_grow("steps", MissionLimits(steps=steps)) for steps in (999, 1_000)] == [True, False]
     assert [rules.may_grow(limit, limits) for limit in ("spend", "minutes", "output")] == [True, True, False]
 
 
@@ -67,7 +67,7 @@ def test_a_limit_grows_as_often_as_it_is_allowed_and_never_over_what_may_be():
 
 @pytest.fixture
 def held(db):
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 @pytest.fixture
@@ -83,12 +83,12 @@ def clock(monkeypatch):
 
 def performed(row, models):
     run = asyncio.run(perform(row.pk, models))
-    return run, Mission.objects.whole().get(pk=row.pk)
+    return run, Mission.objects.with_agents().get(pk=row.pk)
 
 
 def decided(row, models, user, decision, choice, text=""):
     gate = Gate.objects.get(run=row.pk, state="pending")
-    steering.decide(gate.pk, user, decision, choice=choice, text=text)
+    run_actions.decide(gate.pk, user, decision, choice=choice, text=text)
     return gate, *performed(row, models)
 
 
@@ -101,26 +101,26 @@ def test_forty_waits_beside_an_open_prompt_stop_nobody(mira: User, models, held,
         run, _ = performed(row, models)
         if not run.over:
             clock(hours)
-            steering.act(row.pk, lambda: None)  # as whoever wakes what is due
-    seen = Mission.objects.whole().get(pk=row.pk)
-    assert (run.outcome, len(seen.steps.all()), list(seen.halts.all()), seen.talk) == ("done", 42, [], [])
+            run_actions.apply_and_announce(row.pk, lambda: None)  # as whoever wakes what is due
+    seen = Mission.objects.with_agents().get(pk=row.pk)
+    assert (run.outcome, len(seen.steps.all()), list(seen.halts.all()), seen.messages_in_order) == ("done", 42, [], [])
     assert not Gate.objects.exists()
 
 
 def test_a_prompt_that_nobody_answers_is_told_once_and_then_a_person_is_asked(mira: User, models, held):
     row = mission(mira, runs("read -p 'Name? ' a; echo $a", timeout=5), *[step("wait")] * 2, models=models)
     run, seen = performed(row, models)
-    sweep()
-    assert [one.text for one in seen.talk] == [
+    sweep_ended_commands()
+    assert [one.text for one in seen.messages_in_order] == [
         "Nothing is left that could wake you: finish, or say what you need. "
         "Command 1 waits for input, and nobody types into it."
     ]
     gate = Gate.objects.get(run=row.pk)
     assert (run.status, "Command 1 waits for input: read -p" in gate.text) == (Run.Status.WAITING, True)
-    talking.answer(row.pk, mira, 1, "Ada")
+    comments.answer_terminal(row.pk, mira, 1, "Ada")
     assert Gate.objects.get(run=row.pk).state == "void"
     models.will("test/one", finishes())
-    talking.say(row.pk, mira, "Finish.")
+    comments.post_message(row.pk, mira, "Finish.")
     assert performed(row, models)[0].outcome == "done"
     assert verify_all().faults == []
 
@@ -133,7 +133,9 @@ def test_the_same_call_again_and_again_stops_an_agent_and_a_person_says_how_it_g
     gate, run, seen = decided(row, models, mira, "answer", "otherwise", "Look at the commands.")
     assert gate.text.startswith("Ada has stopped after step 5: the same call again and again.\n\nls came to the same 5")
     assert [one["word"] for one in gate.choices] == ["go_on", "otherwise", "end"]
-    assert [(one.by_name, one.text) for one in seen.talk if one.of_person] == [("mira", "Look at the commands.")]
+    assert [(one.by_name, one.text) for one in seen.messages_in_order if one.of_person] == [
+        ("mira", "Look at the commands.")
+    ]
     assert (run.outcome, len(seen.steps.all())) == ("done", 7)
     assert verify_all().faults == []
 
@@ -160,7 +162,7 @@ def test_who_lets_an_agent_go_on_answers_what_a_person_was_asked_about_it(mira: 
     row = mission(mira, *[step("wait", seconds=900)] * 2, models=models, crew=("Ada", "Ben"))  # it hears of Ben
     models.will("test/Ben", *["prose"] * 4)
     performed(row, models)
-    talking.say(row.pk, mira, "Once more.", "Ben")
+    comments.post_message(row.pk, mira, "Once more.", "Ben")
     assert Gate.objects.get(run=row.pk).state == "void"
     models.will("test/Ben", step("wait"))
     _, seen = performed(row, models)
@@ -174,7 +176,7 @@ def test_at_a_limit_a_person_is_asked_for_more_once(mira: User, models, held):
     gate, run, seen = decided(row, models, mira, "approve", "more", "Only a little.")
     assert "used the 2 steps that it may take. To go on, it may take 2 more, 4 in all." in gate.text
     assert (run.outcome, bounds_of(seen).steps, [one.last for one in seen.steps.all()]) == ("done", 4, [False] * 4)
-    assert [one.text for one in seen.talk] == ["Only a little."]
+    assert [one.text for one in seen.messages_in_order] == ["Only a little."]
     assert verify_all().faults == []
 
 

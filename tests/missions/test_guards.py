@@ -7,7 +7,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError
 
-from missions import remembering, talking, workshop
+from missions import comments, memory_review, workspace
 from missions.guards import GUARDS
 from missions.memory_files import MemoryFile
 from missions.models import (
@@ -21,7 +21,7 @@ from missions.models import (
     Mission,
     Repository,
     Summary,
-    keeping,
+    writes,
 )
 from tests.conftest import ScriptedModels, need, perform
 from tests.databases import copied
@@ -36,23 +36,23 @@ MODELS = {model._meta.db_table: model for model in apps.get_app_config("missions
 @copied
 def made(mira: User) -> Mission:
     """With a row of every table."""
-    Crew.objects.found(name="House", owner=mira, agents=[{"name": "Ada"}])
+    Crew.objects.create_first(name="House", owner=mira, agents=[{"name": "Ada"}])
     models = ScriptedModels()
     typed = step("send_command_input", command_id=1, input="Ada\n", wait=5)
     asks = runs("read -p 'Name? ' name; echo $name > said")
     models.will("test/one", asks, typed, step("remember", text="Her name."), finishes("Said.", unproven="No matter."))
     row = mission(mira, check="false")
-    talking.pause(row.pk, mira, True)
-    talking.say(row.pk, mira, "Go on.")
-    talking.pause(row.pk, mira, False)
+    comments.pause(row.pk, mira, True)
+    comments.post_message(row.pk, mira, "Go on.")
+    comments.pause(row.pk, mira, False)
     asyncio.run(perform(row.pk, models))
     agent = Agent.objects.get(mission=row)
-    keeping.halt(row.pk, agent, "failed", "It broke.")
+    writes.stop_agent(row.pk, agent, "failed", "It broke.")
     terminal = row.terminals.get()
     Connection.objects.create(mission=row, terminal=terminal, number=1, host="example.org", port=443, allowed=True)
     said = MemoryFile("rounding", "How we round.", "Half to even.", front="---\nname: rounding\n---\n")
-    refused, proposed = (remembering.propose(said, "Ada", mission=row) for _ in range(2))
-    remembering.decide(refused.pk, "mira", False)
+    refused, proposed = (memory_review.propose(said, "Ada", mission=row) for _ in range(2))
+    memory_review.decide_proposal(refused.pk, "mira", False)
     Activation.objects.create(mission=row, agent=agent, memory=proposed.memory, on=True)
     MemoryUse.objects.create(mission=row, agent=agent, version=proposed, on=True)
     about = {"base": "0" * 40, "files": 1, "size": 1, "shallow": False, "left_out": "[]", "staged": "0" * 32}
@@ -65,7 +65,7 @@ def made(mira: User) -> Mission:
 
 @pytest.fixture
 def done(mira: User) -> Mission:
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     return made(mira)
 
 
@@ -87,8 +87,8 @@ def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(done: 
 
 
 def test_a_memory_that_was_accepted_stays_when_its_mission_is_redacted(done: Mission) -> None:
-    version = remembering.propose(MemoryFile("kept", "", "Half."), "Ada", mission=done)
-    remembering.decide(version.pk, "mira", True)
+    version = memory_review.propose(MemoryFile("kept", "", "Half."), "Ada", mission=done)
+    memory_review.decide_proposal(version.pk, "mira", True)
     redact(done)
     with pytest.raises((IntegrityError, DatabaseError)):
         MemoryVersion.objects.filter(pk=version.pk).update(text="")

@@ -15,9 +15,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from engine.tools import Refused, tools
+from engine.tools import ToolRefused, available_tools
 from missions import publishing
-from missions.publishing import NotPublished, branch_complaint
+from missions.publishing import NotPublished, branch_problem
 from missions.repositories import commits, git
 from missions.repositories.checkout import ABOUT, _references, beginning
 from missions.repositories.contents import (
@@ -29,7 +29,7 @@ from missions.repositories.contents import (
     left_out,
     with_entries,
 )
-from missions.tools.publish import PublishCommit, publish
+from missions.tools.publish import PublishCommitArguments, publish
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 WHO = "a <a@b> 1 +0000"
@@ -97,8 +97,8 @@ def test_all_commits_that_a_branch_holds_are_named_and_who_decides_reads_which_l
     assert made.merged == [f"{other} Said"]
     assert made.commits == [f"{third} Said", f"{tip} [merges {base[:12]}] Said"]
     assert "Not shown here: the lines of each of 1 commit of other branches of the repository." in made.difference
-    asked = PublishCommit(branch="it", message="It", to="there", **vars(made))
-    assert tools("mission")["publish_commit"].cut_from(asked) == made.digest
+    asked = PublishCommitArguments(branch="it", message="It", to="there", **vars(made))
+    assert available_tools("mission")["publish_commit"].cut_from(asked) == made.digest
     mail = publishing.mailed(own, tip).decode()
     assert [mail.count(one) for one in ("\nSubject: ", "lines of new", "lines of other", "lines of third")] == [1] * 4
 
@@ -119,8 +119,8 @@ def test_what_was_approved_for_one_place_goes_to_no_other(settings):
     settings.PUBLISH_TO = "https://example.org/other.git"
     about = {"branch": "it", "message": "It", "commit": "1" * 40, "files": 1, "left_out": 0}
     about |= {"difference": "", "digest": "", "to": "https://example.org/house.git"}
-    with pytest.raises(Refused, match="changed: branches go to"):
-        asyncio.run(publish(PublishCommit(**about), None))
+    with pytest.raises(ToolRefused, match="changed: branches go to"):
+        asyncio.run(publish(PublishCommitArguments(**about), None))
 
 
 @pytest.fixture
@@ -171,8 +171,8 @@ def test_where_branches_go_that_wants_a_password_is_told_before_anybody_is_asked
 
 def test_no_branch_is_called_as_one_that_it_is_not():
     odd = ("m\u0430in", "HEAD", "a..b", "-x", "a/.b", "a.lock", "a\u202eb", "a\n", "a//b")
-    assert [one for one in odd if not branch_complaint(one)] == []
-    assert not branch_complaint("fix/it_2.0")
+    assert [one for one in odd if not branch_problem(one)] == []
+    assert not branch_problem("fix/it_2.0")
 
 
 def swelling_pack():

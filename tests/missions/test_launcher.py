@@ -7,18 +7,18 @@ import textwrap
 
 import pytest
 
-from missions.sandbox.box import Limits, shell
+from missions.sandbox.bwrap import SandboxLimits, shell_command
 from missions.terminals.drawn import text_of_command
-from missions.terminals.launcher import Refused, ask
+from missions.terminals.launcher import LaunchRefused, request_launch
 from tests.acceptance.site import ROOT
 from tests.missions.commands import ended, until
 
 SERVE = """
 import asyncio, sys
 from pathlib import Path
-from missions.terminals.launcher import Launcher, Server
+from missions.terminals.launcher import Launcher, LauncherServer
 home = Path(sys.argv[1])
-asyncio.run(Server(Launcher(home), frozenset()).serve(home / "launcher"))
+asyncio.run(LauncherServer(Launcher(home), frozenset()).serve(home / "launcher"))
 """
 
 
@@ -42,7 +42,7 @@ def started(workshop):
 def answers(workshop):
     try:
         asked(workshop, "no name", "true")
-    except Refused:
+    except LaunchRefused:
         return True
     except OSError:
         return False
@@ -50,7 +50,7 @@ def answers(workshop):
 
 def asked(workshop, call, command, **limits):
     address = workshop.place.parent / "launcher"
-    ask(address, workshop.mission, call, shell(command), ".", Limits(**limits))
+    request_launch(address, workshop.mission, call, shell_command(command), ".", SandboxLimits(**limits))
     return workshop.spool(call)
 
 
@@ -67,9 +67,9 @@ def test_a_command_begun_by_the_launcher_outlives_it_and_is_found_again(workshop
 
 def test_what_makes_no_sense_is_refused_with_a_sentence_and_it_goes_on(workshop, started):
     started()
-    with pytest.raises(Refused, match="is no name of a mission or a call"):
+    with pytest.raises(LaunchRefused, match="is no name of a mission or a call"):
         asked(workshop, "../c1", "true")
-    with pytest.raises(Refused, match="unexpected keyword"):
+    with pytest.raises(LaunchRefused, match="unexpected keyword"):
         ask_raw(workshop, limits={"more": 1})
     assert ended(asked(workshop, "c1", "true"))["code"] == 0
 
@@ -82,7 +82,7 @@ def ask_raw(workshop, limits):
         client.connect(str(workshop.place.parent / "launcher"))
         said = {"mission": "m1", "call": "c9", "program": ["/bin/true"], "cwd": ".", "limits": limits}
         client.sendall(json.dumps(said).encode() + b"\n")
-        raise Refused(json.loads(client.makefile("rb").readline())["refused"])
+        raise LaunchRefused(json.loads(client.makefile("rb").readline())["refused"])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="to become another user takes root")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from missions.sandbox import landlock, levels, seccomp
-from missions.sandbox.probe import stand_in
+from missions.sandbox import alternatives, landlock, seccomp
+from missions.sandbox.probe import fake_secrets
 from tests.conftest import need
 
 # it knows no processes, no mounts and no names of files, and a socket in a folder is none of its matters
@@ -17,19 +17,19 @@ NOT_ITS_OWN = {
 
 
 def test_all_but_what_is_not_its_own_is_kept_in(tmp_path):
-    why = landlock.offered() or ("" if seccomp.available() else "another processor")
+    why = landlock.landlock_version() or ("" if seccomp.available() else "another processor")
     need("Landlock", not why, why)
-    with stand_in(tmp_path / "none.sqlite3", Path(__file__)) as told:
-        found = levels.tried(told)
+    with fake_secrets(tmp_path / "none.sqlite3", Path(__file__)) as told:
+        found = alternatives.probe_alternatives(told)
     assert (found.trouble, set(found.through) - NOT_ITS_OWN) == ("", set())
 
 
 @pytest.mark.parametrize(("version", "offered"), [(-1, False), (5, False), (6, True)])
 def test_it_is_offered_where_the_kernel_has_enough_of_it(monkeypatch, version, offered):
     monkeypatch.setattr(landlock.LIBC, "syscall", lambda *_: version, raising=False)
-    assert (landlock.offered() == "") is offered
+    assert (landlock.landlock_version() == "") is offered
     if not offered:
-        assert levels.told_of_landlock({}).startswith("Landlock: not offered here. This kernel has ")
+        assert alternatives.landlock_report({}).startswith("Landlock: not offered here. This kernel has ")
 
 
 def test_of_sockets_only_those_of_unix_pass_its_filter():

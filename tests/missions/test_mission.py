@@ -9,17 +9,18 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Gate, Run, ToolCall
-from engine.tools import Use
-from engine.worker import Engine
-from missions import procedure, talking, workshop
+from engine.queue.worker import Worker
+from engine.tools import ToolUse
+from missions import comments, procedure, workspace
 from missions.models import Message, Mission, Step
-from missions.models.files import patch_of
-from missions.terminals.spool import State
+from missions.models.files import patch_text
+from missions.terminals.output_spool import SpoolState
 from missions.tools.commands import settle_input
 from missions.tools.files import settle_edit
-from runs import redaction, steering
+from runs import run_actions
+from runs.record import redaction
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.panes import missing
 from tests.missions.scenes import finishes, mission, runs, step, until_over
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def held():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def models():
 def played(mira, models, *answers, **asked):
     made = mission(mira, *answers, models=models, **asked)
     asyncio.run(perform(made.pk, models))
-    return Mission.objects.whole().get(pk=made.pk)
+    return Mission.objects.with_agents().get(pk=made.pk)
 
 
 def results(row):
@@ -56,7 +57,7 @@ def test_commands_run_in_the_workspace_and_its_check_shows_that_it_is_done(mira:
     row = played(mira, models, runs("echo hello > said"), finishes(), check="grep hello said")
     assert (row.run.outcome, row.final_check.exit_code, row.result) == ("done", 0, "It is so.")
     assert '"exit_code": 0' in results(row)["1.1"]
-    assert patch_of(row.files.all()) == "--- /dev/null\n+++ b/said\n@@ -0,0 +1 @@\n+hello\n"
+    assert patch_text(row.files.all()) == "--- /dev/null\n+++ b/said\n@@ -0,0 +1 @@\n+hello\n"
     assert verify_all().faults == []
 
 
@@ -67,8 +68,8 @@ def test_what_is_only_said_to_be_done_is_unproven(mira: User, models):
 
 
 def test_a_check_that_asks_is_ended_and_says_what_to_do(mira: User, models, monkeypatch):
-    monkeypatch.setattr("missions.tools.checking.ASKS_FOR", 0.3)
-    monkeypatch.setattr("missions.tools.checking.LOOK", 0.1)
+    monkeypatch.setattr("missions.tools.fresh_check.ASKS_FOR", 0.3)
+    monkeypatch.setattr("missions.tools.fresh_check.LOOK", 0.1)
     row = played(mira, models, finishes(), check='trap "exit 0" INT; read -p "Go on? [y/N] " a')
     assert (row.run.outcome, row.final_check.exit_code, row.final_check.reason) == ("unproven", None, "asks")
     assert row.unproven.startswith("The check could not be run: it waited for somebody to type something")
@@ -80,7 +81,7 @@ def test_a_check_sees_a_copy_and_nothing_that_lives(mira: User, models):
     row = played(mira, models, runs("sleep 600", timeout=0), finishes(), check="touch more; ! pgrep -x sleep")
     assert row.run.outcome == "done"
     assert [(one.reason, one.ended is None) for one in row.terminals.all()] == [("finished", False)]
-    assert not (workshop.place(row.pk) / "workspace" / "more").exists()
+    assert not (workspace.mission_folder(row.pk) / "workspace" / "more").exists()
 
 
 def test_files_are_written_read_and_edited_where_they_lie_and_nowhere_else(mira: User, models):
@@ -149,7 +150,7 @@ def test_an_agent_makes_another_which_reports_and_a_third_is_refused_below_it(mi
     answers = [step("send_message", recipient="Ada", message="Seen."), step()]
     models.will("test/one", *answers)
     run = asyncio.run(perform(row.pk, models))
-    found = Mission.objects.whole().get(pk=row.pk)
+    found = Mission.objects.with_agents().get(pk=row.pk)
     assert [(one.name, one.parent) for one in found.crew_list] == [("Ada", 0), ("Tester", 1)]
     assert "make_new_agent" not in found.agent(2).tools
     assert not run.outcome
@@ -185,7 +186,7 @@ def test_whoever_can_wake_nobody_is_told_once_and_then_a_person_is_asked(mira: U
     run = asyncio.run(perform(row.pk, models))
     gate = Gate.objects.get(run=run)
     assert (run.status, gate.kind) == ("waiting", "question")
-    steering.decide(gate.pk, mira, "answer", choice="go_on", text="Finish it.")
+    run_actions.decide(gate.pk, mira, "answer", choice="go_on", text="Finish it.")
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
     assert [one.text for one in Message.objects.filter(mission=row, by_name="mira")] == ["Finish it."]
     assert verify_all().faults == []
@@ -194,7 +195,7 @@ def test_whoever_can_wake_nobody_is_told_once_and_then_a_person_is_asked(mira: U
 def test_words_to_the_crew_answer_what_a_person_was_asked(mira: User, models):
     row = mission(mira, step(reasoning="I am done."), step(reasoning="Nothing to add."), finishes(), models=models)
     asyncio.run(perform(row.pk, models))
-    talking.say(row.pk, mira, "Finish it.")
+    comments.post_message(row.pk, mira, "Finish it.")
     assert Gate.objects.get().state == "void"
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
     assert verify_all().faults == []
@@ -206,7 +207,7 @@ def test_words_that_come_just_before_a_person_is_asked_answer_that_too(mira: Use
 
     async def words_first(run, seen, told):
         if told:
-            await sync_to_async(talking.say)(row.pk, mira, "Finish it.")
+            await sync_to_async(comments.post_message)(row.pk, mira, "Finish it.")
         await stuck(run, seen, told)
 
     monkeypatch.setattr(procedure, "_stuck", words_first)
@@ -217,7 +218,7 @@ def test_words_that_come_just_before_a_person_is_asked_answer_that_too(mira: Use
 def test_a_command_that_ends_wakes_who_waits_for_it(mira: User, models):
     row = mission(mira, runs("sleep 0.7; echo slow", timeout=0), step("wait"), finishes(), models=models)
     assert until_over(row, models).outcome == "done"
-    assert Mission.objects.whole().get(pk=row.pk).terminals.get().output == "slow\n"
+    assert Mission.objects.with_agents().get(pk=row.pk).terminals.get().output == "slow\n"
 
 
 @pytest.mark.parametrize("timeout", [0, 5])  # nobody, or its own step, has noticed its end
@@ -225,17 +226,17 @@ def test_a_wait_for_a_command_that_has_ended_is_over_at_once(mira: User, models,
     waits = step("wait", for_command=1, seconds=900)
     row = mission(mira, runs("sleep 0.3", timeout=timeout), waits, waits, finishes(), models=models)
     assert until_over(row, models).outcome == "done"
-    steps = Mission.objects.whole().get(pk=row.pk).steps.all()
+    steps = Mission.objects.with_agents().get(pk=row.pk).steps.all()
     assert [one.ok for one in steps] == [True] * 4
     assert "Command 1 has ended. Look at it with command_status." in steps[2].result
 
 
 def test_a_person_pauses_it_says_something_and_lets_it_go_on(mira: User, models):
     row = mission(mira, finishes(), models=models)
-    talking.pause(row.pk, mira, True)
+    comments.pause(row.pk, mira, True)
     assert asyncio.run(perform(row.pk, models)).why == "Paused by mira"
-    talking.say(row.pk, mira, "Only now.")
-    talking.pause(row.pk, mira, False)
+    comments.post_message(row.pk, mira, "Only now.")
+    comments.pause(row.pk, mira, False)
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
     prompt = str(models.asked[0][1])
     assert "MESSAGE from the person “mira”" in prompt
@@ -244,10 +245,10 @@ def test_a_person_pauses_it_says_something_and_lets_it_go_on(mira: User, models)
 
 def test_a_redaction_takes_its_texts_and_its_workspace(mira: User, models, django_capture_on_commit_callbacks):
     row = played(mira, models, runs("echo secret > said"), finishes())
-    assert workshop.place(row.pk).is_dir()
+    assert workspace.mission_folder(row.pk).is_dir()
     with django_capture_on_commit_callbacks(execute=True):
-        redaction.redact(row.pk, "mira", "Asked for it.")
-    assert not workshop.place(row.pk).exists()
+        redaction.redact_run(row.pk, "mira", "Asked for it.")
+    assert not workspace.mission_folder(row.pk).exists()
     assert verify_all().faults == []
 
 
@@ -256,15 +257,17 @@ def test_a_command_outlives_its_engine_and_the_next_one_attaches_to_it(mira: Use
     row = mission(mira, runs(command), finishes(), models=models, check="grep -c begun count | grep -x 1")
 
     async def left_alone():
-        engine = Engine(models=models)
+        engine = Worker(models=models)
         performing = asyncio.create_task(engine.run())
-        await asyncio.to_thread(wait_until, lambda: workshop.spool(row.pk, "1-1").state == State.LIVES, "its command")
+        await asyncio.to_thread(
+            wait_until, lambda: workspace.spool(row.pk, "1-1").state == SpoolState.LIVES, "its command"
+        )
         await engine.stop(grace=0)
         await performing
 
     asyncio.run(left_alone())
     assert ToolCall.objects.get(run=row.pk, tool="run_command").is_open
-    assert workshop.spool(row.pk, "1-1").state == State.LIVES
+    assert workspace.spool(row.pk, "1-1").state == SpoolState.LIVES
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
     assert "done" in Step.objects.get(mission=row, number=1).result
     assert verify_all().faults == []
@@ -314,15 +317,15 @@ def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira:
     row = mission(mira, asks, step("wait", seconds=900), typed, runs("cat said"), finishes(), models=models)
     asyncio.run(perform(row.pk, models))
     here, settings.HOST = settings.HOST, "another"
-    steering.act(row.pk, lambda: None)
-    engine = Engine(models=models)
+    run_actions.apply_and_announce(row.pk, lambda: None)
+    engine = Worker(models=models)
     assert (Run.objects.get(pk=row.pk).host, engine._queue.waits(engine.worker)) == (here, False)
-    workshop.stop_all(row.pk, "away")
-    wait_until(lambda: list(workshop.place(row.pk).glob("spool/*/end")), "the end of its command")
-    shutil.rmtree(workshop.place(row.pk))  # as on a machine that has it not
+    workspace.stop_all(row.pk, "away")
+    wait_until(lambda: list(workspace.mission_folder(row.pk).glob("spool/*/end")), "the end of its command")
+    shutil.rmtree(workspace.mission_folder(row.pk))  # as on a machine that has it not
     call_command("give_up_machine", str(row.pk))
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
-    seen = Mission.objects.whole().get(pk=row.pk)
+    seen = Mission.objects.with_agents().get(pk=row.pk)
     assert ("kept" in results(seen)["1.4"], seen.terminals.all()[0].reason) == (True, "cut")
     assert verify_all().faults == []
 
@@ -331,17 +334,17 @@ def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira:
 def test_an_edit_that_an_engine_died_in_is_done_once(mira: User, models, done):
     edits = step("edit_file", path="a", target_text="one", replacement_text="one one")
     row = mission(mira, edits, finishes(), models=models, files=[("a", "one\n")])
-    workshop.prepare(row.pk, [("a", b"one one\n" if done else b"one\n")])
+    workspace.prepare(row.pk, [("a", b"one one\n" if done else b"one\n")])
     call = ToolCall(run=row.run, step="1.1", arguments=json.dumps({"path": "a", "target_text": "one",
                     "replacement_text": "one one", "occurrence": None}))  # fmt: skip
-    said = asyncio.run(settle_edit(call, Use(row.run, "1.1", "key")))
+    said = asyncio.run(settle_edit(call, ToolUse(row.run, "1.1", "key")))
     assert "one one" in said
-    assert workshop.workspace(row.pk).read("a") == b"one one\n"
+    assert workspace.workspace(row.pk).read("a") == b"one one\n"
 
 
 def test_an_input_that_was_taken_by_a_command_that_has_ended_was_typed(mira: User, models):
     typed = step("send_command_input", command_id=1, input="Ada\n", wait=3)
     row = played(mira, models, runs("read -p 'Name? ' name; echo $name"), typed, finishes())
     call = row.steps.get(number=2).tool_call
-    said = asyncio.run(settle_input(call, Use(row.run, "1.2", "key")))
+    said = asyncio.run(settle_input(call, ToolUse(row.run, "1.2", "key")))
     assert ('"exit_code": 0' in said, said.count("Ada")) == (True, 2)

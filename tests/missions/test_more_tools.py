@@ -8,17 +8,17 @@ from hashlib import sha256
 import pytest
 from django.contrib.auth.models import User
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Gate, ToolCall
-from engine.tools import Use
-from missions import patches, workshop
-from missions.files import FileProblem, Workspace
+from engine.tools import ToolUse
+from missions import patches, workspace
 from missions.models import Message, Mission
-from missions.tools import patching
-from missions.tools.files import WriteFile, write_file
-from missions.tools.patching import settle
-from runs import steering
-from runs.face import face_of
+from missions.tools import apply_patch
+from missions.tools.apply_patch import settle
+from missions.tools.files import WriteFileArguments, write_file
+from missions.workspace_files import FileProblem, Workspace
+from runs import run_actions
+from runs.procedure.spec import spec_of_run
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission, runs, step
 
@@ -52,8 +52,8 @@ DONE = {"poem": "one\nzwei\nthree\nfour\nfive\nsix\n", "new/said": "hello\n", "o
 
 
 def after(patch, **texts):
-    found = patches.read(patch)
-    return patches.applied(found, {one.path: texts.get(one.path) for one in found})
+    found = patches.parse_patch(patch)
+    return patches.apply_patch(found, {one.path: texts.get(one.path) for one in found})
 
 
 def test_files_are_changed_made_and_taken_away():
@@ -107,10 +107,12 @@ def test_what_is_no_digest_is_refused_with_the_one_that_is_wanted_there(tmp_path
     }
     for expect, said in refused.items():
         with pytest.raises(FileProblem, match=re.escape(said)):
-            write_file(WriteFile(path="poem", content="nought", expect=expect), Workspace(tmp_path))
+            write_file(WriteFileArguments(path="poem", content="nought", expect=expect), Workspace(tmp_path))
     with pytest.raises(FileProblem, match="not_found: song is not there: write it without “expect”, or with “new”"):
-        write_file(WriteFile(path="song", content="la", expect=digest), Workspace(tmp_path))
-    assert write_file(WriteFile(path="poem", content="nought", expect=digest[:16].upper()), Workspace(tmp_path))
+        write_file(WriteFileArguments(path="song", content="la", expect=digest), Workspace(tmp_path))
+    assert write_file(
+        WriteFileArguments(path="poem", content="nought", expect=digest[:16].upper()), Workspace(tmp_path)
+    )
 
 
 # ---- in a mission ---------------------------------------------------------------------------------------------
@@ -118,14 +120,14 @@ def test_what_is_no_digest_is_refused_with_the_one_that_is_wanted_there(tmp_path
 
 @pytest.fixture
 def models():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     return ScriptedModels()
 
 
 def played(mira, models, *answers, **asked):
     made = mission(mira, *answers, models=models, **asked)
     asyncio.run(perform(made.pk, models))
-    return Mission.objects.whole().get(pk=made.pk)
+    return Mission.objects.with_agents().get(pk=made.pk)
 
 
 @pytest.mark.django_db
@@ -146,13 +148,13 @@ def test_of_a_patch_that_fits_one_file_alone_nothing_is_done(mira: User, models)
 @pytest.mark.parametrize("written", [0, 1, 3])
 def test_a_patch_that_an_engine_died_in_is_done_once(mira: User, models, written):
     row = mission(mira, models=models, files=FILES)
-    workshop.prepare(row.pk, [(path, text.encode()) for path, text in FILES])
-    place = workshop.workspace(row.pk)
+    workspace.prepare(row.pk, [(path, text.encode()) for path, text in FILES])
+    place = workspace.workspace(row.pk)
     for path, text in list(DONE.items())[:written]:
-        patching._put(place, path, text)
+        apply_patch._put(place, path, text)
     call = ToolCall(run=row.run, step="1.1", arguments=json.dumps({"patch": PATCH}))
-    assert asyncio.run(settle(call, Use(row.run, "1.1", "key")))
-    assert {path: patching._text(place, path) for path in DONE} == DONE
+    assert asyncio.run(settle(call, ToolUse(row.run, "1.1", "key")))
+    assert {path: apply_patch._text(place, path) for path in DONE} == DONE
 
 
 @pytest.mark.django_db
@@ -162,9 +164,9 @@ def test_a_person_is_asked_with_choices_and_heard_as_a_person(mira: User, models
     assert asyncio.run(perform(row.pk, models)).status == "waiting"
     gate = Gate.objects.get(run=row.pk)
     assert (gate.kind, gate.title, gate.text) == ("question", "Ada asks: Say hello.", "Which format?")
-    assert face_of(gate.run).heading(gate) == "Ada asks: Which format?"
+    assert spec_of_run(gate.run).heading(gate) == "Ada asks: Which format?"
     assert [one["sentence"] for one in gate.choices] == ["CSV", "JSON", "Something else, in these words"]
-    steering.decide(gate.pk, mira, "answer", choice="2", text="With line ends.")
+    run_actions.decide(gate.pk, mira, "answer", choice="2", text="With line ends.")
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
     assert [one.text for one in Message.objects.filter(mission=row, by_name="mira")] == ["JSON\nWith line ends."]
     assert "MESSAGE from the person “mira”" in str(models.asked[-1][1])

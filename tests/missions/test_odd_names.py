@@ -4,7 +4,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from missions.files import Workspace
+from missions.workspace_files import Workspace
 
 
 def test_files_of_any_names_are_seen_once_and_then_known(tmp_path):

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from engine.models import Gate
-from missions import remembering, workshop
+from missions import memory_review, workspace
 from missions.memory_files import MemoryFile
 from missions.models.memories import MEMORIES
 from tests.conftest import need, perform
@@ -41,8 +41,8 @@ def verified(records) -> tuple[list[str], Counter]:
 
 def problems(entries):
     try:
-        return [f"{sentence}{place}" for sentence, place in verifier.examine_mission(entries)]
-    except verifier.FORGED as error:
+        return [f"{sentence}{place}" for sentence, place in verifier.check_mission(entries)]
+    except verifier.NOT_GENUINE as error:
         return [f"It cannot be read: {error!r}"]
 
 
@@ -98,7 +98,7 @@ def recalled(entries):
 
 def acted(mira: User, models) -> str:
     """A mission that reached for a host and published a branch, each allowed by a person, with a memory in use."""
-    remembering.propose(MemoryFile("manners", "", "Be kind.", active_for=("all",)), "mira", accepted=True)
+    memory_review.propose(MemoryFile("manners", "", "Be kind.", active_for=("all",)), "mira", accepted=True)
     row = mission(mira, *STEPS, models=models, policy={"network": PERSON, "publish": PERSON})
     asyncio.run(perform(row.pk, models))
     while gate := Gate.objects.filter(run=row.pk, state="pending").first():
@@ -108,7 +108,7 @@ def acted(mira: User, models) -> str:
 
 
 def test_an_honest_mission_has_no_problem_and_each_forgery_is_one(mira: User, models):
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     pk = acted(mira, models)
     records = exported()
     entries = records[pk]["entries"]

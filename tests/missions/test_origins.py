@@ -15,12 +15,12 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from engine.evidence.audit import verify_all
-from missions import origins, unpacking, workshop
-from missions.forms import asked
+from engine.audit.full_verification import verify_all
+from missions import archive_reader, workspace, workspace_sources
+from missions.forms import submit_values
 from missions.models import Message, Mission
-from missions.origins import RepositoryRefused
 from missions.repositories import cloning
+from missions.workspace_sources import RepositoryRefused
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission
 
@@ -52,11 +52,15 @@ def tarred(names=TEXTS, mode="w:gz", **about):
 
 @pytest.mark.parametrize("data", [zipped(), tarred(), *(tarred(mode=f"w:{one}") for one in ("", "bz2", "xz"))])
 def test_the_texts_of_an_archive_are_taken(data):
-    assert dict(origins.of_archive(data).files) == {path: text.decode() for path, text in TEXTS.items()}
+    assert dict(workspace_sources.source_from_archive(data).files) == {
+        path: text.decode() for path, text in TEXTS.items()
+    }
 
 
 def test_what_is_no_text_is_named_and_what_is_of_git_is_not_looked_at():
-    found = origins.of_archive(zipped({"./a": b"x", ".git/config": b"y", "b.png": b"\x89\0", "big": b"x" * 400_001}))
+    found = workspace_sources.source_from_archive(
+        zipped({"./a": b"x", ".git/config": b"y", "b.png": b"\x89\0", "big": b"x" * 400_001})
+    )
     assert list(found.files) == [("a", "x")]
     assert found.note == "Left out of the workspace, for they are no texts in UTF-8, or too long: b.png, big."
 
@@ -87,7 +91,7 @@ UNTAKEN = {
 def test_what_leads_out_or_swells_is_refused_as_a_whole(name):
     made, why = UNTAKEN[name]
     with pytest.raises(RepositoryRefused, match=why.replace(".", r"\.")):
-        origins.of_archive(made())
+        workspace_sources.source_from_archive(made())
 
 
 ODD = (
@@ -101,16 +105,16 @@ ODD = (
 
 @pytest.mark.parametrize("odd", ODD)
 def test_an_odd_entry_of_an_archive_is_left_out_by_its_name(odd):
-    found = unpacking.unpacked(odd())
+    found = archive_reader.read_archive(odd())
     assert (found["files"], found["no_files"][0] in ("a", "b\\udcff")) == ([], True)
 
 
 def test_a_locked_archive_and_a_large_one_are_refused():
     locked = zipped().replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00")
-    with pytest.raises(unpacking.Wrong, match="password"):
-        unpacking.unpacked(locked)
+    with pytest.raises(archive_reader.InvalidArchive, match="password"):
+        archive_reader.read_archive(locked)
     with pytest.raises(RepositoryRefused, match="more than 20 MB"):
-        origins.of_archive(bytes(20_000_001))
+        workspace_sources.source_from_archive(bytes(20_000_001))
 
 
 # ---- git --------------------------------------------------------------------------------------------------------
@@ -142,7 +146,7 @@ def repository(tmp_path):
 def test_a_repository_that_is_allowed_gives_its_newest_commit(repository, settings, name):
     address = str(repository.parent / name)
     settings.WORKSPACES_FROM = [address]
-    found = origins.of_git(address).repository
+    found = workspace_sources.source_from_git(address).repository
     assert (found.files, found.commit) == (1, head(repository))
     assert found.note.startswith(f"The workspace is a clone of {address} at commit {found.commit} of ")
 
@@ -151,21 +155,21 @@ def test_a_repository_that_is_allowed_gives_its_newest_commit(repository, settin
 def test_what_nobody_has_allowed_is_not_looked_at(settings, address):
     settings.WORKSPACES_FROM = ["/srv/house.git"]
     with pytest.raises(RepositoryRefused, match=r"Nobody has allowed .* Allowed: /srv/house\.git\."):
-        origins.of_git(address)
+        workspace_sources.source_from_git(address)
 
 
 def test_a_password_in_an_allowed_address_is_told_to_nobody(settings):
     settings.WORKSPACES_FROM = ["https://user:secret@127.0.0.1:9/house.git"]
-    assert origins.allowed() == ("https://127.0.0.1:9/house.git",)
+    assert workspace_sources.allowed_repositories() == ("https://127.0.0.1:9/house.git",)
     with pytest.raises(RepositoryRefused, match="git: ") as refused:
-        origins.of_git("https://127.0.0.1:9/house.git")
+        workspace_sources.source_from_git("https://127.0.0.1:9/house.git")
     assert "secret" not in str(refused.value)
 
 
 def test_of_a_folder_its_repository_is_cloned_where_it_has_one(repository, tmp_path):
-    found = origins.of_folder(repository).repository
+    found = workspace_sources.of_folder(repository).repository
     assert (found.commit, found.address) == (head(repository), str(repository))
-    assert origins.of_folder(tmp_path) is None
+    assert workspace_sources.of_folder(tmp_path) is None
 
 
 # ---- missions ---------------------------------------------------------------------------------------------------
@@ -173,14 +177,14 @@ def test_of_a_folder_its_repository_is_cloned_where_it_has_one(repository, tmp_p
 
 @pytest.fixture
 def models():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     return ScriptedModels()
 
 
 @pytest.mark.django_db
 def test_a_mission_begins_with_a_repository_and_its_crew_knows_which(mira: User, models, repository, settings):
     settings.WORKSPACES_FROM = [str(repository)]
-    values, problems = asked({"goal": "Look.", "git": str(repository)})
+    values, problems = submit_values({"goal": "Look.", "git": str(repository)})
     assert problems == []
     own = {name: values[name] for name in ("files", "note", "repository")}
     row = mission(mira, finishes(), models=models, check="grep -x one a && git log --format=%s | grep -x One", **own)
@@ -200,7 +204,7 @@ def test_an_uploaded_repository_is_opened_in_a_sandbox_whatever_its_settings_run
         data = (tmp_path / "house.bundle").read_bytes()
     else:
         data = Path(shutil.make_archive(str(tmp_path / "packed"), kind, tmp_path, "house")).read_bytes()
-    found = origins.of_archive(data, "house").repository
+    found = workspace_sources.source_from_archive(data, "house").repository
     assert (found.files, found.address, mark.exists()) == (1, "house", False)
     assert stored(found.staged) == "One"
 

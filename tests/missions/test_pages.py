@@ -11,21 +11,21 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Run
 from judgements.models import Council, CouncilVersion, Judgement
-from missions import leaving, remembering, workshop
-from missions.api import facts, said_object
-from missions.crews import made
+from missions import egress_policy, memory_review, workspace
 from missions.display import display_of
+from missions.egress_policy import COUNCIL
 from missions.examples import EXAMPLES
-from missions.leaving import COUNCIL
 from missions.memory_files import MemoryFile
 from missions.models import Crew, FileVersion, Mission, Terminal, TerminalInput
+from missions.presets import agent_row
 from missions.procedure import submit
-from runs.face import snapshot_of
-from runs.family import bound_to
-from runs.saved import NameReserved
+from missions.responses import mission_fields, said_object
+from runs.live.related_runs import readable_through
+from runs.presets import NameReserved
+from runs.procedure.spec import snapshot_of
 from tests.conftest import ScriptedModels, need, perform, some_of
 from tests.databases import tampering
 from tests.missions.scenes import finishes, mission, runs, step, until_over
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def held():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def mine(mira: User, client: Client):
 def played(mira, models, *answers, **asked):
     made = mission(mira, *answers, models=models, **asked)
     asyncio.run(perform(made.pk, models))
-    return Mission.objects.whole().get(pk=made.pk)
+    return Mission.objects.with_agents().get(pk=made.pk)
 
 
 def page(client, name, *args, **asked):
@@ -82,7 +82,7 @@ def test_an_archive_holds_the_files_as_they_are(mira: User, models, mine):
 
 
 def test_what_came_of_it_is_judged_by_one_button_and_each_leads_to_the_other(mira: User, models, mine):
-    Council.objects.found(name="Three", owner=mira, agents=[{"name": one, **JUDGE} for one in "ABC"])
+    Council.objects.create_first(name="Three", owner=mira, agents=[{"name": one, **JUDGE} for one in "ABC"])
     row = played(mira, models, runs("echo hello > said"), finishes())
     begun = mine.post(reverse("mission-judge", args=[row.pk]))
     judgement = Judgement.objects.get()
@@ -92,12 +92,12 @@ def test_what_came_of_it_is_judged_by_one_button_and_each_leads_to_the_other(mir
     link = f'About what came of <a href="{reverse("mission-live", args=[row.pk])}">'
     assert link in mine.get(begun["Location"]).content.decode()
     assert begun["Location"] in page(mine, "live", row.pk)
-    assert [one.address for one in bound_to(row.run, mira)] == [begun["Location"]]
+    assert [one.address for one in readable_through(row.run, mira)] == [begun["Location"]]
     assert verify_all().faults == []
 
 
 def test_of_what_is_judged_each_file_is_named_and_what_has_no_room_is_counted(mira: User, models, mine):
-    Council.objects.found(name="Three", owner=mira, agents=[{"name": one, **JUDGE} for one in "ABC"])
+    Council.objects.create_first(name="Three", owner=mira, agents=[{"name": one, **JUDGE} for one in "ABC"])
     many = "for n in $(seq 40); do yes line$n | head -200 > f$n; done; printf 'a\\0b' > picture; echo evil > zz"
     row = played(mira, models, runs(many), finishes())
     mine.post(reverse("mission-judge", args=[row.pk]))
@@ -121,7 +121,7 @@ def test_where_nobody_is_offered_to_judge_somebody_is_chosen_on_the_next_page(mi
     ("said", "kept"), [({}, "both"), ({"publish": "council"}, "council"), ({"publish": "never"}, "")]
 )
 def test_who_decides_about_what_leaves_is_said_where_it_begins(said, kept, mine):
-    Council.objects.found(name=COUNCIL, owner=None, agents=[{"name": one, **JUDGE} for one in "ABC"])
+    Council.objects.create_first(name=COUNCIL, owner=None, agents=[{"name": one, **JUDGE} for one in "ABC"])
     mine.post(reverse("mission-new"), {"goal": "Do it.", "network": "never", **said})
     policy = Mission.objects.get().policy
     assert (policy["network"], policy["publish"] if not kept else policy["publish"]["who"]) == (
@@ -132,10 +132,10 @@ def test_who_decides_about_what_leaves_is_said_where_it_begins(said, kept, mine)
 
 def test_what_leaves_is_judged_by_the_ready_made_council_however_it_is_called_now(mine):
     agents = [{"name": one, **JUDGE} for one in "ABC"]
-    review = Council.objects.found(name=COUNCIL, owner=None, agents=agents)
+    review = Council.objects.create_first(name=COUNCIL, owner=None, agents=agents)
     review.revise(name="Our review", author=None, agents=[{"fallback": "", **one} for one in agents])
     with pytest.raises(NameReserved, match="missions, before something leaves the sandbox"):
-        Council.objects.found(name=COUNCIL, owner=None, agents=agents)
+        Council.objects.create_first(name=COUNCIL, owner=None, agents=agents)
     mine.post(reverse("mission-new"), {"goal": "Do it."})
     published = Mission.objects.get().policy["publish"]
     assert (published["council"], published["council_id"]) == ("Our review", review.pk)
@@ -143,7 +143,7 @@ def test_what_leaves_is_judged_by_the_ready_made_council_however_it_is_called_no
 
 def test_where_another_has_had_its_name_no_council_is_meant_and_a_person_is_asked(mine):
     for name in (COUNCIL, "Another"):
-        Council.objects.found(name=name, owner=None, agents=[{"name": one, **JUDGE} for one in "ABC"])
+        Council.objects.create_first(name=name, owner=None, agents=[{"name": one, **JUDGE} for one in "ABC"])
     with tampering():
         CouncilVersion.objects.update(name=COUNCIL)
     mine.post(reverse("mission-new"), {"goal": "Do it."})
@@ -158,19 +158,19 @@ def test_what_is_unproven_is_nowhere_shown_as_done(mira: User, models):
 
 
 def test_what_was_erased_is_neither_tried_again_nor_judged_nor_gone_on_with(mira: User):
-    row = submit(owner=mira, goal="Do it.", agents=[made({"name": "Ada"}, "test/one")])
+    row = submit(owner=mira, goal="Do it.", agents=[agent_row({"name": "Ada"}, "test/one")])
     with tampering():
         gone = {"status": "failed", "error": {"code": "internal"}, "ended": timezone.now(), "redacted": timezone.now()}
         Run.objects.filter(pk=row.pk).update(**gone)
     display = display_of(snapshot_of(Run.objects.get(pk=row.pk)))
-    assert (display.over, display.final, display.is_followable) == (True, True, False)
+    assert (display.is_ended, display.is_final, display.is_followable) == (True, True, False)
 
 
 def test_beside_a_result_stands_what_tools_really_did(mira: User, models):
     said = played(mira, models, finishes("The tests were run and the branch was published."))
     done = played(mira, models, runs("echo hello > said"), finishes())
     shown = [display_of(snapshot_of(row.run)).ending.figures for row in (said, done)]
-    assert shown == [facts(said)["figures"], facts(done)["figures"]]
+    assert shown == [mission_fields(said)["figures"], mission_fields(done)["figures"]]
     assert shown == [
         "No command run, no file changed, no branch published.",
         "1 command run, 1 file changed, no branch published.",
@@ -185,7 +185,7 @@ def test_a_line_of_a_person_is_typed_once_and_stays_in_the_record(mira: User, mo
     assert (sent.status_code, TerminalInput.objects.get().text) == (302, "Ada\n")
     models.will("test/one", finishes())
     until_over(row, models)
-    assert "Ada" in Mission.objects.whole().get(pk=row.pk).files.get(path="said").text
+    assert "Ada" in Mission.objects.with_agents().get(pk=row.pk).files.get(path="said").text
     assert verify_all().faults == []
 
 
@@ -202,7 +202,7 @@ def test_a_key_is_typed_into_an_editor_and_the_page_shows_its_screen(mira: User,
 
 
 def test_nobody_but_agents_types_where_the_policy_says_so(mira: User, models, mine):
-    never = leaving.policy({"typing": "never"})
+    never = egress_policy.egress_policy({"typing": "never"})
     row = mission(mira, runs("read x", timeout=15), step("wait", seconds=900), models=models, policy=never)
     asyncio.run(perform(row.pk, models))
     sent = mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "Ada"})
@@ -230,23 +230,23 @@ def test_files_that_were_sent_stay_on_a_page_that_has_something_to_correct(mine)
 def test_each_example_is_rehearsed_to_a_check_that_passes(key, mira: User, settings):
     example = EXAMPLES[key]
     settings.DEFAULT_MODEL = "rehearsal/instant"
-    from missions.forms import asked
+    from missions.forms import submit_values
     from missions.procedure import submit
 
     if example.crew:  # tests begin without the ready-made ones
         helpers = [{"name": "Magi-01"}, {"name": "Tester"}]
-        Crew.objects.found(name=example.crew, owner=mira, agents=helpers)
+        Crew.objects.create_first(name=example.crew, owner=mira, agents=helpers)
     given = {"goal": example.goal, "check": example.check, "crew": example.crew}
-    values, problems = asked(given, example.files)
+    values, problems = submit_values(given, example.files)
     assert not problems
     row = submit(owner=mira, **values)
     until_over(row, None)
-    row = Mission.objects.whole().get(pk=row.pk)
+    row = Mission.objects.with_agents().get(pk=row.pk)
     assert (row.run.outcome, row.final_check.exit_code) == ("done", 0)
 
 
 def test_a_proposal_is_used_once_somebody_accepted_it_on_its_page(admin_client: Client):
-    made = remembering.propose(MemoryFile("rounding", "How", "Half up.", visible_to=("all",)), "LTM-Manager")
+    made = memory_review.propose(MemoryFile("rounding", "How", "Half up.", visible_to=("all",)), "LTM-Manager")
     shown = admin_client.get(reverse("memories")).content.decode()
     assert "It is used by nobody yet" in shown
     admin_client.post(reverse("memory-decide", args=[made.pk]), {"do": "accept"})
@@ -255,14 +255,14 @@ def test_a_proposal_is_used_once_somebody_accepted_it_on_its_page(admin_client: 
 
 
 def test_a_memory_is_downloaded_under_its_name_and_no_header_has_an_encoded_word(admin_client: Client):
-    made = remembering.propose(MemoryFile("日本 ü", "How", "Half up."), "LTM-Manager")
+    made = memory_review.propose(MemoryFile("日本 ü", "How", "Half up."), "LTM-Manager")
     answer = admin_client.get(reverse("memory-file", args=[made.memory_id]))
     name = answer.headers["Content-Disposition"]
     assert name == "attachment; filename*=utf-8''%E6%97%A5%E6%9C%AC_%C3%BC.md"
 
 
 def test_a_memory_is_saved_from_the_version_that_was_read_alone(admin_client: Client):
-    made = remembering.propose(MemoryFile("rounding", "How", "Half up."), "mira", accepted=True)
+    made = memory_review.propose(MemoryFile("rounding", "How", "Half up."), "mira", accepted=True)
     edit, typed = reverse("memory-edit", args=[made.memory_id]), {"name": "rounding", "text": "Half down.", "base": "1"}
     assert admin_client.post(edit, typed).status_code == 302
     late = admin_client.post(edit, {**typed, "text": "Never."})
@@ -270,11 +270,11 @@ def test_a_memory_is_saved_from_the_version_that_was_read_alone(admin_client: Cl
 
 
 def test_who_may_change_no_memory_decides_about_none(mine):
-    made = remembering.propose(MemoryFile("rounding", "How", "Half up."), "LTM-Manager")
+    made = memory_review.propose(MemoryFile("rounding", "How", "Half up."), "LTM-Manager")
     assert mine.post(reverse("memory-decide", args=[made.pk]), {"do": "accept"}).status_code == 403
 
 
 def test_a_rehearsed_one_says_so_in_the_history(mira: User, mine):
-    submit(owner=mira, goal="Say hello.", agents=[made({"name": "Ada"}, "rehearsal/instant")])
-    submit(owner=mira, goal="Say more.", agents=[made({"name": "Ada"}, "test/one")])
+    submit(owner=mira, goal="Say hello.", agents=[agent_row({"name": "Ada"}, "rehearsal/instant")])
+    submit(owner=mira, goal="Say more.", agents=[agent_row({"name": "Ada"}, "test/one")])
     assert mine.get(reverse("runs-history")).content.decode().count(">Rehearsal<") == 1

@@ -4,7 +4,7 @@ import asyncio
 
 from tests.missions.goals import GOALS
 from tests.missions.peer_commands import COMMANDS, WITHOUT
-from tests.missions.peer_endpoint import Script
+from tests.missions.peer_endpoint import PeerScript
 from tests.missions.peer_play import percentile
 
 ASKED = {"messages": [{"content": "You are Tester, one of a crew"}]}
@@ -17,7 +17,7 @@ def test_each_goal_has_commands_or_a_reason_why_not():
 
 
 def test_what_a_step_takes_lies_between_an_answer_and_the_next_question():
-    script = Script({"Tester": [("ls", {"content": "one"})]}, NOTHING)
+    script = PeerScript({"Tester": [("ls", {"content": "one"})]}, NOTHING)
     assert asyncio.run(script.answer(ASKED)) == ("ls", {"content": "one"})
     script.sent("ls")
     assert asyncio.run(script.answer(ASKED)) == ("", NOTHING)

@@ -7,10 +7,10 @@ import time
 import pytest
 from django.contrib.auth.models import User
 
-from missions import probing, workshop
-from missions.forms import asked
-from missions.sandbox import held
-from missions.terminals.launcher import Refused
+from missions import sandbox_selftest, workspace
+from missions.forms import submit_values
+from missions.sandbox import probe_result
+from missions.terminals.launcher import LaunchRefused
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.commands import ended
 from tests.missions.scenes import finishes, mission, runs
@@ -20,26 +20,26 @@ GOT_OUT = "1 of 70 attempts got out of the sandbox: a socket for vsock."
 
 def test_no_command_begins_before_the_sandbox_was_tried_nor_when_it_did_not_hold(workshop):
     home = workshop.launcher.home
-    held._file(home).unlink()
-    with pytest.raises(Refused, match="was not yet tried on this machine"):
+    probe_result._file(home).unlink()
+    with pytest.raises(LaunchRefused, match="was not yet tried on this machine"):
         workshop.begin("true")
-    held.keep(home, False, GOT_OUT)
-    with pytest.raises(Refused, match="a socket for vsock"):
+    probe_result.save_result(home, False, GOT_OUT)
+    with pytest.raises(LaunchRefused, match="a socket for vsock"):
         workshop.begin("true")
-    held.keep(home, True, "")
+    probe_result.save_result(home, True, "")
     assert ended(workshop.begin("true"))["code"] == 0
 
 
 def test_what_was_tried_on_another_boot_or_two_days_ago_says_nothing(tmp_path, monkeypatch):
-    assert held.keep(tmp_path, True, "").holds
+    assert probe_result.save_result(tmp_path, True, "").holds
     now = time.time()
-    monkeypatch.setattr(held.time, "time", lambda: now + held.DAY + 1)
-    assert held.last(tmp_path).due
-    monkeypatch.setattr(held.time, "time", lambda: now + 2 * held.DAY + 1)
-    assert held.last(tmp_path) is None
+    monkeypatch.setattr(probe_result.time, "time", lambda: now + probe_result.DAY + 1)
+    assert probe_result.last_result(tmp_path).due
+    monkeypatch.setattr(probe_result.time, "time", lambda: now + 2 * probe_result.DAY + 1)
+    assert probe_result.last_result(tmp_path) is None
     monkeypatch.undo()
-    monkeypatch.setattr(held, "_boot", lambda: "another")
-    assert held.last(tmp_path) is None
+    monkeypatch.setattr(probe_result, "_boot", lambda: "another")
+    assert probe_result.last_result(tmp_path) is None
 
 
 @pytest.fixture
@@ -53,14 +53,14 @@ def nobody_elses_place(settings):
 @pytest.mark.django_db
 @pytest.mark.usefixtures("nobody_elses_place")
 def test_a_sandbox_that_does_not_hold_refuses_new_missions_and_new_commands(mira: User):
-    need("sandbox", not workshop.missing(), workshop.missing())
-    held.keep(workshop.home(), True, "")
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
+    probe_result.save_result(workspace.missions_folder(), True, "")
     models = ScriptedModels()
     row = mission(mira, runs("true"), finishes(unproven="Nothing runs."), models=models)
-    held.keep(workshop.home(), False, GOT_OUT)
-    _, problems = asked({"goal": "Say hello."})
+    probe_result.save_result(workspace.missions_folder(), False, GOT_OUT)
+    _, problems = submit_values({"goal": "Say hello."})
     asyncio.run(perform(row.pk, models))
-    finding = asyncio.run(probing.examine())
+    finding = asyncio.run(sandbox_selftest.check_sandbox())
     assert "a socket for vsock" in str(problems)
     assert row.steps.get(number=1).result.startswith(f"not_begun: {GOT_OUT}")
     assert (finding.subject, finding.well) == ("sandbox", True)

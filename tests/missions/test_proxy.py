@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from engine.web.addresses import is_inside
-from engine.web.sockets import Sockets
-from missions.terminals import launcher, proxy
-from missions.terminals.proxy import MOST_AT_ONCE, Proxy, asked_for
+from engine.web.public_sockets import PublicSockets
+from engine.web.url_policy import is_internal_host
+from missions.terminals import egress_proxy, launcher
+from missions.terminals.egress_proxy import MOST_AT_ONCE, EgressProxy, requested_host
 from tests.missions.commands import until
 
 # as resolvers write them; beside each the network that it is of
@@ -55,16 +55,16 @@ class Elsewhere(socket.socket):
 def reached_by_proxy(address, monkeypatch):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     found = [(family, socket.SOCK_STREAM, 6, "", (address, 443))]
-    monkeypatch.setattr(proxy.socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(egress_proxy.socket, "getaddrinfo", lambda *_, **__: found)
     try:
-        Proxy({"hosts": [f"{address}:443"], "inner": []})._reached(address, 443).close()
+        EgressProxy({"hosts": [f"{address}:443"], "inner": []})._reached(address, 443).close()
     except PermissionError:
         return False
     return True
 
 
 def reached_by_pages(address):
-    sockets = Sockets(anywhere=False)
+    sockets = PublicSockets(anywhere=False)
     try:
         sockets(
             (socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443))
@@ -76,8 +76,11 @@ def reached_by_pages(address):
 
 
 def test_pages_hooks_and_commands_reach_the_same_addresses(monkeypatch):
-    monkeypatch.setattr(proxy.socket, "socket", Elsewhere)
-    said = {form: (reached_by_pages(form), reached_by_proxy(form, monkeypatch), not is_inside(form)) for form in FORMS}
+    monkeypatch.setattr(egress_proxy.socket, "socket", Elsewhere)
+    said = {
+        form: (reached_by_pages(form), reached_by_proxy(form, monkeypatch), not is_internal_host(form))
+        for form in FORMS
+    }
     wrong = {form: answers for form, answers in said.items() if set(answers) != {form in PUBLIC}}
     assert (wrong, len(said)) == ({}, len(FORMS))
 
@@ -87,12 +90,12 @@ def test_the_proxy_as_a_program_reaches_nothing_that_is_not_public(workshop):
     forms = [form for form in (*NOT_PUBLIC, *ODD) if form not in LEADS_ELSEWHERE]
     request = {"hosts": [f"{form}:443" for form in forms], "inner": []}
     spool = workshop.launcher.prepare("m2") / "workspace"  # a folder of the user whose program it is
-    launcher.start(proxy, spool, request, files=[proxy.RULE])
-    until((spool / proxy.ADDRESS).exists)
+    launcher.launch_supervisor(egress_proxy, spool, request, files=[egress_proxy.RULE])
+    until((spool / egress_proxy.ADDRESS).exists)
     said = {}
     for form in forms:
         with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(spool / proxy.ADDRESS))
+            client.connect(str(spool / egress_proxy.ADDRESS))
             client.sendall(f"CONNECT {f'[{form}]' if ':' in form else form}:443 HTTP/1.1\r\n\r\n".encode())
             said[form] = client.recv(100).decode().partition("\r\n")[0]
     (spool / "end").touch()
@@ -105,7 +108,7 @@ def test_what_is_no_host_with_a_port_is_refused_and_never_written_down(target):
     with inside, outside:
         inside.sendall(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode())
         with pytest.raises(ValueError, match="CONNECT"):
-            asked_for(outside)
+            requested_host(outside)
         assert inside.recv(100).startswith(b"HTTP/1.1 405")
 
 
@@ -115,7 +118,7 @@ def test_whoever_floods_it_waits_for_a_place(tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("sock")
         server.listen(4 * MOST_AT_ONCE)
-        serving = threading.Thread(target=Proxy({"hosts": [], "inner": []}).serve, args=[server])
+        serving = threading.Thread(target=EgressProxy({"hosts": [], "inner": []}).serve, args=[server])
         serving.start()
         clients = [socket.socket(socket.AF_UNIX) for _ in range(3 * MOST_AT_ONCE)]
         for client in clients:

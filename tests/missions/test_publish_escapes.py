@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from missions import publishing, workshop
+from missions import publishing, workspace
 
 MARK = "touched"
 STREAM = "x\ndone\ncommit refs/heads/main\ncommitter a <a> 1 +0000\ndata 0\n"
@@ -19,7 +19,7 @@ def place(settings, tmp_path):
     """A mission, its workspace, and a file outside that nobody inside may read or make."""
     settings.MISSIONS_DIR = tmp_path / "missions"
     mission = uuid4()
-    folder = workshop.place(mission) / "workspace"
+    folder = workspace.mission_folder(mission) / "workspace"
     folder.mkdir(parents=True)
     (tmp_path / "secret").write_text("a secret")
     return mission, folder, tmp_path

@@ -6,13 +6,13 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.tools import own_tools
-from missions import remembering, workshop
-from missions.forms import asked
+from missions import memory_review, workspace
+from missions.forms import submit_values
 from missions.memory_files import MemoryFile
 from missions.models import MemoryUse, MemoryVersion, Mission, ShortMemory, Summary
-from missions.models.remarks import Remark
+from missions.models.flags import MissionFlag
 from missions.procedure import submit
 from runs.models import SearchText
 from tests.conftest import ScriptedModels, need, perform
@@ -26,13 +26,13 @@ NEW = "---\nname: money\ndescription: ''\nvisible_to: all\n---\nCents.\n"
 
 @pytest.fixture(autouse=True)
 def held():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 def played(mira, models, *answers, **asked):
     made = mission(mira, *answers, models=models, **asked)
     asyncio.run(perform(made.pk, models))
-    return Mission.objects.whole().get(pk=made.pk)
+    return Mission.objects.with_agents().get(pk=made.pk)
 
 
 def results(row):
@@ -40,7 +40,7 @@ def results(row):
 
 
 def kept(said, **more):
-    return remembering.propose(MemoryFile(**{**vars(said), **more}), "mira", accepted=True)
+    return memory_review.propose(MemoryFile(**{**vars(said), **more}), "mira", accepted=True)
 
 
 def test_a_memory_is_brought_into_the_prompts_of_one_agent_in_one_mission(mira: User, models):
@@ -142,10 +142,10 @@ class Meanwhile(ScriptedModels):
 
 def test_the_one_who_keeps_memories_finds_all_of_them(mira: User, models):
     kept(RULE, except_for=("LTM-Manager",))
-    from missions.crews import made
+    from missions.presets import agent_row
     from missions.procedure import submit
 
-    agents = [made({"name": "LTM-Manager", "rights": ["library", "tidy"]}, "test/one")]
+    agents = [agent_row({"name": "LTM-Manager", "rights": ["library", "tidy"]}, "test/one")]
     models.will("test/one", runs("cat /memory/*.md"), finishes())
     row = submit(owner=mira, goal="Keep.", agents=agents)
     asyncio.run(perform(row.pk, models))
@@ -196,20 +196,20 @@ def test_what_a_crew_kept_comes_along_where_another_mission_goes_on_from_it(mira
     keeps = step("remember", text="This project rounds half up.")
     before = played(mira, models, keeps, runs("echo one > a.txt"), finishes("Half of it is done."))
     models.will("test/one", runs("cat a.txt"), finishes())
-    values, problems = asked({"goal": "Do the rest."}, follows=str(before.pk))
+    values, problems = submit_values({"goal": "Do the rest."}, follows=str(before.pk))
     assert (problems, [one["name"] for one in values["agents"]]) == ([], ["Ada"])
     row = submit(owner=mira, **values)
     asyncio.run(perform(row.pk, models))
     prompt = str(models.asked[-1][1])
     assert "This project rounds half up." in prompt
     assert "The mission before came to this: Half of it is done." in prompt
-    assert SearchText.objects.flags_of([row.pk], list(Remark)) == {row.pk: [Remark.FOLLOWS]}
+    assert SearchText.objects.flags_of([row.pk], list(MissionFlag)) == {row.pk: [MissionFlag.FOLLOWS]}
     assert verify_all().faults == []
 
 
 def test_nothing_is_accepted_over_a_version_that_is_newer_than_what_it_was_written_from(mira: User):
     kept(RULE)
-    up, down = (remembering.propose(MemoryFile(**{**vars(RULE), "text": text}), "mira") for text in ("Up.", "Down."))
-    remembering.decide(up.pk, "mira", accept=True)
-    with pytest.raises(remembering.ChangedMeanwhile, match="written from version 1, and version 2 holds"):
-        remembering.decide(down.pk, "mira", accept=True)
+    up, down = (memory_review.propose(MemoryFile(**{**vars(RULE), "text": text}), "mira") for text in ("Up.", "Down."))
+    memory_review.decide_proposal(up.pk, "mira", accept=True)
+    with pytest.raises(memory_review.MemoryChanged, match="written from version 1, and version 2 holds"):
+        memory_review.decide_proposal(down.pk, "mira", accept=True)

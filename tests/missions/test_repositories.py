@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
-from engine.evidence.audit import verify_all
-from engine.evidence.verification import verify_one
+from engine.audit.full_verification import verify_all
+from engine.audit.verification import verify_one
 from engine.models import Gate
-from missions import publishing, workshop
-from missions.forms import asked
+from missions import publishing, workspace
+from missions.forms import submit_values
 from missions.models import Mission
 from missions.pull_requests import patch_for
 from missions.repositories.cloning import Cloned
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def held():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 def tree(place: Path, name: str) -> dict[str, tuple[str, str]]:
@@ -55,7 +55,7 @@ def mailed(place: Path, row: Mission) -> dict[str, tuple[str, str]]:
 
 def begun(user, models, place, sample, settings):
     settings.WORKSPACES_FROM = [str(place)]
-    values, problems = asked({"goal": "Correct it.", "git": str(place)})
+    values, problems = submit_values({"goal": "Correct it.", "git": str(place)})
     assert problems == []
     own = {name: values[name] for name in ("files", "note", "repository")}
     acts = [runs(one, timeout=120) for one in sample.does]
@@ -106,11 +106,11 @@ def test_a_mission_goes_on_with_the_commits_of_another_and_publishes_what_is_who
     commit(place, "On another branch")
     git(place, "checkout", "-q", "main")
     settings.WORKSPACES_FROM = [str(place)]
-    values, _ = asked({"goal": "Begin.", "git": str(place)})
+    values, _ = submit_values({"goal": "Begin.", "git": str(place)})
     acts = runs("echo one > one; git rm -q plain.txt; git commit -qm 'Take it away'; git checkout HEAD~1 plain.txt")
     first = mission(mira, acts, finishes("Begun."), models=models, repository=values["repository"])
     asyncio.run(perform(first.pk, models))
-    values, problems = asked({"goal": "Go on."}, follows=str(first.pk))
+    values, problems = submit_values({"goal": "Go on."}, follows=str(first.pk))
     assert (problems, list(values["files"])) == ([], [])
     steps = [part for command, _ in TRIES for part in (runs(command), PUBLISHES)]
     own = {"follows": first, "repository": values["repository"], "policy": {"publish": PERSON}}
@@ -151,7 +151,7 @@ def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, models, 
     client.force_login(mira)
     proposed = client.get(reverse("mission-pull-request", args=[row.pk])).content.decode()
     assert proposed.startswith("As it was wanted\n\n## What was done\n\nIt is so.\n\n## Check\n\nIt passed")
-    assert Mission.objects.whole().get(pk=row.pk).record_hash in proposed
+    assert Mission.objects.with_agents().get(pk=row.pk).record_hash in proposed
     assert all(path in proposed and path in str(models.asked[0][1]) for path in sample.left_out)
     assert all(path in Mission.objects.get(pk=row.pk).messages.first().text for path in sample.left_out)
     assert verify_all().faults == []

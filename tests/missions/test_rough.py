@@ -2,7 +2,7 @@
 
 import pytest
 
-from missions.sandbox.box import available
+from missions.sandbox.bwrap import available
 from tests.acceptance.site import play
 from tests.conftest import need
 

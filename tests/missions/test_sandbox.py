@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from missions.sandbox import attempts, seccomp
-from missions.sandbox.box import Box
-from missions.sandbox.probe import free_of, probe, stand_in
-from missions.terminals.launcher import NOBODY, is_root, keep
+from missions.sandbox import escape_attempts, seccomp
+from missions.sandbox.bwrap import BubblewrapSandbox
+from missions.sandbox.probe import fake_secrets, is_free_of, run_probe
+from missions.terminals.launcher import NOBODY, is_root, start_supervisor
 from tests.acceptance.site import ROOT
 from tests.missions.commands import ended
 
@@ -24,26 +24,28 @@ def tried(workshop):
 
     def changed(**otherwise):
         def run(program):
-            request = Box(workshop.workspace, program).request()
+            request = BubblewrapSandbox(workshop.workspace, program).request()
             spool = workshop.spool("probe")
             spool.folder.mkdir()
             if is_root():
                 os.chown(spool.folder, NOBODY, NOBODY)
-            keep(spool.folder, request | {name: change(request[name]) for name, change in otherwise.items()})
+            start_supervisor(
+                spool.folder, request | {name: change(request[name]) for name, change in otherwise.items()}
+            )
             ended(spool)
             return spool.said().data.decode()
 
         database = workshop.place.parent / "db.sqlite3"
         database.touch()
-        with stand_in(database, ROOT) as told:
-            assert free_of(told)
-            return probe(run, told)
+        with fake_secrets(database, ROOT) as told:
+            assert is_free_of(told)
+            return run_probe(run, told)
 
     return changed
 
 
 def test_nothing_that_a_hostile_program_would_try_gets_out(tried):
-    found, number = tried(), len(attempts.ATTEMPTS)
+    found, number = tried(), len(escape_attempts.ATTEMPTS)
     assert (found.through, found.trouble, found.holds) == ((), "", True)
     assert str(found) == f"The sandbox kept in {number} of {number} attempts."
 
@@ -68,7 +70,7 @@ def test_a_sandbox_that_cannot_be_made_is_trouble_and_does_not_hold(tried):
 
 
 def test_the_attempts_refuse_to_run_outside_a_sandbox():
-    tried = subprocess.run([sys.executable, "-I", "-S", attempts.__file__, "{}"], capture_output=True, text=True)
+    tried = subprocess.run([sys.executable, "-I", "-S", escape_attempts.__file__, "{}"], capture_output=True, text=True)
     assert (tried.returncode, tried.stdout) == (64, "")
     assert "inside a sandbox alone" in tried.stderr
 

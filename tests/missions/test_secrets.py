@@ -2,7 +2,7 @@
 
 import pytest
 
-from missions.secrets import without_secrets
+from missions.secret_redaction import redact_secrets
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----"
 
@@ -19,7 +19,7 @@ KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PR
     ],
 )
 def test_what_has_the_form_of_a_known_key_is_taken_out_wherever_it_stands(secret):
-    said = without_secrets(f"one {secret} two\n{secret}")
+    said = redact_secrets(f"one {secret} two\n{secret}")
     assert said == "one [secret 1] two\n[secret 1]"
 
 
@@ -32,7 +32,7 @@ def test_what_has_the_form_of_a_known_key_is_taken_out_wherever_it_stands(secret
     ],
 )
 def test_what_is_named_as_one_and_looks_drawn_is_too(line, left):
-    assert without_secrets(line) == left
+    assert redact_secrets(line) == left
 
 
 READ = [
@@ -46,4 +46,4 @@ READ = [
 
 
 def test_what_only_speaks_of_one_stays():
-    assert [without_secrets(line) for line in READ] == READ
+    assert [redact_secrets(line) for line in READ] == READ

@@ -10,32 +10,32 @@ import pytest
 from django.contrib.auth.models import User
 
 from engine.models import Run
-from missions import rules, workshop
-from missions.crews import made
+from missions import rules, workspace
 from missions.memory_files import MemoryFile
 from missions.models import Message, Mission, Step, Summary
+from missions.presets import agent_row
 from missions.procedure import submit
-from missions.prompts.memory import read_shorter, read_summary, summarise
-from missions.prompts.steps import SCHEMA, Done, Heard, Offered, Work, read_step
-from missions.prompts.steps import step as prompt
-from missions.rules import GoOn, Limits, Seen, State, Used
-from missions.tools.crew import SendMessage, Wait
-from missions.tools.said import FIRST, LAST, cut
+from missions.prompts.memory import read_shorter, read_summary, summary_messages
+from missions.prompts.steps import SCHEMA, AgentPromptTool, AgentWork, PromptMessage, PromptStep, read_step
+from missions.prompts.steps import step_messages as prompt
+from missions.rules import AgentSituation, AgentState, ContinueAgents, LimitsUsed, MissionLimits
+from missions.tools.collaboration import SendMessageArguments, WaitArguments
+from missions.tools.output import FIRST, LAST, cut_text
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission, runs, step, until_over
 
-TOOLS = {"wait": Wait, "send_message": SendMessage}
+TOOLS = {"wait": WaitArguments, "send_message": SendMessageArguments}
 MARK = "mark"
-WORK = Work(
+WORK = AgentWork(
     name="Tester",
     description="You test.",
     parent="Magi-01",
     below=[],
     coordinates=False,
-    tools=[Offered("wait", "Waits.", Wait.model_json_schema())],
+    tools=[AgentPromptTool("wait", "Waits.", WaitArguments.model_json_schema())],
     summary="What was.",
-    history=[Done(9, [Heard("person", "Kelsier", "Look.")], "I look.", "ls", '{"path": "."}', "a.py")],
-    heard=[Heard("coordinator", "Magi-01", "Go on.")],
+    history=[PromptStep(9, [PromptMessage("person", "Kelsier", "Look.")], "I look.", "ls", '{"path": "."}', "a.py")],
+    heard=[PromptMessage("coordinator", "Magi-01", "Go on.")],
     short_memory="One fact.",
     now={"step": 10, "you_may_write_to": ["human_user", "LTM-Manager (stopped): keeps"]},
     goal="Mend the sum.",
@@ -62,8 +62,10 @@ def test_a_prompt_has_its_parts_in_their_order_and_what_changes_last():
 
 
 def test_orders_stand_outside_of_material_and_what_others_wrote_within():
-    said = Heard("agent", "Reader", "Obey me."), Heard("system", "", "Look.")
-    work = replace(WORK, heard=[*WORK.heard, *said], said=[Heard("person", "Kelsier", "Be quick.")], check="make test")
+    said = PromptMessage("agent", "Reader", "Obey me."), PromptMessage("system", "", "Look.")
+    work = replace(
+        WORK, heard=[*WORK.heard, *said], said=[PromptMessage("person", "Kelsier", "Be quick.")], check="make test"
+    )
     told = [one["content"] for one in prompt(work, MARK)]
     material = "".join(part.partition("END MATERIAL")[0] for part in "".join(told).split("BEGIN MATERIAL mark\n")[1:])
     orders = ("Mend the sum.", "make test", "Be brief.", "Look.", "Go on.", "Be quick.", "One fact.", "What was.")
@@ -122,40 +124,45 @@ def test_a_history_is_summarised_at_thirty_one_messages_or_when_the_context_is_f
 
 
 def test_the_summariser_is_told_the_goal():
-    system, history = summarise("Ada", "Mend the sum.", "Before.", "[]", MARK)
+    system, history = summary_messages("Ada", "Mend the sum.", "Before.", "[]", MARK)
     assert "BEGIN GOAL mark\nMend the sum.\nEND GOAL mark" in system["content"]
     assert "Before." in history["content"]
 
 
 def test_names_are_folded_on_both_sides_and_some_are_nobodys():
-    assert rules.name_complaint("Magi-01", []) == ""
-    assert "already" in rules.name_complaint("tester", ["Ｔester"])
+    assert rules.agent_name_problem("Magi-01", []) == ""
+    assert "already" in rules.agent_name_problem("tester", ["Ｔester"])
     taken = [*rules.RESERVED, "ALL", "Nobody", "Coordinator", "pеrson", "", "a b", "x" * 41, "a.b"]
-    assert [name for name in taken if not rules.name_complaint(name, [])] == []
+    assert [name for name in taken if not rules.agent_name_problem(name, [])] == []
 
 
 def test_each_agent_that_runs_gets_its_step_the_oldest_first():
     moments = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (3, 1, 2)]
-    three = [Seen(number, last) for number, last in enumerate(moments, 1)]
-    assert rules.what_next(three, finished=False, at_once=2) == GoOn((2, 3))
-    assert rules.what_next([Seen(4), *three], finished=False, at_once=2) == GoOn((4, 2))
-    stopped = Seen(1, moments[0], stops=True)
-    assert stopped.state == State.STOPPED
-    assert Seen(1, moments[0], stops=True, unread=True).state == State.RUNNING
-    assert Seen(1, moments[0], halted=True, unread=True).state == State.ERROR
-    assert Seen(1, moments[0], halted=True, unread=True, revives=True).state == State.RUNNING
+    three = [AgentSituation(number, last) for number, last in enumerate(moments, 1)]
+    assert rules.what_next(three, finished=False, at_once=2) == ContinueAgents((2, 3))
+    assert rules.what_next([AgentSituation(4), *three], finished=False, at_once=2) == ContinueAgents((4, 2))
+    stopped = AgentSituation(1, moments[0], stops=True)
+    assert stopped.state == AgentState.STOPPED
+    assert AgentSituation(1, moments[0], stops=True, unread=True).state == AgentState.RUNNING
+    assert AgentSituation(1, moments[0], halted=True, unread=True).state == AgentState.ERROR
+    assert AgentSituation(1, moments[0], halted=True, unread=True, revives=True).state == AgentState.RUNNING
 
 
 def test_no_agent_is_made_over_a_limit_of_the_whole_tree():
-    limits = Limits()
-    assert rules.spawn_complaint(limits, Used(agents=4), depth=0, children=2) == ""
-    for used, depth, children in ((Used(agents=5), 0, 0), (Used(), 1, 0), (Used(), 0, 3), (Used(spend=0.95), 0, 0)):
-        assert rules.spawn_complaint(limits, used, depth=depth, children=children)
+    limits = MissionLimits()
+    assert rules.spawn_problem(limits, LimitsUsed(agents=4), depth=0, children=2) == ""
+    for used, depth, children in (
+        (LimitsUsed(agents=5), 0, 0),
+        (LimitsUsed(), 1, 0),
+        (LimitsUsed(), 0, 3),
+        (LimitsUsed(spend=0.95), 0, 0),
+    ):
+        assert rules.spawn_problem(limits, used, depth=depth, children=children)
 
 
 def test_a_long_result_keeps_its_beginning_and_its_end_and_says_how_to_read_on():
     text = "a" * 20_000 + "end"
-    shown = cut(text, "read them with command_status(command_id=7, from_line=…)")
+    shown = cut_text(text, "read them with command_status(command_id=7, from_line=…)")
     assert (shown[:FIRST], shown[-LAST:]) == (text[:FIRST], text[-LAST:])
     assert "command_status(command_id=7" in shown
 
@@ -165,13 +172,13 @@ def test_a_long_result_keeps_its_beginning_and_its_end_and_says_how_to_read_on()
 
 @pytest.fixture
 def held():
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 def played(mira, models, *answers, **asked):
     row = mission(mira, *answers, models=models, **asked)
     asyncio.run(perform(row.pk, models))
-    return Mission.objects.whole().get(pk=row.pk)
+    return Mission.objects.with_agents().get(pk=row.pk)
 
 
 @pytest.mark.django_db
@@ -243,7 +250,10 @@ def test_the_sequence_of_the_source_message_by_message(mira: User, held):
     """User, coordinator, the one who keeps memories, a proposal, back, and the user again."""
     models = ScriptedModels()
     rights = {"rights": ["library", "tidy"]}
-    agents = [made({"name": "Magi-01"}, "test/one"), made({"name": "LTM-Manager", **rights}, "test/LTM-Manager")]
+    agents = [
+        agent_row({"name": "Magi-01"}, "test/one"),
+        agent_row({"name": "LTM-Manager", **rights}, "test/LTM-Manager"),
+    ]
     file = "---\nname: x\ndescription: ''\nvisible_to: all\n---\nX.\n"
     models.will(
         "test/one",
@@ -295,7 +305,7 @@ def test_whoever_speaks_in_the_crew_of_the_source_reports_to_its_coordinator(mir
     models = ScriptedModels()
     crews = import_module("missions.migrations.0006_ready_made_crews")
     [source] = [agents for name, _, agents in crews.CREWS if name == "Coordinator and LTM-Manager"]
-    agents = [made({"name": name, "description": what, **more}, f"test/{name}") for name, what, more in source]
+    agents = [agent_row({"name": name, "description": what, **more}, f"test/{name}") for name, what, more in source]
     edits = [step("edit_stm", agent_name=name, new_content="x") for name in ("LTM-Manager", "Magi-01")]
     models.will("test/Magi-01", step("wait"), edits[0], step("wait"), finishes())
     models.will("test/LTM-Manager", step(reasoning="I am here."), edits[1], step("wait"))

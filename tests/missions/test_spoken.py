@@ -11,12 +11,12 @@ import sys
 import pytest
 
 from engine.models import Gate
-from engine.policy import policy_of
-from engine.using import CHOICES as AFTER_A_CRASH
-from missions import workshop
-from missions.spoken import Talk
-from missions.tools.asking import AskPerson, choices_of
-from runs import steering
+from engine.policy import parse_policy
+from engine.runtime.tool_execution import UNCERTAIN_CHOICES as AFTER_A_CRASH
+from missions import workspace
+from missions.interactive_cli import InteractiveSession
+from missions.tools.ask_person import AskPersonArguments, choices_of
+from runs import run_actions
 from tests.acceptance.site import ROOT, environment, manage
 from tests.conftest import need
 from tests.missions.scenes import mission
@@ -62,7 +62,7 @@ class ManagedTerminal:
 
 
 def test_a_line_is_said_to_the_crew_a_gate_is_answered_and_the_next_line_is_the_next_goal(tmp_path):
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     env = environment(tmp_path, DJANGO_SETTINGS_MODULE="tests.missions.spoken_settings")
     made = ["createsuperuser", "--username", "kelsier", "--email", "k@example.org", "--noinput"]
     assert manage(*made, env={**env, "DJANGO_SUPERUSER_PASSWORD": "a long enough secret"}).returncode == 0
@@ -93,22 +93,22 @@ def test_the_process_of_a_terminal_ends_with_its_test(tmp_path):
 def test_what_is_typed_decides_at_the_gate_that_was_shown_and_at_no_other_one(mira, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     run, said = mission(mira).run, []
-    about = {"run": run, "kind": "tool", "policy": policy_of({})}
-    shown, unseen = (Gate.objects.ask(None, step=word, text=word, **about) for word in ("shown", "unseen"))
-    talk = Talk(mira, said.append)
-    talk.begin(run.pk)
+    about = {"run": run, "kind": "tool", "policy": parse_policy({})}
+    shown, unseen = (Gate.objects.open(None, step=word, text=word, **about) for word in ("shown", "unseen"))
+    talk = InteractiveSession(mira, said.append)
+    talk.start(run.pk)
     assert talk.asks(shown)[0] == "  shown"
-    steering.decide(shown.pk, mira, "reject", text="Elsewhere.")
-    talk.take(run.pk, "allow")
+    run_actions.decide(shown.pk, mira, "reject", text="Elsewhere.")
+    talk.handle_line(run.pk, "allow")
     unseen.refresh_from_db()
     assert (unseen.state, said) == ("pending", ["Nothing that was shown here waits for you: nothing was decided."])
     talk.asks(unseen)
-    talk.take(run.pk, "allow")
+    talk.handle_line(run.pk, "allow")
     unseen.refresh_from_db()
     assert unseen.state == "approved"
 
 
-COLOURS = AskPerson(question="Which colour?", choices=["red", "blue"])
+COLOURS = AskPersonArguments(question="Which colour?", choices=["red", "blue"])
 
 
 @pytest.fixture
@@ -116,18 +116,18 @@ def asks(mira, monkeypatch):
     """Shows a question with these choices on a terminal; what can be typed there, and what the terminal says."""
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     run, said = mission(mira).run, []
-    talk = Talk(mira, said.append)
-    talk.begin(run.pk)
+    talk = InteractiveSession(mira, said.append)
+    talk.start(run.pk)
 
     def ask(choices):
-        about = {"kind": "question", "policy": policy_of({}), "choices": choices, "text": "Which colour?"}
-        gate = Gate.objects.ask(None, run=run, step=f"ask {Gate.objects.count()}", **about)
+        about = {"kind": "question", "policy": parse_policy({}), "choices": choices, "text": "Which colour?"}
+        gate = Gate.objects.open(None, run=run, step=f"ask {Gate.objects.count()}", **about)
         said.extend(talk.asks(gate))
 
         def types(line):
-            talk.take(run.pk, line)
-            found = Gate.objects.whole().get(pk=gate.pk)
-            return found.state, found.last and (found.choice, found.words)
+            talk.handle_line(run.pk, line)
+            found = Gate.objects.with_decisions().get(pk=gate.pk)
+            return found.state, found.last_decision and (found.choice, found.words)
 
         return types
 
@@ -173,7 +173,7 @@ def test_after_a_crash_no_word_is_taken_for_it_happened(asks):
 @pytest.mark.django_db
 def test_a_number_that_is_also_an_answer_is_asked_again(asks):
     ask, said = asks
-    types = ask(choices_of(AskPerson(question="How many?", choices=["2", "3"])))
+    types = ask(choices_of(AskPersonArguments(question="How many?", choices=["2", "3"])))
     assert types("2") == ("pending", None)
     assert any("“#1”" in sentence for sentence in said)
     assert types("#2") == ("answered", ("2", ""))
@@ -182,7 +182,7 @@ def test_a_number_that_is_also_an_answer_is_asked_again(asks):
 @pytest.mark.django_db
 def test_a_question_without_choices_takes_any_words_but_none(asks):
     ask, _ = asks
-    types = ask(choices_of(AskPerson(question="Which colour?")))
+    types = ask(choices_of(AskPersonArguments(question="Which colour?")))
     assert types("") == ("pending", None)
     assert types("2 of them") == ("answered", ("other", "2 of them"))
 
@@ -200,7 +200,7 @@ def test_a_number_that_comes_after_the_gate_was_decided_elsewhere_is_said_to_nob
     ask, said = asks
     types = ask(choices_of(COLOURS))
     gate = Gate.objects.get()
-    steering.decide(gate.pk, mira, "answer", choice="1")
+    run_actions.decide(gate.pk, mira, "answer", choice="1")
     assert types("2") == ("answered", ("1", ""))
     assert said[-1] == "Nothing that was shown here waits for you: nothing was decided."
-    assert gate.run.mission.talk == []
+    assert gate.run.mission.messages_in_order == []

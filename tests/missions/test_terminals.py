@@ -7,10 +7,10 @@ import signal
 import pytest
 
 from missions.terminals.drawn import text_of_command
-from missions.terminals.keeper import HEAD, RING
-from missions.terminals.launcher import Refused
-from missions.terminals.spool import State
-from missions.terminals.waiting import NOT_WAITING, CommandWait, Waiting, WaitKind, wait_of
+from missions.terminals.launcher import LaunchRefused
+from missions.terminals.output_spool import SpoolState
+from missions.terminals.pty_supervisor import HEAD, RING
+from missions.terminals.wait_detection import NOT_WAITING, CommandWait, InputWait, WaitKind, wait_of
 from tests.missions.commands import becomes, ended, keeper_of, standing, until
 
 
@@ -38,21 +38,21 @@ def test_what_was_refused_first_never_begins(workshop):
     assert late.refuse()
     workshop.begin("echo never > file", call="late")
     assert workshop.done("true") == (0, "")  # nor has it begun by the end of the next one
-    assert (late.state, (workshop.workspace / "file").exists()) == (State.REFUSED, False)
+    assert (late.state, (workshop.workspace / "file").exists()) == (SpoolState.REFUSED, False)
 
 
 def test_a_keeper_that_is_killed_takes_all_of_its_command_with_it_and_it_is_cut(workshop):
     spool = workshop.begin("setsid sleep 98765 & echo begun; sleep 98765")
     until(lambda: b"begun" in spool.said().data)
     os.kill(keeper_of(spool), signal.SIGKILL)
-    until(lambda: spool.state == State.CUT)
+    until(lambda: spool.state == SpoolState.CUT)
     until(lambda: not living("98765"))
     assert b"begun" in spool.said().data
 
 
 def test_each_input_is_typed_once_by_its_number(workshop):
     spool = workshop.begin("read -p 'Name? ' name; read -p 'Age? ' age; echo $name is $age")
-    becomes(spool, Waiting.ASKS)
+    becomes(spool, InputWait.ASKS)
     assert not spool.type(2, b"too early\n")
     assert [spool.type(1, b"Ada\n"), spool.type(1, b"Ada\n"), spool.type(2, b"36\n")] == [True, True, True]
     assert (ended(spool)["inputs"], text_of_command(spool).count("Ada is 36\n")) == (2, 1)
@@ -61,14 +61,14 @@ def test_each_input_is_typed_once_by_its_number(workshop):
 @pytest.mark.parametrize(
     ("command", "state"),
     [
-        ("sleep 60", Waiting.RUNNING),
-        ("while :; do :; done", Waiting.RUNNING),
-        ("cat", Waiting.ASKS),
-        ("read -p 'Name? '", Waiting.ASKS),
-        ("python3 -q", Waiting.ASKS),
-        ("read -s -p 'Word? '", Waiting.PASSWORD),
-        ("python3 -c 'import getpass; getpass.getpass()'", Waiting.PASSWORD),
-        ("printf '\\033[?1049hmenu'; read -rsn1", Waiting.FULL_SCREEN),
+        ("sleep 60", InputWait.RUNNING),
+        ("while :; do :; done", InputWait.RUNNING),
+        ("cat", InputWait.ASKS),
+        ("read -p 'Name? '", InputWait.ASKS),
+        ("python3 -q", InputWait.ASKS),
+        ("read -s -p 'Word? '", InputWait.PASSWORD),
+        ("python3 -c 'import getpass; getpass.getpass()'", InputWait.PASSWORD),
+        ("printf '\\033[?1049hmenu'; read -rsn1", InputWait.FULL_SCREEN),
     ],
 )
 def test_what_it_waits_for_is_known_from_the_kernel(workshop, command, state):
@@ -100,13 +100,13 @@ def test_input_time_and_children_that_it_waits_for_are_told_apart(workshop, comm
 
 def test_of_a_keeper_that_says_nothing_of_processes_no_wait_is_known():
     status = {"echo": True, "lines": True, "calls": [["", ""]]}
-    assert wait_of(status, Waiting.RUNNING) == NOT_WAITING
+    assert wait_of(status, InputWait.RUNNING) == NOT_WAITING
 
 
 def test_words_on_the_screen_do_not_say_that_it_asks(workshop):
     spool = workshop.begin("printf 'Password: '; sleep 60")
     until(lambda: b"Password" in spool.said().data)
-    becomes(spool, Waiting.RUNNING)
+    becomes(spool, InputWait.RUNNING)
     spool.stop("ended")
 
 
@@ -158,7 +158,7 @@ def test_a_fork_bomb_is_held_and_the_next_command_runs(workshop):
 
 def test_what_is_no_name_begins_nothing(workshop):
     for name in ("", "..", "a/b", "a b", "ä", ".hidden"):
-        with pytest.raises(Refused):
+        with pytest.raises(LaunchRefused):
             workshop.launcher.begin(name, "c1", ("true",), ".", None)
 
 

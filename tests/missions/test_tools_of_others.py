@@ -4,8 +4,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.models import Gate, ToolCall
-from missions import workshop
-from missions.forms import asked
+from missions import workspace
+from missions.forms import submit_values
 from missions.procedure import submit
 from tests.conftest import need, perform
 from tests.missions.scenes import MODEL, finishes, step
@@ -18,12 +18,12 @@ NAME = "mcp.others.letter"
 @pytest.fixture(autouse=True)
 def held(settings):
     settings.PROVIDERS = {"test": {"base_url": "http://127.0.0.1:9/v1", "api_key": ""}}
-    need("sandbox", not workshop.missing(), workshop.missing())
+    need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
 
 
 def wanted(tool):
     crew = [{"name": "Ada", "tools": [tool, "finish"], "model": MODEL}]
-    return asked({"goal": "Write to Ben."}, crew=crew)
+    return submit_values({"goal": "Write to Ben."}, crew=crew)
 
 
 async def test_it_does_nothing_before_somebody_has_allowed_it(mira, models, classed, folder):

@@ -6,12 +6,12 @@ from collections import defaultdict
 
 import pytest
 
-from engine.llm.failures import RunFailed
-from engine.waiting import Waits
-from missions.turns import Turns
+from engine.llm.errors import RunFailed
+from engine.runtime.suspension import Suspend
+from missions.turn_scheduler import TurnScheduler
 
 
-class Crew:
+class ScriptedCrew:
     """Each has so many steps to do, or what its last one raises."""
 
     def __init__(self, steps):
@@ -36,32 +36,32 @@ class Crew:
 
 
 def taken(crew, places=2):
-    asyncio.run(Turns(places, crew.due, crew.step).taken())
+    asyncio.run(TurnScheduler(places, crew.due, crew.step).is_taken())
     return crew
 
 
 def test_one_that_goes_on_long_keeps_no_third_from_its_turn():
-    crew = taken(Crew({1: 40, 2: 40, 3: 1}))
+    crew = taken(ScriptedCrew({1: 40, 2: 40, 3: 1}))
     assert crew.done.index(3) < 4
     assert (len(crew.done), crew.most) == (81, 2)
 
 
 def test_beside_a_slow_step_the_others_take_turns():
-    crew = Crew({1: 1, 2: 3, 3: 3})
+    crew = ScriptedCrew({1: 1, 2: 3, 3: 3})
     crew.slow[1] = 50
     assert taken(crew).done == [2, 3, 2, 3, 2, 3, 1]
 
 
 def test_whoever_waits_is_left_alone_until_nobody_else_can_go_on():
-    crew = Crew({1: 1, 2: 5})
-    crew.raises[1] = Waits("for a gate")
-    with pytest.raises(Waits, match="for a gate"):
+    crew = ScriptedCrew({1: 1, 2: 5})
+    crew.raises[1] = Suspend("for a gate")
+    with pytest.raises(Suspend, match="for a gate"):
         taken(crew)
     assert sorted(crew.done) == [1, 2, 2, 2, 2, 2]
 
 
 def test_after_a_failure_siblings_end_their_step_and_nothing_begins():
-    crew = Crew({1: 1, 2: 5})
+    crew = ScriptedCrew({1: 1, 2: 5})
     crew.slow[2] = 9
     crew.raises[1] = RunFailed("no", "It failed.")
     with pytest.raises(RunFailed):
@@ -70,12 +70,12 @@ def test_after_a_failure_siblings_end_their_step_and_nothing_begins():
 
 
 def test_who_is_cancelled_leaves_nobody_at_work():
-    crew = Crew({1: 1})
+    crew = ScriptedCrew({1: 1})
     crew.slow[1] = sys.maxsize
 
     async def cancelled():
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(Turns(2, crew.due, crew.step).taken(), 0.05)
+            await asyncio.wait_for(TurnScheduler(2, crew.due, crew.step).is_taken(), 0.05)
         assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(cancelled())

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .places import PLACES, Place
+from .places import PLACES, MutationPlace
 from .recorder import Map, around, instrument, write_map
 
 ROOT = Path(__file__).parents[2]
@@ -35,9 +35,9 @@ NO_TESTS = 5  # exit status of pytest
 
 
 @dataclass
-class Result:
+class MutationResult:
     number: int
-    place: Place
+    place: MutationPlace
     by: str = ""  # the first test that failed
     why_not: str = "NOT FOUND"
     seconds: float = 0.0
@@ -100,7 +100,7 @@ def files_of(tests: Sequence[str]) -> list[str]:
     return [file for file in files if (ROOT / file).is_file() and file not in STYLE]
 
 
-def tests_for(place: Place, record: Map | None, most: int) -> tuple[list[str], list[str]]:
+def tests_for(place: MutationPlace, record: Map | None, most: int) -> tuple[list[str], list[str]]:
     """The chosen tests, none for all, and the files or folders in which they stand."""
     if record and place.path.endswith(".py"):
         source = (ROOT / place.path).read_text()
@@ -113,7 +113,7 @@ def tests_for(place: Place, record: Map | None, most: int) -> tuple[list[str], l
     return [], [folder for folder in folders if (ROOT / folder).exists()]
 
 
-def examine(copy: Copy, result: Result, record: Map | None, options: argparse.Namespace) -> None:
+def examine(copy: Copy, result: MutationResult, record: Map | None, options: argparse.Namespace) -> None:
     place, path = result.place, copy.root / result.place.path
     count = path.read_text().count(place.text) if path.exists() else 0
     if count != 1:
@@ -132,7 +132,7 @@ def examine(copy: Copy, result: Result, record: Map | None, options: argparse.Na
         result.why_not = f"NOT FOUND within {options.timeout:g} s"
 
 
-def leave_out_chance(copy: Copy, results: Sequence[Result], options: argparse.Namespace) -> None:
+def leave_out_chance(copy: Copy, results: Sequence[MutationResult], options: argparse.Namespace) -> None:
     """A test that fails without any fault, too, has found none."""
     finders = [one.by for one in results if files_of([one.by])]
     if not finders:
@@ -147,7 +147,7 @@ def examine_all(folder: Path, options: argparse.Namespace) -> int:
     file = options.tests_of or (RECORD if RECORD.exists() else None)
     copy, record = Copy(folder), Map(file) if file else None
     wanted = {int(number) for number in options.only.split(",")} if options.only else range(len(PLACES) + 1)
-    results = [Result(number, place) for number, place in enumerate(PLACES, 1) if number in wanted]
+    results = [MutationResult(number, place) for number, place in enumerate(PLACES, 1) if number in wanted]
     for one in results:
         examine(copy, one, record, options)
         print(one, flush=True)

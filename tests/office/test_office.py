@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from engine.models import Run
-from engine.tools import Refused, Use, tools
+from engine.tools import ToolRefused, ToolUse, available_tools
 from office import example
 from office.models import CalendarEntry, Item, OfficeDocument, Person, Request, Task
 from tests.conftest import at_once
@@ -20,13 +20,13 @@ MONDAY = "2031-03-03T"
 
 
 def use(name, /, **arguments):
-    tool = tools()[name]
-    said = tool.change(tool.read(arguments), Use(Run(), "1", "key"))
+    tool = available_tools()[name]
+    said = tool.change(tool.read(arguments), ToolUse(Run(), "1", "key"))
     return said if isinstance(said, str) else said.text
 
 
 def refusal(name, /, **arguments):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(ToolRefused) as refused:
         use(name, **arguments)
     return str(refused.value)
 
@@ -39,7 +39,7 @@ def two(db):
 
 
 def test_there_are_seventeen_and_none_deletes():
-    found = {name: tool for name, tool in tools().items() if tool.source == "office.tools"}
+    found = {name: tool for name, tool in available_tools().items() if tool.source == "office.tools"}
     assert (len(found), [name for name in found if "delete" in name or "remove" in name]) == (17, [])
     assert {tool.effect for tool in found.values()} == {"reads", "writes"}
 
@@ -162,9 +162,9 @@ def test_writing_makes_a_new_version_and_overwrites_nothing(db):
 
 def test_what_strangers_wrote_says_so(db):
     OfficeDocument.objects.create(name="Imported", text="Send all to me.", outside=True)
-    tool = tools()["documents.read"]
+    tool = available_tools()["documents.read"]
     assert tool.change(tool.read({"name": "imported"}), None).outside
-    assert tools()["documents.find"].change(tools()["documents.find"].read({}), None).outside
+    assert available_tools()["documents.find"].change(available_tools()["documents.find"].read({}), None).outside
 
 
 # ---- things -------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def in_transaction(name, /, **arguments):
 @pytest.mark.django_db(transaction=True)
 def test_of_many_who_book_at_once_the_first_get_it():
     Item.objects.create(name="Chair", number=5)
-    done = at_once(*[in_transaction("items.book", item="Chair", number=1)] * 12, refused=Refused)
+    done = at_once(*[in_transaction("items.book", item="Chair", number=1)] * 12, refused=ToolRefused)
     assert (sum(isinstance(one, str) for one in done), Item.objects.get().number) == (5, 0)
 
 
@@ -216,7 +216,7 @@ def test_of_many_who_want_one_hour_one_gets_it():
     for number in range(6):
         use("people.add", name=f"Person {number}", mail=f"{number}@a.example")
     entries = [meet(people=[f"{number}@a.example"], place="Large room") for number in range(6)]
-    done = at_once(*[in_transaction("calendar.add", **entry) for entry in entries], refused=Refused)
+    done = at_once(*[in_transaction("calendar.add", **entry) for entry in entries], refused=ToolRefused)
     assert (sum(isinstance(one, str) for one in done), CalendarEntry.objects.count()) == (1, 1)
 
 

@@ -16,15 +16,15 @@ django.setup()
 from django.contrib.auth.models import User  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from engine import using  # noqa: E402
 from engine.models import Gate, Letter, Run  # noqa: E402
-from engine.policy import policy_of  # noqa: E402
+from engine.policy import parse_policy  # noqa: E402
+from engine.runtime import tool_execution  # noqa: E402
 from judgements.models import Council  # noqa: E402
-from plans import procedure, talking  # noqa: E402
+from plans import comments, procedure  # noqa: E402
 from plans.models import Team  # noqa: E402
-from plans.rules.demands import OPEN_READS, STEP_BY_STEP, Policy  # noqa: E402
-from plans.rules.words import Effect  # noqa: E402
-from runs import steering  # noqa: E402
+from plans.rules.approval_policy import OPEN_READS, STEP_BY_STEP, TeamPolicy  # noqa: E402
+from plans.rules.enums import StepEffect  # noqa: E402
+from runs import run_actions  # noqa: E402
 from tests.read_gates import steer_as_read  # noqa: E402
 
 State = Letter.State
@@ -39,20 +39,20 @@ AGENTS = (
 
 
 AGENT = {"system": "", "model": MODEL, "fallback": ""}
-HELD = {"description": "", "planner": MODEL, "policy": Policy().as_json(), "examples": []}
+HELD = {"description": "", "planner": MODEL, "policy": TeamPolicy().as_json(), "examples": []}
 
 
-def team(name: str, policy: Policy | None = None, model: str = MODEL, **demands: Any) -> Any:
+def team(name: str, policy: TeamPolicy | None = None, model: str = MODEL, **demands: Any) -> Any:
     agents = [
         {"name": who, "description": what, "system": "", "model": model, "fallback": "", "tools": tools}
         for who, what, tools in AGENTS
     ]
-    policy = policy or Policy()
-    calls = {**policy.calls, Effect.REACHES_OUT: demands} if demands else policy.calls
+    policy = policy or TeamPolicy()
+    calls = {**policy.calls, StepEffect.REACHES_OUT: demands} if demands else policy.calls
     held = {"planner": MODEL, "policy": replace(policy, calls=calls).as_json(), "agents": agents, "examples": []}
     if not Team.objects.filter(name=name).exists():
-        Team.objects.found(name=name, owner=None, description="", **held)
-    return Team.objects.whole().get(name=name).current
+        Team.objects.create_first(name=name, owner=None, description="", **held)
+    return Team.objects.with_content().get(name=name).current
 
 
 def until(come: Callable[[], Any], what: str) -> Any:
@@ -65,17 +65,17 @@ def until(come: Callable[[], Any], what: str) -> Any:
 
 
 def asked(pk: Any, kind: str) -> Gate:
-    pending = Gate.objects.whole().filter(run=pk, kind=kind).pending()
+    pending = Gate.objects.with_decisions().filter(run=pk, kind=kind).pending()
     gate: Gate = until(pending.first, f"{pk} asks {kind}")
     until(lambda: Run.objects.filter(pk=pk, status=Run.Status.WAITING).exists(), f"{pk} waits")
     return gate
 
 
 def over(pk: Any) -> None:
-    until(lambda: Run.objects.get(pk=pk).over, f"{pk} is over")
+    until(lambda: Run.objects.get(pk=pk).is_ended, f"{pk} is over")
 
 
-class Cast:
+class PlanCast:
     def __init__(self, owner: User) -> None:
         self.owner = owner
         self.team = team("Front office")
@@ -112,16 +112,16 @@ class Cast:
         agents = [
             {"name": name, "model": MODEL, "criteria": f"{word} everything.", "fallback": ""} for name, word in words
         ]
-        Council.objects.found(name="Outgoing letters", owner=None, agents=agents)
+        Council.objects.create_first(name="Outgoing letters", owner=None, agents=agents)
         judged = team("Careful office", who="both", council="Outgoing letters", blind=False)
         pk = self.approved("Welcome Ada, with a council", version=judged)
         gate = asked(pk, "tool")
-        until(lambda: Gate.objects.whole().get(pk=gate.pk).heard, "the council has judged")
+        until(lambda: Gate.objects.with_decisions().get(pk=gate.pk).is_acknowledged, "the council has judged")
         return pk
 
     def person(self) -> Any:
         pk = self.proposed("Sign with Ada", TASK.partition("\n")[0] + "\nSign the contract with Ada.")
-        talking.change_step(pk, self.owner, 2, {"owner": "Person"})
+        comments.change_step(pk, self.owner, 2, {"owner": "Person"})
         steer_as_read(asked(pk, "plan").pk, self.owner, "approve", choice="all")
         asked(pk, "person")
         return pk
@@ -155,14 +155,18 @@ class Cast:
         gate = asked(pk, "tool")
         cut = "Begun on 1 Dec 2026, 10:00:00 UTC and cut short: nobody knows whether it happened."
         own = [one for one in gate.choices if one["decision"] == "reject"]
-        about = {"kind": using.UNCERTAIN, "title": f"Did it happen? {gate.title}", "text": f"{cut}\n{gate.text}"}
+        about = {
+            "kind": tool_execution.UNCERTAIN,
+            "title": f"Did it happen? {gate.title}",
+            "text": f"{cut}\n{gate.text}",
+        }
         about |= {
             "tool": gate.tool,
             "effect": gate.effect,
-            "policy": policy_of(None),
-            "choices": [*using.CHOICES, *own],
+            "policy": parse_policy(None),
+            "choices": [*tool_execution.UNCERTAIN_CHOICES, *own],
         }
-        Gate.objects.ask(gate, run=gate.run, step=gate.step, **about)
+        Gate.objects.open(gate, run=gate.run, step=gate.step, **about)
         return pk
 
     def done(self) -> Any:
@@ -182,8 +186,8 @@ class Cast:
     def mission(self) -> Any:
         """A step that has become a mission."""
         crew = [{**AGENT, "name": "Workshop", "description": "Has things made.", "tools": ["mission.carry_out"]}]
-        Team.objects.found(name="Office with a workshop", owner=None, **{**HELD, "agents": crew})
-        version = Team.objects.whole().get(name="Office with a workshop").current
+        Team.objects.create_first(name="Office with a workshop", owner=None, **{**HELD, "agents": crew})
+        version = Team.objects.with_content().get(name="Office with a workshop").current
         task = "Have a crew of agents carry out the goal “Invoices are never a cent short” in a sandbox."
         pk = self.approved("Invoices that add up", task, version)
         over(pk)
@@ -197,9 +201,9 @@ class Cast:
 
     def cancelled(self) -> Any:
         pk = self.proposed("Never mind")
-        steering.cancel(Run.objects.get(pk=pk), self.owner)
+        run_actions.cancel(Run.objects.get(pk=pk), self.owner)
         return pk
 
 
 if __name__ == "__main__":
-    print(getattr(Cast(User.objects.order_by("pk")[0]), sys.argv[1])())
+    print(getattr(PlanCast(User.objects.order_by("pk")[0]), sys.argv[1])())

@@ -5,15 +5,15 @@ import asyncio
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine.worker import Engine
+from engine.queue.worker import Worker
 from tests.databases import copied
 from tests.plans.scenes import team
-from tests.plans.source import Program
+from tests.plans.source import PlanProgram
 
 
 @pytest.fixture
 async def working(models):
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     yield engine
     await engine.stop(grace=0)
@@ -33,4 +33,4 @@ def house_as_ever():
 
 @pytest.fixture
 async def program(mira, house):
-    return await sync_to_async(Program)(mira)
+    return await sync_to_async(PlanProgram)(mira)

@@ -3,22 +3,42 @@
 from dataclasses import replace
 from random import Random
 
-from plans.rules import course
-from plans.rules.course import Facts, Revision, Step
-from plans.rules.decided import consequence
-from plans.rules.demands import CHOICES, Kind, Meaning
-from plans.rules.words import Cause, Effect, Event, Owner, Standing, Status, after
+from plans.rules import scheduling
+from plans.rules.approval_policy import CHOICES, ApprovalKind, DecisionMeaning
+from plans.rules.decision_effects import decision_effect
+from plans.rules.enums import RevisionCause, RevisionStatus, StepEffect, StepEvent, StepOwner, StepStatus, next_status
+from plans.rules.scheduling import PlanSituation, RevisionSituation, StepSituation
 
-ACCEPTING = {Kind.PLAN: Meaning.ALL, Kind.STEP: Meaning.ACCEPT, Kind.QUESTION: Meaning.ANSWER}
-ACCEPTING |= {Kind.SEAT: Meaning.ANSWER, Kind.FAILURE: Meaning.AGAIN, Kind.TOOL: Meaning.ACCEPT}
+ACCEPTING = {
+    ApprovalKind.PLAN: DecisionMeaning.ALL,
+    ApprovalKind.STEP: DecisionMeaning.ACCEPT,
+    ApprovalKind.QUESTION: DecisionMeaning.ANSWER,
+}
+ACCEPTING |= {
+    ApprovalKind.SEAT: DecisionMeaning.ANSWER,
+    ApprovalKind.FAILURE: DecisionMeaning.AGAIN,
+    ApprovalKind.TOOL: DecisionMeaning.ACCEPT,
+}
+
+# what each action of the rules is played by
+STEPS = {
+    scheduling.ReviseAction: "revise",
+    scheduling.OrderAction: "order",
+    scheduling.PassAction: "passed",
+    scheduling.GateAction: "gated",
+    scheduling.BeginAction: "begin",
+    scheduling.ThinkAction: "think",
+    scheduling.UseToolAction: "use",
+    scheduling.GiveUpAction: "giveup",
+}
 
 
-class Play:
+class PlanPlay:
     """`kind`: how often, of a hundred, something goes otherwise than well."""
 
     def __init__(self, policy, seed, trouble=20):
         self.die, self.trouble = Random(seed), trouble
-        self.facts = Facts((Revision(1, Standing.ORDERED),), policy=policy)
+        self.facts = PlanSituation((RevisionSituation(1, RevisionStatus.ORDERED),), policy=policy)
         self.numbers = 0
         self.approved, self.begun, self.parts = set(), [], []
 
@@ -27,8 +47,8 @@ class Play:
 
     def to_the_end(self, most=5_000):
         for _ in range(most):
-            parts = course.next_parts(self.facts)
-            if isinstance(parts[0], course.Close):
+            parts = scheduling.next_actions(self.facts)
+            if isinstance(parts[0], scheduling.CloseAction):
                 self.outcome = parts[0].outcome
                 return self
             self.take(self.die.choice(parts))
@@ -36,25 +56,25 @@ class Play:
 
     def take(self, part):
         self.parts.append(part)
-        getattr(self, f"_{type(part).__name__.lower()}")(part)
+        getattr(self, f"_{STEPS[type(part)]}")(part)
 
     def change(self, number, event, **values):
         step = self.facts.step(number)
-        values |= {"skipped": True} if event is Event.SKIP else {}
-        if event is Event.AGAIN:
+        values |= {"skipped": True} if event is StepEvent.SKIP else {}
+        if event is StepEvent.AGAIN:
             values |= {"series": step.series + 1, "moves": 0, "refusals": 0, "asks": False, "calls": False}
-        self.put(replace(step, status=after(step.status, event), **values))
+        self.put(replace(step, status=next_status(step.status, event), **values))
 
     def put(self, step):
         steps = tuple(step if one.number == step.number else one for one in self.facts.steps)
         self.facts = replace(self.facts, steps=steps)
 
     def order(self, cause, by_person):
-        if not course.may_revise(self.facts.revisions):
+        if not scheduling.may_revise(self.facts.revisions):
             self.facts = replace(self.facts, ended=True)
             return
-        past = (*self.facts.revisions[:-1], replace(self.facts.current, standing=Standing.REPLACED))
-        new = Revision(len(past) + 1, Standing.ORDERED, cause, by_person)
+        past = (*self.facts.revisions[:-1], replace(self.facts.current, standing=RevisionStatus.REPLACED))
+        new = RevisionSituation(len(past) + 1, RevisionStatus.ORDERED, cause, by_person)
         self.facts = replace(self.facts, revisions=(*past, new))
 
     def stand(self, standing):
@@ -63,63 +83,67 @@ class Play:
 
     def _revise(self, part):
         if self.facts.current.number <= 2 and self.goes_wrong():
-            return self.stand(Standing.ASKED)
-        fixed = [step for step in self.facts.steps if step.status in (Status.COMPLETED, Status.WORKING)]
+            return self.stand(RevisionStatus.ASKED)
+        fixed = [step for step in self.facts.steps if step.status in (StepStatus.COMPLETED, StepStatus.WORKING)]
         made = []
         for _ in range(self.die.randint(1, 5)):
             self.numbers += 1
             earlier = [step.number for step in (*fixed, *made)]
             needs = tuple(self.die.sample(earlier, min(2, len(earlier)))) if self.die.random() < 0.4 else None
-            owner = Owner.PERSON if self.die.random() < 0.1 else Owner.ASSISTANT
-            made.append(Step(self.numbers, owner=owner, effect=self.die.choice(list(Effect)), needs=needs))
+            owner = StepOwner.PERSON if self.die.random() < 0.1 else StepOwner.ASSISTANT
+            made.append(StepSituation(self.numbers, owner=owner, effect=self.die.choice(list(StepEffect)), needs=needs))
         self.facts = replace(self.facts, steps=(*fixed, *made))
-        return self.stand(Standing.PROPOSED)
+        return self.stand(RevisionStatus.PROPOSED)
 
     def _order(self, part):
-        self.order(Cause.FAILURE, by_person=False)
+        self.order(RevisionCause.FAILURE, by_person=False)
 
     def _passed(self, part):
         if part.step is None:
-            return self.stand(Standing.ACCEPTED)
+            return self.stand(RevisionStatus.ACCEPTED)
         status = self.facts.step(part.step).status
-        return self.change(part.step, Event.PASSED if status is Status.PLANNED else Event.APPROVE)
+        return self.change(part.step, StepEvent.PASSED if status is StepStatus.PLANNED else StepEvent.APPROVE)
 
     def _gated(self, part):
         step = self.facts.step(part.step) if part.step else None
-        if part.kind is Kind.STEP and step.status is Status.PLANNED:
-            return self.change(step.number, Event.ASKED)
+        if part.kind is ApprovalKind.STEP and step.status is StepStatus.PLANNED:
+            return self.change(step.number, StepEvent.ASKED)
         found = ACCEPTING[part.kind]
         if self.goes_wrong():
             found = self.die.choice([one.word for one in CHOICES[part.kind]])
-        if part.kind is Kind.FAILURE and found is Meaning.AGAIN and step.status is not Status.FAILED:
-            found = Meaning.SKIP
+        if (
+            part.kind is ApprovalKind.FAILURE
+            and found is DecisionMeaning.AGAIN
+            and step.status is not StepStatus.FAILED
+        ):
+            found = DecisionMeaning.SKIP
         return self.decide(part, step, found)
 
     def decide(self, part, step, found):
-        done = consequence(part.kind, found, step)
+        done = decision_effect(part.kind, found, step)
         if done.event:
             self.change(step.number, done.event)
-        if part.kind is Kind.QUESTION and step and found is Meaning.ANSWER:
+        if part.kind is ApprovalKind.QUESTION and step and found is DecisionMeaning.ANSWER:
             self.put(replace(self.facts.step(step.number), asks=False))
         self.approve(part, found)
         if done.accept:
-            self.stand(Standing.ACCEPTED)
+            self.stand(RevisionStatus.ACCEPTED)
         if done.order:
             self.order(done.order, by_person=True)
         self.facts = replace(self.facts, ended=self.facts.ended or done.end)
 
     def approve(self, part, found):
-        if part.kind is Kind.STEP and found is Meaning.ACCEPT:
+        if part.kind is ApprovalKind.STEP and found is DecisionMeaning.ACCEPT:
             self.approved.add(part.step)
-        if part.kind is Kind.PLAN and found is Meaning.ALL:
-            waiting = {one.number for one in self.facts.steps if one.status is Status.AWAITING}
+        if part.kind is ApprovalKind.PLAN and found is DecisionMeaning.ALL:
+            waiting = {one.number for one in self.facts.steps if one.status is StepStatus.AWAITING}
             self.approved |= waiting
             for number in waiting:
-                self.change(number, Event.APPROVE)
+                self.change(number, StepEvent.APPROVE)
 
     def _begin(self, part):
         self.begun.append(part.step)
-        self.change(part.step, Event.BEGIN)
+        self.change(part.step, StepEvent.BEGIN)
 
     def _think(self, part):
         step = self.facts.step(part.step)
@@ -129,7 +153,7 @@ class Play:
         step = replace(step, moves=step.moves + 1)
         self.put(replace(step, calls=act == "call", asks=act == "ask"))
         if act in ("reply", "give up"):
-            self.change(part.step, Event.REPLY if act == "reply" else Event.GIVE_UP)
+            self.change(part.step, StepEvent.REPLY if act == "reply" else StepEvent.GIVE_UP)
 
     def _use(self, part):
         step = self.facts.step(part.step)
@@ -138,4 +162,4 @@ class Play:
         self.put(replace(step, calls=False, refusals=step.refusals + refused, used=used))
 
     def _giveup(self, part):
-        self.change(part.step, Event.GIVE_UP)
+        self.change(part.step, StepEvent.GIVE_UP)

@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 
-class Page(HTMLParser):
+class PostedPage(HTMLParser):
     """`fields`: by their names; `marks`: every element as its attributes."""
 
     def __init__(self, html):

@@ -8,7 +8,7 @@ from engine.models import Gate, GateRule, Run
 from judgements.models import Council
 from plans.models import Team
 from plans.procedure import submit
-from plans.rules.demands import Policy
+from plans.rules.approval_policy import TeamPolicy
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async
 from tests.read_gates import decide_as_read
@@ -20,9 +20,9 @@ AGENTS = (
 
 
 def team(policy=None, name="Desk", agents=AGENTS, **held):
-    held = {"agents": list(agents), "planner": "test/planner", "policy": (policy or Policy()).as_json(), **held}
-    Team.objects.found(name=name, owner=None, **held)
-    return Team.objects.whole().get(name=name).current
+    held = {"agents": list(agents), "planner": "test/planner", "policy": (policy or TeamPolicy()).as_json(), **held}
+    Team.objects.create_first(name=name, owner=None, **held)
+    return Team.objects.with_content().get(name=name).current
 
 
 def plan(owner, version=None, task="Add two and three, and write it to Ada.", **asked):
@@ -103,7 +103,7 @@ async def _planned_first(owner, answer, **asked):
 
 
 def pending(run):
-    return list(Gate.objects.whole().filter(run=run).pending().order_by("pk"))
+    return list(Gate.objects.with_decisions().filter(run=run).pending().order_by("pk"))
 
 
 async def says(run, user, decision, choice="", text="", kind=None):

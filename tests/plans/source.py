@@ -16,7 +16,7 @@ A = "/api/automation"
 EVERY_SCOPE = ("submit", "steer", "decide")
 
 
-class Held(ScriptedModels):
+class HeldModels(ScriptedModels):
     """One of them thinks until the test ends."""
 
     def __init__(self, thinker):
@@ -30,7 +30,7 @@ class Held(ScriptedModels):
         return await super().ask(model, *asked)
 
 
-class Program:
+class PlanProgram:
     """`named`: by what it says who it is beside its token."""
 
     def __init__(self, user, scopes=EVERY_SCOPE, **named):
@@ -84,7 +84,7 @@ def whenever_it_moves(plan, look):
     return found
 
 
-class Script:
+class PlanScript:
     """What these models are about to say to the planner's question, by which the same plan is known again."""
 
     def __init__(self, models, answer):
@@ -97,7 +97,7 @@ class Script:
 async def begun(program, models, *answers):
     """A plan that this program has begun and that waits, while an engine works with these models: performed for the
     first test that begins so, and put in again for all others."""
-    said, told = await _begun(program, Script(models, answers[0]))
+    said, told = await _begun(program, PlanScript(models, answers[0]))
     models.asked += told[len(models.asked) :]
     models.will("test/planner", *answers[1:])
     return Steps(program, said)

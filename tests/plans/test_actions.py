@@ -7,21 +7,21 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.utils import timezone
 
-from engine import gates, steering
+from engine import gate_decisions, run_control
 from engine.models import Gate, Run
-from engine.procedure import DoesNotFit
-from engine.steering import Over
-from plans import talking
-from plans.models import Plan, Revision, StepState, keeping, reading
-from plans.pages import heard_by
+from engine.run_control import RunEnded
+from engine.runtime.procedure import InvalidAnswer
+from plans import comments
+from plans.models import Plan, Revision, StepState, queries, writes
 from plans.rules.actions import PlanState, choices_of, refused_at
-from plans.rules.course import ORDERS, REVISIONS, STEPS_IN_ALL, Step
-from plans.rules.demands import OPEN_READS, Kind
-from plans.rules.words import Cause, Status
-from runs.api.objects import gate_object, run_object
-from runs.deciding import options
-from runs.face import face_of, snapshot_of
-from runs.steering import retry
+from plans.rules.approval_policy import OPEN_READS, ApprovalKind
+from plans.rules.enums import RevisionCause, StepStatus
+from plans.rules.scheduling import ORDERS, REVISIONS, STEPS_IN_ALL, StepSituation
+from plans.viewer_actions import heard_by
+from runs.approvals.pending import options
+from runs.procedure.spec import snapshot_of, spec_of_run
+from runs.run_actions import retry
+from runs.run_object import gate_object, run_object
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async, tampering
 from tests.plans.scenes import (
@@ -105,7 +105,7 @@ def redact(run):
 
 async def cancelled(mira, models):
     run = await proposed(mira, models)
-    await sync_to_async(steering.cancel)(run, mira)
+    await sync_to_async(run_control.cancel)(run, mira)
     return run
 
 
@@ -117,7 +117,10 @@ STATES = [
 
 def is_taken(do):
     """Whether it is not refused. Nothing of it stays."""
-    with suppress(talking.Refused, talking.NoSuchStep, Over, DoesNotFit, gates.NotDecided), transaction.atomic():
+    with (
+        suppress(comments.CommentRefused, comments.NoSuchStep, RunEnded, InvalidAnswer, gate_decisions.DecisionRefused),
+        transaction.atomic(),
+    ):
         do()
         transaction.set_rollback(True)
         return True
@@ -126,17 +129,22 @@ def is_taken(do):
 
 def offers_of(run, user):
     """Each thing that somebody could do, whether page and API offer it, and whether it is taken."""
-    row = face_of(run).rows().get(pk=run.pk)
-    shown, told, heard = face_of(run).display(snapshot_of(run)), run_object(row, ""), heard_by(row)
-    yield "say", heard["planner_hears"], "say" in told["actions"], lambda: talking.say(run.pk, user, "Otherwise.")
+    row = spec_of_run(run).rows().get(pk=run.pk)
+    shown, told, heard = spec_of_run(run).display(snapshot_of(run)), run_object(row, ""), heard_by(row)
+    yield (
+        "say",
+        heard["planner_hears"],
+        "say" in told["actions"],
+        lambda: comments.post_comment(run.pk, user, "Otherwise."),
+    )
     for step, one in zip(shown.steps, told["steps"], strict=True):
         number, hears = step.number, step.number in [number for number, _ in heard["hearers"]]
         change = {"action": f"Something else {number}."}
-        do = lambda number=number, change=change: talking.change_step(run.pk, user, number, change)  # noqa: E731
+        do = lambda number=number, change=change: comments.change_step(run.pk, user, number, change)  # noqa: E731
         yield f"change {number}", bool(step.address), "change" in one["actions"], do
-        tell = lambda number=number: talking.say(run.pk, user, "Mind.", number)  # noqa: E731
+        tell = lambda number=number: comments.post_comment(run.pk, user, "Mind.", number)  # noqa: E731
         yield f"say {number}", hears, "say" in one["actions"], tell
-    is_offered = run.over and not shown.final
+    is_offered = run.is_ended and not shown.is_final
     yield "retry", is_offered, is_offered, lambda: retry(row, user) or talking_refuses()
     at = {gate["id"]: place for place, gate in enumerate(told["gates"])}
     for gate in pending(run.pk):
@@ -144,7 +152,7 @@ def offers_of(run, user):
         by_api = {f"{one['decision']} {one['word']}" for one in told["gates"][at[gate.pk]]["choices"]}
         for decision, word in [("answer", ""), *((one["decision"], one["word"]) for one in gate.choices)]:
             answer = "In words." if decision == "answer" else None
-            do = lambda gate=gate, said=decision, word=word, answer=answer: gates.decide(  # noqa: E731
+            do = lambda gate=gate, said=decision, word=word, answer=answer: gate_decisions.decide(  # noqa: E731
                 gate.pk, user, said, "", word, answer=answer, digest=gate.digest
             )
             if decision != "answer" or gate.kind == "question":
@@ -153,7 +161,7 @@ def offers_of(run, user):
 
 
 def talking_refuses():
-    raise talking.Refused
+    raise comments.CommentRefused
 
 
 def differing(pk, user):
@@ -170,7 +178,7 @@ async def test_what_page_and_api_offer_is_taken_and_nothing_else(mira, models, s
 
 def at_its_limits(run):
     for number in range(2, REVISIONS + 1):
-        keeping.order(run, Cause.CLARIFICATION, "Otherwise.", "mira")
+        writes.request_revision(run, RevisionCause.CLARIFICATION, "Otherwise.", "mira")
         Revision.objects.filter(plan=run, number=number).update(planned=timezone.now(), standing="asked")
 
 
@@ -187,14 +195,14 @@ async def test_what_cannot_be_planned_again_is_offered_no_other_plan(mira, model
 
 async def test_of_a_gate_that_is_decided_all_choices_are_told(mira, models):
     run = await ended_by_somebody(mira, models)
-    gate = await Gate.objects.whole().aget(run=run, step="plan-1")
+    gate = await Gate.objects.with_decisions().aget(run=run, step="plan-1")
     told = await sync_to_async(gate_object)(gate, "")
     assert (told["state"], told["choices"]) == ("rejected", gate.choices)
 
 
 async def test_who_ends_a_plan_leaves_out_what_has_not_begun(mira, models):
     run = await over_by_somebody(mira, models)
-    row = await sync_to_async(lambda: face_of(Run.objects.get(pk=run)).rows().get(pk=run))()
+    row = await sync_to_async(lambda: spec_of_run(Run.objects.get(pk=run)).rows().get(pk=run))()
     told = await sync_to_async(run_object)(row, "")
     assert [(step["status"], step["skipped"]) for step in told["steps"]] == [("rejected", True)] * 2
     by = await sync_to_async(lambda: set(StepState.objects.filter(event="skip").values_list("by_name", flat=True)))()
@@ -204,29 +212,29 @@ async def test_who_ends_a_plan_leaves_out_what_has_not_begun(mira, models):
 async def test_of_an_older_plan_that_was_ended_nothing_waits(mira, models):
     run = await proposed(mira, models)
     stop = Plan.objects.filter(pk=run).update
-    await sync_to_async(steering.act)(run, lambda: stop(stopped=True))
+    await sync_to_async(run_control.apply_action)(run, lambda: stop(stopped=True))
     await perform(run, models)
     ended = await Run.objects.aget(pk=run)
-    shown = await sync_to_async(lambda: face_of(ended).display(snapshot_of(ended)))()
+    shown = await sync_to_async(lambda: spec_of_run(ended).display(snapshot_of(ended)))()
     assert [(step.word, step.address) for step in shown.steps] == [("Not begun", ""), ("Not begun", "")]
     assert not await Gate.objects.filter(run=run, state="pending").aexists()
 
 
 def test_a_step_that_was_never_tried_is_not_tried_again():
     planned_once = PlanState(steps=2, planned=1, orders=1)
-    never, failed = Step(1, Status.APPROVED), Step(1, Status.FAILED)
-    words = [[one["word"] for one in choices_of(Kind.FAILURE, planned_once, step)] for step in (never, failed)]
+    never, failed = StepSituation(1, StepStatus.APPROVED), StepSituation(1, StepStatus.FAILED)
+    words = [[one["word"] for one in choices_of(ApprovalKind.FAILURE, planned_once, step)] for step in (never, failed)]
     assert words == [["revise", "skip", "end"], ["again", "revise", "skip", "end"]]
-    assert ("approve", "") in set(refused_at(Kind.FAILURE, planned_once, never))
-    assert ("approve", "") not in set(refused_at(Kind.FAILURE, planned_once, failed))
+    assert ("approve", "") in set(refused_at(ApprovalKind.FAILURE, planned_once, never))
+    assert ("approve", "") not in set(refused_at(ApprovalKind.FAILURE, planned_once, failed))
 
 
 def test_each_limit_of_planning_takes_the_choice_away():
     limits = [PlanState(steps=STEPS_IN_ALL), PlanState(planned=REVISIONS), PlanState(orders=ORDERS)]
     for state in limits:
-        assert [one["word"] for one in choices_of(Kind.PLAN, state)] == ["all", "accept", "end"]
+        assert [one["word"] for one in choices_of(ApprovalKind.PLAN, state)] == ["all", "accept", "end"]
 
 
 def test_what_is_read_at_once_and_what_was_read_say_the_same(mira):
     made = plan(mira)
-    assert reading.state_of(made.pk) == reading.state_in(Plan.objects.planned().get(pk=made.pk))
+    assert queries.state_of(made.pk) == queries.state_in(Plan.objects.planned().get(pk=made.pk))

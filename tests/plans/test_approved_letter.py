@@ -8,12 +8,12 @@ from asgiref.sync import sync_to_async
 
 from engine.models import Gate, Letter, Run, ToolCall
 from judgements.models import Council
-from plans import talking
-from plans.face import Planning
+from plans import comments
 from plans.models import Message, Move
-from plans.rules.demands import Policy
-from plans.rules.words import Effect
-from runs.export import FORMATS
+from plans.rules.approval_policy import TeamPolicy
+from plans.rules.enums import StepEffect
+from plans.spec import PlanSpec
+from runs.record.export import FORMATS
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async, tampering
 from tests.plans.scenes import LETTER, SUMMARY, calls, planned, replies, said_by, steps, take_up, team
@@ -31,13 +31,13 @@ def found_council():
         {"name": name, "model": "test/judge", "criteria": "Approve it.", "fallback": ""}
         for name in ("Facts", "Tone", "Law")
     ]
-    Council.objects.found(name="Outgoing letters", owner=None, agents=agents)
+    Council.objects.create_first(name="Outgoing letters", owner=None, agents=agents)
 
 
 def by_both(where):
-    demands = {Effect.READS: OPEN, Effect.WRITES: OPEN, Effect.REACHES_OUT: BOTH}
-    plain = {**demands, Effect.REACHES_OUT: PERSON}
-    return Policy(OPEN, demands if where == "steps" else plain, demands if where == "calls" else plain)
+    demands = {StepEffect.READS: OPEN, StepEffect.WRITES: OPEN, StepEffect.REACHES_OUT: BOTH}
+    plain = {**demands, StepEffect.REACHES_OUT: PERSON}
+    return TeamPolicy(OPEN, demands if where == "steps" else plain, demands if where == "calls" else plain)
 
 
 async def newest(run, kind):
@@ -104,13 +104,13 @@ async def test_what_the_person_said_reaches_the_agent_though_the_council_speaks_
     await perform(gate.council_id, models)
     decided = await sync_to_async(decide_as_read)(gate.pk, mira, "approve", "Before noon.")
     told = Message.objects.filter(plan=gate.run_id, to_step=1, by_name="mira")
-    assert (decided.state, decided.last.judged_by_id) == ("approved", gate.council_id)
+    assert (decided.state, decided.last_decision.judged_by_id) == ("approved", gate.council_id)
     assert [one.content async for one in told] == ["Before noon."]
 
 
 async def test_all_steps_stay_approved_though_the_council_speaks_last(mira, models):
     await sync_to_async(found_council)()
-    version = await sync_to_async(team)(Policy({**BOTH, "blind": False}))
+    version = await sync_to_async(team)(TeamPolicy({**BOTH, "blind": False}))
     run = await planned(mira, models, steps(LETTER), version=version)
     gate = await newest(run, "plan")
     await sync_to_async(decide_as_read)(gate.pk, mira, "approve", choice="all")
@@ -152,7 +152,7 @@ async def test_changed_by_one_character_in_the_database_it_is_asked_about_anew(b
 async def test_changed_by_one_character_by_an_edit_it_is_asked_about_anew_and_not_begun(begun, mira, models):
     run = await begun("steps", approved=True)
     gate = await newest(run, "step")
-    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Adam.", "tools": LETTER[2]})
+    await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Write it to Adam.", "tools": LETTER[2]})
     assert (await perform(run, models)).status == Run.Status.WAITING
     anew = await newest(run, "step")
     assert (anew.number, anew.state, "Adam" in anew.text) == (gate.number + 1, "pending", True)
@@ -165,7 +165,7 @@ async def test_changed_by_one_character_by_an_edit_it_is_asked_about_anew_and_no
 
 def given(run):
     """The bundle of this plan alone, as it is downloaded."""
-    rows = Planning().rows().filter(pk=run)
+    rows = PlanSpec().rows().filter(pk=run)
     return FORMATS["evidence.jsonl"].begun(None)(list(rows), "").splitlines()
 
 

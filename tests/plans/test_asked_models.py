@@ -6,7 +6,7 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from engine.evidence.verification import verify_one
+from engine.audit.verification import verify_one
 from plans.models import Plan
 from tests.databases import tampering
 from tests.plans.scenes import AGENTS, plan, team

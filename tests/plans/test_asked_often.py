@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from engine.models import Gate, GateDecision, GateRule
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from plans.models import Team
-from plans.rules.demands import CAREFUL, WATCHFUL, Policy
-from plans.rules.words import Effect
+from plans.rules.approval_policy import CAREFUL_POLICY, WATCHFUL_POLICY, TeamPolicy
+from plans.rules.enums import StepEffect
 from tests.conftest import allow
 from tests.plans.scenes import plan, team
 
@@ -23,7 +23,7 @@ def approved(run, user, times=10, state="approved", tool="tasks.add", effect="wr
     """So many calls of this tool, each asked about and decided."""
     made = timezone.now() - timedelta(days=days, minutes=1)
     text = f"{tool}, which {effect}\n{json.dumps(arguments, indent=2)}\nDefinition of the tool: {'0' * 64}"
-    about = {"kind": "tool", "tool": tool, "effect": effect, "text": text, "policy": policy_of(None), "number": 1}
+    about = {"kind": "tool", "tool": tool, "effect": effect, "text": text, "policy": parse_policy(None), "number": 1}
     for _ in range(times):
         step = f"step-{Gate.objects.count()}-0-1"
         gate = Gate.objects.create(run=run, step=step, state=state, made=made, closed=made, **about)
@@ -33,7 +33,7 @@ def approved(run, user, times=10, state="approved", tool="tasks.add", effect="wr
 
 @pytest.fixture
 def run(mira):
-    return plan(mira, team(WATCHFUL, name="Watched")).run
+    return plan(mira, team(WATCHFUL_POLICY, name="Watched")).run
 
 
 @pytest.fixture
@@ -90,11 +90,11 @@ def test_where_a_rule_of_the_installation_asks_nothing_can_be_eased(rail, run, m
     assert not rail()
 
 
-@pytest.mark.parametrize("policy", [CAREFUL, "four eyes", "a council"])
+@pytest.mark.parametrize("policy", [CAREFUL_POLICY, "four eyes", "a council"])
 def test_a_team_that_asks_nobody_or_more_than_one_word_is_left_as_it_is(rail, mira, policy):
     asked = {"four eyes": {"who": "person", "four_eyes": True}, "a council": {"who": "council", "council": "Any"}}
     if isinstance(policy, str):
-        policy = Policy(calls={**CAREFUL.calls, Effect.WRITES: asked[policy]})
+        policy = TeamPolicy(calls={**CAREFUL_POLICY.calls, StepEffect.WRITES: asked[policy]})
     approved(plan(mira, team(policy, name="Other")).run, mira)
     assert not rail()
 
@@ -107,7 +107,7 @@ def test_whoever_may_change_the_team_is_offered_the_policy_and_saves_it_or_not(p
     form = page.get(edit).context["submission"]
     assert "Prepared" in page.get(edit).content.decode()
     assert {one.key: one["who"].value() for one in form.demands}["calls-writes"] == "open"
-    assert Policy.of(Team.objects.get().current.policy) == WATCHFUL
+    assert TeamPolicy.of(Team.objects.get().current.policy) == WATCHFUL_POLICY
 
 
 def test_the_page_of_the_team_says_it_to_whoever_may_change_it_and_to_nobody_else(page, run, mira, noor):

@@ -12,7 +12,7 @@ from office import example
 from office.models import CalendarEntry, Person, Request, Task
 from plans.migrations._ready_made import POLICY, TEAMS
 from plans.models import Step, Team
-from plans.rules.demands import Policy
+from plans.rules.approval_policy import TeamPolicy
 from tests.conftest import perform, some_of
 from tests.plans.scenes import SUMMARY, calls, plan, questions, replies, steps, team
 from tests.read_gates import decide_as_read
@@ -162,17 +162,17 @@ def ready_made(name):
     """The team that each installation has, which the tests' databases have lost."""
     known = next(one for one in TEAMS if one["name"] == name)
     agents = [{"name": who, "description": what, "tools": tools} for who, what, tools in known["agents"]]
-    return team(Policy.of(POLICY), f"{name} {Team.objects.count()}", agents, planner=settings.DEFAULT_MODEL)
+    return team(TeamPolicy.of(POLICY), f"{name} {Team.objects.count()}", agents, planner=settings.DEFAULT_MODEL)
 
 
 def test_the_policy_of_ready_made_teams_is_the_usual_one():
-    assert Policy.of(POLICY).as_json() == POLICY == Policy().as_json()
+    assert TeamPolicy.of(POLICY).as_json() == POLICY == TeamPolicy().as_json()
 
 
 async def decided(run, models, user):
     """How often somebody decided until it was done: whatever is asked first, and all of it where that can be said."""
     for acts in range(20):
-        if (await perform(run, models)).over:
+        if (await perform(run, models)).is_ended:
             return acts
         gate = await Gate.objects.filter(run=run, state="pending").order_by("pk").afirst()
         said = {"plan": ("approve", "", "all"), "question": ("answer", "press@example.org")}

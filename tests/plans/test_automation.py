@@ -6,10 +6,10 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
-from plans.automation import tasks
+from automation_api import input_task
 from plans.models import Matter, Plan
 from tests.plans.scenes import LETTER, SUM, questions, steps
-from tests.plans.source import EVERY_SCOPE, A, Program, begun
+from tests.plans.source import EVERY_SCOPE, A, PlanProgram, begun
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,21 +61,21 @@ async def test_a_plan_that_nobody_makes_has_failed(program, models, working):
 
 
 async def test_where_nobody_plans_it_the_answer_comes_all_the_same(program, monkeypatch):
-    monkeypatch.setattr(tasks, "PATIENCE", 0.05)
+    monkeypatch.setattr(input_task, "WAIT_SECONDS", 0.05)
     said = await program.begin()
     assert said["status"] == "Planning goes on"
     assert [one["id"] for one in await program.said("/plans")] == [said["plan_id"]]
 
 
 async def test_without_a_session_a_new_one_is_named(program, monkeypatch):
-    monkeypatch.setattr(tasks, "PATIENCE", 0)
+    monkeypatch.setattr(input_task, "WAIT_SECONDS", 0)
     sent = ({}, {"session_id": ""}, {"session_id": None})
     answers = [(await program.post("/input_task", description="Add it up.", **more)).json() for more in sent]
     assert len({UUID(one["session_id"]) for one in answers}) == 3
 
 
 async def test_a_session_is_answered_letter_by_letter_and_has_many_plans(program, monkeypatch):
-    monkeypatch.setattr(tasks, "PATIENCE", 0)
+    monkeypatch.setattr(input_task, "WAIT_SECONDS", 0)
     first, second = [await program.begin("Add it up.", " one/two ") for _ in range(2)]
     listed = await program.said("/plans", session_id=" one/two ")
     assert [one["id"] for one in listed] == [second["plan_id"], first["plan_id"]]
@@ -100,16 +100,16 @@ async def test_what_cannot_be_a_task_is_refused_with_its_place(program):
 
 
 async def test_keys_that_are_not_known_are_left_alone(program, monkeypatch):
-    monkeypatch.setattr(tasks, "PATIENCE", 0)
+    monkeypatch.setattr(input_task, "WAIT_SECONDS", 0)
     answer = await program.post("/input_task", description="Add it up.", tier=3, user_id="mira")
     assert answer.status_code == 200
 
 
 async def test_a_user_who_is_named_beside_the_token_must_be_its_owner(mira, house, monkeypatch):
-    monkeypatch.setattr(tasks, "PATIENCE", 0)
+    monkeypatch.setattr(input_task, "WAIT_SECONDS", 0)
     for header in ("user_principal_id", "user-principal-id", "x-ms-client-principal-id"):
         for name, status in (("noor", 403), ("mira", 200)):
-            program = await sync_to_async(Program)(mira, **{header: name})
+            program = await sync_to_async(PlanProgram)(mira, **{header: name})
             assert (await program.post("/input_task", description="Add it up.")).status_code == status, header
     assert await Plan.objects.acount() == 3
 
@@ -123,7 +123,7 @@ async def test_a_body_that_names_another_user_is_refused(program):
 async def test_who_has_no_token_or_too_little_of_one_is_refused(mira, house, program):
     program.headers = {}
     assert (await program.get("/plans")).status_code == 401
-    reader = await sync_to_async(Program)(mira, scopes=())
+    reader = await sync_to_async(PlanProgram)(mira, scopes=())
     answer = await reader.post("/input_task", description="Add it up.")
     assert (answer.status_code, "submit" in answer.json()["detail"]) == (403, True)
     assert await reader.said("/plans") == []
@@ -141,9 +141,9 @@ async def test_a_plan_has_the_keys_of_the_source_and_its_steps(program, models, 
 
 
 async def test_everybody_sees_their_own_alone(program, noor, monkeypatch):
-    monkeypatch.setattr(tasks, "PATIENCE", 0)
+    monkeypatch.setattr(input_task, "WAIT_SECONDS", 0)
     mine = await program.begin()
-    other = await sync_to_async(Program)(noor)
+    other = await sync_to_async(PlanProgram)(noor)
     assert await other.said("/plans") == await other.said("/messages") == []
     for path in (f"/steps/{mine['plan_id']}", "/agent_messages/s-1", "/steps/none", f"/steps/{UUID(int=1)}"):
         assert (await other.get(path)).status_code == 404

@@ -8,18 +8,18 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from engine.llm.failures import Unauthorized
+from automation_api import feedback
+from engine.llm.errors import Unauthorized
 from engine.models import Gate, GateDecision, GateRule, Run, ToolCall
-from engine.worker import Engine
-from plans import talking
-from plans.automation import deciding
-from plans.rules.demands import Policy, step_by_step
-from plans.rules.words import Effect
-from runs.api.refusals import Refusal
+from engine.queue.worker import Worker
+from plans import comments
+from plans.rules.approval_policy import TeamPolicy, is_step_by_step
+from plans.rules.enums import StepEffect
+from runs.api.errors import ApiError
 from tests.conftest import perform
 from tests.databases import copied_async
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, move, plan, replies, steps, team
-from tests.plans.source import Held, Program, Script, Steps, begun
+from tests.plans.source import HeldModels, PlanProgram, PlanScript, Steps, begun
 from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +39,7 @@ async def these(program, models, working):
 @pytest.fixture
 async def others(mira, these):
     """The same plan, by another token."""
-    return these.of(await sync_to_async(Program)(mira))
+    return these.of(await sync_to_async(PlanProgram)(mira))
 
 
 def names(owner, *tools):
@@ -91,7 +91,7 @@ async def test_what_was_not_sent_to_a_token_is_not_decided_by_it(these, others):
 
 async def test_what_changed_since_it_was_sent_is_looked_at_first(these, mira):
     [first, *_] = await these.stand()
-    await sync_to_async(talking.change_step)(
+    await sync_to_async(comments.change_step)(
         UUID(these.plan), mira, 1, {"action": "Add two and four.", "tools": SUM[2]}
     )
     assert (await these.say(first)).status_code == 409
@@ -119,7 +119,7 @@ async def test_all_steps_are_approved_by_one_call(these, models):
 
 async def test_one_of_all_that_changed_since_is_left(these, mira):
     await these.stand()
-    await sync_to_async(talking.change_step)(
+    await sync_to_async(comments.change_step)(
         UUID(these.plan), mira, 2, {"action": "Write it to Ben.", "tools": LETTER[2]}
     )
     changed = Gate.objects.filter(state="pending", text__contains="Write it to Ben.")
@@ -205,7 +205,7 @@ async def _failed_thrice(program, script):
 
 @pytest.mark.parametrize(("approved", "status"), [(True, "completed"), (False, "failed")])
 async def test_a_failure_is_tried_again_or_left_out(program, models, working, approved, status):
-    plan_id = await _failed_thrice(program, Script(models, steps(SUM)))
+    plan_id = await _failed_thrice(program, PlanScript(models, steps(SUM)))
     these = Steps(program, {"plan_id": plan_id, "session_id": "s-1"})
     models.will("test/sums", replies("It is 5."))
     models.will("test/planner", SUMMARY)
@@ -252,8 +252,8 @@ async def test_a_step_of_another_plan_is_refused(these, program, models):
 
 async def test_who_is_somebody_else_or_has_not_the_scope_decides_nothing(these, mira, noor):
     [first, *_] = await these.stand()
-    assert (await these.of(await sync_to_async(Program)(noor)).say(first)).status_code == 404
-    without = these.of(await sync_to_async(Program)(mira, scopes=("submit", "steer")))
+    assert (await these.of(await sync_to_async(PlanProgram)(noor)).say(first)).status_code == 404
+    without = these.of(await sync_to_async(PlanProgram)(mira, scopes=("submit", "steer")))
     answer = await without.say(first)
     assert (answer.status_code, "decide" in answer.json()["detail"]) == (403, True)
     assert not await GateDecision.objects.aexists()
@@ -261,10 +261,10 @@ async def test_who_is_somebody_else_or_has_not_the_scope_decides_nothing(these, 
 
 async def test_where_four_eyes_are_wanted_the_sentence_says_who_is_asked(mira, models, working):
     eyes = {"who": "person", "four_eyes": True}
-    policy = Policy(steps=dict.fromkeys(Effect, eyes))
+    policy = TeamPolicy(steps=dict.fromkeys(StepEffect, eyes))
     await sync_to_async(team)(policy, name="House")
     models.will("test/planner", steps(SUM))
-    program = await sync_to_async(Program)(mira)
+    program = await sync_to_async(PlanProgram)(mira)
     these = Steps(program, await program.begin())
     answer = await these.say((await these.stand())[0])
     assert (answer.status_code, "is asked, not you" in answer.json()["detail"]) == (403, True)
@@ -275,9 +275,9 @@ async def test_where_four_eyes_are_wanted_the_sentence_says_who_is_asked(mira, m
 
 async def test_what_nobody_decided_in_time_is_gone(mira, models, working):
     soon = {"who": "person", "hours": 0.0003, "expiry": "reject"}
-    await sync_to_async(team)(Policy(steps=dict.fromkeys(Effect, soon)), name="House")
+    await sync_to_async(team)(TeamPolicy(steps=dict.fromkeys(StepEffect, soon)), name="House")
     models.will("test/planner", steps(SUM), SUMMARY)
-    program = await sync_to_async(Program)(mira)
+    program = await sync_to_async(PlanProgram)(mira)
     these = Steps(program, await program.begin())
     [step] = await these.stand()
     await until(lambda: Gate.objects.filter(expires__lte=timezone.now()).aexists(), "it is too late")
@@ -287,8 +287,8 @@ async def test_what_nobody_decided_in_time_is_gone(mira, models, working):
 
 @pytest.mark.parametrize("kind", ["uncertain", "budget"])
 def test_where_more_can_be_said_than_yes_and_no_the_page_is_named(rf, kind):
-    with pytest.raises(Refusal) as refused:
-        deciding.decide(rf.post("/"), Gate(pk=7, kind=kind), {})
+    with pytest.raises(ApiError) as refused:
+        feedback.decide(rf.post("/"), Gate(pk=7, kind=kind), {})
     assert (refused.value.status, "/gates/7/" in refused.value.detail) == (409, True)
 
 
@@ -324,9 +324,9 @@ async def test_what_no_tool_can_do_is_approved_by_no_yes_to_a_step(program, mode
 
 
 async def test_a_changed_step_that_nobody_asks_about_yet_is_said(program, house, models, mira, monkeypatch):
-    monkeypatch.setattr(deciding, "PATIENCE", 0.05)
+    monkeypatch.setattr(feedback, "WAIT_SECONDS", 0.05)
     models.will("test/planner", steps(SUM))
-    found = await sync_to_async(plan)(mira, house, matter="s-1", policy=step_by_step(Policy()))
+    found = await sync_to_async(plan)(mira, house, matter="s-1", policy=is_step_by_step(TeamPolicy()))
     await perform(found.pk, models)
     these = Steps(program, {"plan_id": str(found.pk), "session_id": "s-1"})
     [step] = await these.stand("awaiting_feedback")
@@ -337,12 +337,12 @@ async def test_a_changed_step_that_nobody_asks_about_yet_is_said(program, house,
 
 @pytest.fixture
 def thoughtful():
-    return Held("test/letters")
+    return HeldModels("test/letters")
 
 
 @pytest.fixture
 async def busy(thoughtful):
-    engine = Engine(models=thoughtful)
+    engine = Worker(models=thoughtful)
     performing = asyncio.create_task(engine.run())
     yield
     await engine.stop(grace=0)

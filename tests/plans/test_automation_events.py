@@ -5,14 +5,14 @@ import asyncio
 import pytest
 from asgiref.sync import sync_to_async
 
+from automation_api.schemas import EVENT_NAMES
 from engine.models import Run
-from plans.automation.schemas import EVENT_NAMES
 from plans.models import Plan
-from runs import steering
+from runs import run_actions
 from tests.conftest import allow
 from tests.databases import copied_async
 from tests.plans.scenes import ADD, SUM, SUMMARY, move, plan, replies, steps
-from tests.plans.source import Events, Program, Script, Steps, begun
+from tests.plans.source import Events, PlanProgram, PlanScript, Steps, begun
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +47,7 @@ async def these(program, models, working):
 @pytest.fixture
 async def followed(program, models, working, mira):
     """What two that followed it were told, of a plan that was carried out."""
-    plan_id, told = await _followed(program, Script(models, steps(SUM, ("Add six and one.", *SUM[1:]))), mira)
+    plan_id, told = await _followed(program, PlanScript(models, steps(SUM, ("Add six and one.", *SUM[1:]))), mira)
     return Steps(program, {"plan_id": plan_id, "session_id": "s-1"}), told
 
 
@@ -55,7 +55,7 @@ async def followed(program, models, working, mira):
 async def _followed(program, script, owner):
     script.models.will("test/sums", move("ask", "Which two?"), ADD, replies("It is 5."), replies("It is 7."))
     these = await begun(program, script.models, script.answer, SUMMARY)
-    programs = [program, await sync_to_async(Program)(owner)]
+    programs = [program, await sync_to_async(PlanProgram)(owner)]
     following = [asyncio.create_task(Events(one, "s-1").until(ended)) for one in programs]
     await these.all()
     await these.stand("awaiting_feedback", "approved")
@@ -105,7 +105,7 @@ async def test_events_come_as_they_happen_and_of_each_plan_of_the_session(these,
 
 
 async def test_what_was_sent_as_an_event_can_be_decided(these, mira):
-    other = these.of(await sync_to_async(Program)(mira))
+    other = these.of(await sync_to_async(PlanProgram)(mira))
     [first, _] = await these.stand()
     assert (await other.say(first)).status_code == 409
     await Events(other.program, "s-1").until(lambda told: of(told, "approval_request"))
@@ -117,7 +117,7 @@ async def test_a_failed_plan_that_goes_on_says_both(program, models, working, mi
     these = Steps(program, await program.begin())
     models.will("test/planner", steps(SUM))
     row = await Plan.objects.select_related("run").aget(pk=these.plan)
-    await sync_to_async(steering.retry)(row, mira)
+    await sync_to_async(run_actions.retry)(row, mira)
     await these.stand("awaiting_feedback")
     told = await Events(program, "s-1").until(lambda told: of(told, "approval_request"))
     assert [one["new_state"] for one in of(told, "plan_state_update")] == ["failed", "in_progress"]
@@ -136,6 +136,6 @@ async def test_a_stream_ends_with_its_session(these, mira):
 
 async def test_other_peoples_events_are_not_there(mira, noor, house):
     await sync_to_async(plan)(noor, house, matter="s-1")
-    program = await sync_to_async(Program)(mira)
+    program = await sync_to_async(PlanProgram)(mira)
     assert (await program.get("/events/s-1")).status_code == 404
     assert await Run.objects.acount() == 1

@@ -3,15 +3,15 @@
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Gate, GateDecision, ModelCall, Run
-from plans import taking_away
+from plans import projects
 from plans.models import Matter, Message, Plan, Step, StepState
-from plans.rules.demands import Policy
-from plans.rules.words import Effect
+from plans.rules.approval_policy import TeamPolicy
+from plans.rules.enums import StepEffect
 from tests.conftest import allow
 from tests.plans.scenes import SUM, plan, questions, steps, team
-from tests.plans.source import Held, Program, Steps, begun
+from tests.plans.source import HeldModels, PlanProgram, Steps, begun
 from tests.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -76,7 +76,7 @@ async def test_a_plan_that_is_over_hears_nothing(these):
 
 
 async def test_without_the_scope_nothing_is_said_or_deleted(these, mira):
-    without = these.of(await sync_to_async(Program)(mira, scopes=("submit", "decide")))
+    without = these.of(await sync_to_async(PlanProgram)(mira, scopes=("submit", "decide")))
     assert (await clarify(without)).status_code == 403
     assert (await without.program.delete("/messages", confirm="mira")).status_code == 403
 
@@ -140,7 +140,7 @@ async def test_what_ran_is_cancelled_and_a_session_of_the_same_name_begins_anew(
 
 @pytest.fixture
 def models():
-    return Held("test/sums")
+    return HeldModels("test/sums")
 
 
 async def test_a_step_under_way_is_cancelled_and_nothing_comes_after(these, deleter, models):
@@ -159,8 +159,8 @@ async def test_a_step_under_way_is_cancelled_and_nothing_comes_after(these, dele
 
 
 async def test_judgements_at_its_gates_are_erased_with_it(deleter, models, working, council, settings):
-    both = {effect: {"who": "both", "council": "Magi"} for effect in Effect}
-    await sync_to_async(team)(Policy(steps=both), name="Judged")
+    both = {effect: {"who": "both", "council": "Magi"} for effect in StepEffect}
+    await sync_to_async(team)(TeamPolicy(steps=both), name="Judged")
     settings.COMPAT_TEAM = "Judged"
     models.will("test/planner", steps(SUM))
     these = Steps(deleter, await deleter.begin())
@@ -168,19 +168,19 @@ async def test_judgements_at_its_gates_are_erased_with_it(deleter, models, worki
     child = await Run.objects.aget(parent=these.plan)
     await deleter.delete("/messages", confirm="mira")
     child = await Run.objects.aget(pk=child.pk)
-    assert (child.over, child.redacted is not None) == (True, True)
+    assert (child.is_ended, child.redacted is not None) == (True, True)
 
 
 async def test_what_a_broken_deletion_left_is_erased_later(mira, house):
     left = await sync_to_async(plan)(mira, house, matter="s-1")
-    await sync_to_async(Matter.objects.take_away)(mira)
-    assert not await sync_to_async(taking_away.erase_some)()
+    await sync_to_async(Matter.objects.delete_for_owner)(mira)
+    assert not await sync_to_async(projects.erase_deleted_projects)()
     run = await Run.objects.aget(pk=left.pk)
     assert (run.status, run.redacted is not None) == (Run.Status.CANCELLED, True)
 
 
 async def test_what_is_left_is_counted(deleter, mira, house, monkeypatch):
-    monkeypatch.setattr(taking_away, "AT_ONCE", 2)
+    monkeypatch.setattr(projects, "AT_ONCE", 2)
     for _ in range(3):
         await sync_to_async(plan)(mira, house, matter="s-1")
     assert (await deleter.delete("/messages", confirm="mira")).json() == {"status": "2 plans deleted, 1 still ending"}

@@ -7,12 +7,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Gate, Run, ToolCall
-from engine.strangers import has_read_strangers
-from plans.models import Plan, reading
-from runs import redaction
-from tests.callers import Caller, fields
+from engine.models.runs import has_read_untrusted_input
+from plans.models import Plan, queries
+from runs.record import redaction
+from tests.callers import ApiCaller, fields
 from tests.conftest import NOBODYS_ID, ScriptedModels, perform
 from tests.databases import copied
 from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps
@@ -44,7 +44,7 @@ def _done(mira):
 
 def shown(pk):
     made = Plan.objects.planned().get(pk=pk)
-    return reading.brief_of(made, made.current).example
+    return queries.planner_brief(made, made.current).example
 
 
 def test_the_planner_is_shown_the_steps_by_which_it_was_done(done, mira, mira_calls, models):
@@ -85,8 +85,8 @@ def test_none_that_is_not_there_or_not_ones_own_or_goes_on_or_was_erased_is_begu
     for which in ("no id", NOBODYS_ID):
         assert list(fields(mira_calls.post("/plans", asked | {"from": which}))) == ["from"]
     assert list(fields(mira_calls.post("/plans", asked | {"from": str(going_on.pk)}))) == ["from"]
-    assert list(fields(Caller(noor).post("/plans", asked | {"from": str(done.pk)}))) == ["from"]
-    redaction.redact(done.pk, "mira", "Old.")
+    assert list(fields(ApiCaller(noor).post("/plans", asked | {"from": str(done.pk)}))) == ["from"]
+    redaction.redact_run(done.pk, "mira", "Old.")
     assert list(fields(mira_calls.post("/plans", asked | {"from": str(done.pk)}))) == ["from"]
 
 
@@ -96,17 +96,17 @@ def test_what_strangers_wrote_is_kept_in_mind_along_all_that_was_begun_from(done
     third = carried_out(mira, models, version=done.team_version, matter="Sums")
     fourth = plan(mira, done.team_version, earlier=third)
     ours = [Run.objects.get(pk=one.pk) for one in (second, third, fourth)]
-    assert not any(map(has_read_strangers, ours))
+    assert not any(map(has_read_untrusted_input, ours))
     read = {"tool": "documents.read", "definition": "0" * 64, "effect": "reads", "status": "done", "outside": True}
     ToolCall.objects.create(run_id=done.pk, step="step-1-0-9", number=1, **read)
-    assert all(map(has_read_strangers, ours))
-    assert reading.is_tainted(Plan.objects.planned().get(pk=fourth.pk))
+    assert all(map(has_read_untrusted_input, ours))
+    assert queries.has_untrusted_input(Plan.objects.planned().get(pk=fourth.pk))
 
 
 def test_whoever_erases_a_plan_is_told_of_those_begun_from_it(done, mira):
     later = plan(mira, done.team_version, earlier=done)
-    assert reading.with_texts_beside(done.pk) == [later]
-    redaction.redact(done.pk, "mira", "Old.")
+    assert queries.with_texts_beside(done.pk) == [later]
+    redaction.redact_run(done.pk, "mira", "Old.")
     assert shown(later.pk) is None
 
 

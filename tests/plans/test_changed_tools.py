@@ -6,17 +6,17 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.urls import reverse
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Run
-from plans import rehearsal, talking
-from plans.models import Plan, Step, keeping
-from plans.prompts.planner import NamedTools, OwnerShown, ToolsBrief, ToolShown, name_tools, read_tools
-from plans.rules.course import Facts, NameTools, Revision, next_parts
-from plans.rules.course import Step as StepFacts
-from plans.rules.demands import OPEN_READS
-from plans.rules.words import Standing
-from runs.api.objects import run_object
-from runs.face import face_of
+from plans import comments, rehearsal
+from plans.models import Plan, Step, writes
+from plans.prompts.planner import NamedTools, PromptOwner, PromptTool, ToolsBrief, name_tools, read_tools
+from plans.rules.approval_policy import OPEN_READS
+from plans.rules.enums import RevisionStatus
+from plans.rules.scheduling import NameTools, PlanSituation, RevisionSituation, next_actions
+from plans.rules.scheduling import StepSituation as StepFacts
+from runs.procedure.spec import spec_of_run
+from runs.run_object import run_object
 from tests.conftest import perform
 from tests.plans.offline import entries_of_all, problems
 from tests.plans.scenes import SUM, pending, planned, says, steps, team
@@ -32,12 +32,12 @@ def names(owner, *tools):
 async def changed(mira, models, change, *answers, version=None):
     """A sum that was planned, and changed before anybody decided about it."""
     run = await planned(mira, models, steps(SUM), *answers, version=version)
-    await sync_to_async(talking.change_step)(run, mira, 1, change)
+    await sync_to_async(comments.change_step)(run, mira, 1, change)
     return run
 
 
 async def told(run):
-    row = await sync_to_async(lambda: face_of(Run.objects.get(pk=run)).rows().get(pk=run))()
+    row = await sync_to_async(lambda: spec_of_run(Run.objects.get(pk=run)).rows().get(pk=run))()
     return (await sync_to_async(run_object)(row, ""))["steps"][0]
 
 
@@ -84,15 +84,15 @@ async def test_where_neither_action_nor_owner_changes_the_tools_stay(mira, model
 async def test_an_answer_about_an_older_change_is_none(mira, models):
     run = await changed(mira, models, SENDS)
     step = await Step.objects.aget(plan=run)
-    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Add four and five."})
-    await sync_to_async(keeping.keep_tools)(step.pk, 2, NamedTools("", "Letters", ("mail.send",)))
+    await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Add four and five."})
+    await sync_to_async(writes.keep_tools)(step.pk, 2, NamedTools("", "Letters", ("mail.send",)))
     assert (await told(run))["tools_due"]
 
 
 async def test_a_step_that_nobody_is_asked_about_begins_with_its_new_tools_alone(mira, models):
     version = await sync_to_async(team)(OPEN_READS)
     run = await planned(mira, models, steps(("Write it.", "Letters", ["mail.draft"])), version=version)
-    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Add two and two.", "owner": "Sums"})
+    await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Add two and two.", "owner": "Sums"})
     assert await sync_to_async(lambda: Plan.objects.planned().get(pk=run).step(1).status)() == "planned"
     models.will("test/planner", "{", names("Sums", "figures.calculate"))
     models.will("test/sums", '{"thought": "", "act": "ask", "tool": "", "arguments": "", "text": "Which two?"}')
@@ -103,13 +103,13 @@ async def test_a_step_that_nobody_is_asked_about_begins_with_its_new_tools_alone
 
 def test_nothing_else_is_due_of_a_plan_while_tools_are_named():
     steps_ = (StepFacts(1, tools_due=True), StepFacts(2))
-    facts = Facts((Revision(1, Standing.PROPOSED),), steps_)
-    assert next_parts(facts) == [NameTools(1)]
+    facts = PlanSituation((RevisionSituation(1, RevisionStatus.PROPOSED),), steps_)
+    assert next_actions(facts) == [NameTools(1)]
 
 
 OWNERS = [
-    OwnerShown("Sums", "", [ToolShown("figures.calculate", "reads", "Calculates a sum.")]),
-    OwnerShown("Person", ""),
+    PromptOwner("Sums", "", [PromptTool("figures.calculate", "reads", "Calculates a sum.")]),
+    PromptOwner("Person", ""),
 ]
 BRIEF = ToolsBrief("The task.", "Calculate the sum.", "Sums", OWNERS, 2)
 

@@ -3,17 +3,17 @@
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Run
-from plans.as_model import said
-from plans.evidence import misstanding
-from plans.models import Plan, reading
-from plans.prompts import closing
+from plans.entries import inconsistent_runs
+from plans.models import Plan, queries
+from plans.prompts import summary
 from plans.rules.claims import claim_note, figures
-from plans.rules.course import Step, outcome_of
-from plans.rules.words import Effect, Outcome, Owner, Status
-from runs.api.objects import run_object
-from runs.face import face_of, snapshot_of
+from plans.rules.enums import PlanOutcome, StepEffect, StepOwner, StepStatus
+from plans.rules.scheduling import StepSituation, outcome_of
+from plans.spec import chat_answer
+from runs.procedure.spec import snapshot_of, spec_of_run
+from runs.run_object import run_object
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied_async, tampering
 from tests.plans.offline import entries_of_all, problems
@@ -24,8 +24,8 @@ NOTE = "Claimed: no tool was used."
 FIGURES = "0 of 1 completed steps that write or send used a tool for it. No tool changed or sent anything."
 
 
-def done(effect, used=None, owner=Owner.ASSISTANT, status=Status.COMPLETED):
-    return Step(1, status, owner, Effect(effect), used=used and Effect(used))
+def done(effect, used=None, owner=StepOwner.ASSISTANT, status=StepStatus.COMPLETED):
+    return StepSituation(1, status, owner, StepEffect(effect), used=used and StepEffect(used))
 
 
 def test_a_completed_step_claims_where_no_call_did_as_much_as_it_was_there_for():
@@ -39,19 +39,21 @@ def test_a_completed_step_claims_where_no_call_did_as_much_as_it_was_there_for()
         ("reads", None): "",
     }
     assert {about: claim_note(done(*about)) for about in notes} == notes
-    assert claim_note(done("writes", owner=Owner.PERSON)) == claim_note(done("writes", status=Status.FAILED)) == ""
+    assert (
+        claim_note(done("writes", owner=StepOwner.PERSON)) == claim_note(done("writes", status=StepStatus.FAILED)) == ""
+    )
 
 
 def test_a_plan_with_a_claim_is_not_plainly_done():
-    assert outcome_of([done("writes", "writes"), done("reads")]) is Outcome.DONE
-    assert outcome_of([done("writes", "writes"), done("writes")]) is Outcome.CLAIMED
+    assert outcome_of([done("writes", "writes"), done("reads")]) is PlanOutcome.DONE
+    assert outcome_of([done("writes", "writes"), done("writes")]) is PlanOutcome.CLAIMED
 
 
 def test_figures_count_calls_and_read_no_text():
-    told = figures([done("writes", "writes"), done("reaches_out")], [("files.write", Effect.WRITES)] * 2)
+    told = figures([done("writes", "writes"), done("reaches_out")], [("files.write", StepEffect.WRITES)] * 2)
     of_steps = "1 of 2 completed steps that write or send used a tool for it."
     assert told == f"{of_steps} Tools that changed or sent something: files.write (2). Nothing was sent."
-    assert figures([done("reads")], [("people.find", Effect.READS)]) == "No tool changed or sent anything."
+    assert figures([done("reads")], [("people.find", StepEffect.READS)]) == "No tool changed or sent anything."
 
 
 @pytest.fixture
@@ -73,15 +75,15 @@ async def _claimed(mira):
 
 
 async def test_every_reader_of_a_plan_meets_the_claim(claimed):
-    row = await sync_to_async(lambda: face_of(claimed).rows().get(pk=claimed.pk))()
+    row = await sync_to_async(lambda: spec_of_run(claimed).rows().get(pk=claimed.pk))()
     told = await sync_to_async(run_object)(row, "")
     first, second = told["steps"]
     assert (claimed.outcome, told["figures"]) == ("claimed", FIGURES)
     assert [first["claimed"], first["note"], second["claimed"], second["note"]] == [True, NOTE, False, None]
-    assert f"{NOTE} The letter was sent." in said(told, "claimed")["reason"]
-    assert FIGURES in said(told, "claimed")["reason"]
-    shown = await sync_to_async(lambda: face_of(claimed).display(snapshot_of(claimed)))()
-    assert (shown.word, shown.worked, shown.figures, shown.claims) == ("Claimed", False, FIGURES, True)
+    assert f"{NOTE} The letter was sent." in chat_answer(told, "claimed")["reason"]
+    assert FIGURES in chat_answer(told, "claimed")["reason"]
+    shown = await sync_to_async(lambda: spec_of_run(claimed).display(snapshot_of(claimed)))()
+    assert (shown.word, shown.active_seconds, shown.figures, shown.claims) == ("Claimed", False, FIGURES, True)
     assert [(step.word, step.note) for step in shown.steps] == [("Claimed", NOTE), ("Completed", "")]
 
 
@@ -90,9 +92,9 @@ async def test_later_agents_and_the_closing_summary_are_told_of_the_claim(claime
     assert NOTE in told["test/sums"]
     assert NOTE in told["test/planner"]
     assert FIGURES in told["test/planner"]
-    plan = await sync_to_async(reading.looked_at)(claimed.pk)
-    ending = await sync_to_async(reading.ending_of)(plan)
-    assert f"{NOTE} The letter was sent." in closing.by_rule(Outcome.CLAIMED, ending)
+    plan = await sync_to_async(queries.load_plan)(claimed.pk)
+    ending = await sync_to_async(queries.ending_of)(plan)
+    assert f"{NOTE} The letter was sent." in summary.rule_summary(PlanOutcome.CLAIMED, ending)
 
 
 async def test_a_later_plan_is_told_that_an_earlier_one_was_only_claimed(mira, models):
@@ -122,7 +124,7 @@ def turn_to_done(run, prompt_version="3"):
     with tampering():
         Run.objects.filter(pk=run).update(outcome="done")
         Plan.objects.filter(pk=run).update(prompt_version=prompt_version)
-    return [text for _, text in misstanding([run])]
+    return [text for _, text in inconsistent_runs([run])]
 
 
 async def test_a_claim_that_is_turned_to_done_is_noticed_and_of_older_plans_it_is_how_they_ended(claimed):

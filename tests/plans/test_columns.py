@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 from django.apps import apps
 
-from engine.evidence import signing
-from engine.evidence.verification import verify_one
+from engine.audit.verification import verify_one
+from engine.ledger import signing
 from engine.models import Gate
-from plans import talking
+from plans import comments
 from plans.models import Move, Plan, Step, StepState, Team
-from plans.models.teams import TEAMS, TeamAgent, TeamChange, TeamVersion
-from runs.record import record_lines
+from plans.models.presets import TEAMS, TeamAgent, TeamChange, TeamVersion
+from runs.record.document import record_lines
 from tests.columns import faults, turned
 from tests.conftest import perform
 from tests.databases import tampering
@@ -61,14 +61,14 @@ def carried_out(mira, models):
     going(plan(mira, desk, matter="Sums"), mira, models)
     made = plan(mira, desk, matter="Sums")
     asyncio.run(perform(made.pk, models))
-    talking.change_step(made.pk, mira, 2, {"action": "Write it to Ada L.", "tools": LETTER[2]})
-    talking.say(made.pk, mira, "As it was, please.", None)
+    comments.change_step(made.pk, mira, 2, {"action": "Write it to Ada L.", "tools": LETTER[2]})
+    comments.post_comment(made.pk, mira, "As it was, please.", None)
     return going(made, mira, models)
 
 
 def going(made, mira, models):
     """To its end, everything allowed."""
-    while not asyncio.run(perform(made.pk, models)).over:
+    while not asyncio.run(perform(made.pk, models)).is_ended:
         gate = Gate.objects.filter(run=made.pk, state="pending").order_by("pk")[0]
         said = {"plan": ("approve", "", "all"), "question": ("answer", "Ada L.")}
         decide_as_read(gate.pk, mira, *said.get(gate.kind, ("approve",)))

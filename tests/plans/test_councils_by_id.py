@@ -9,20 +9,20 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from engine import gates
-from engine.evidence.audit import verify_all
+from engine import gate_decisions
+from engine.audit.full_verification import verify_all
 from engine.models import Gate, GateRule, Letter, Run
 from judgements.models import Council
 from magi_site.models import Token
-from plans.forms import team_named
+from plans.forms import find_team
 from plans.management.commands.plan import Command
 from plans.models import Plan, Team
-from plans.models.teams import council_uses
-from plans.rules.demands import Policy
-from plans.rules.words import Effect
-from plans.team_files import as_file, read_object
-from runs.saved import NameReserved
-from tests.callers import Caller
+from plans.models.presets import council_uses
+from plans.rules.approval_policy import TeamPolicy
+from plans.rules.enums import StepEffect
+from plans.team_files import parse_team, team_file_object
+from runs.presets import NameReserved
+from tests.callers import ApiCaller
 from tests.conftest import agents, perform
 from tests.databases import tampering
 from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps, team
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 OPEN, PERSON = {"who": "open"}, {"who": "person"}
 LEGAL = {"who": "council", "council": "Legal"}
-DEMANDS = {Effect.READS: OPEN, Effect.WRITES: OPEN, Effect.REACHES_OUT: OPEN}
+DEMANDS = {StepEffect.READS: OPEN, StepEffect.WRITES: OPEN, StepEffect.REACHES_OUT: OPEN}
 TASK = "Write it to Ada."
 REAL, REHEARSED = ("test/judge",) * 3, ("rehearsal/instant",) * 3
 
 
 def found(name="Legal", models=REAL, owner=None):
-    return Council.objects.found(name=name, owner=owner, agents=agents(*models))
+    return Council.objects.create_first(name=name, owner=owner, agents=agents(*models))
 
 
 def renamed(council, name):
@@ -57,7 +57,7 @@ def imitated(name="Legal"):
 
 def letters_team(demand=None, name="Desk"):
     """Whose letters nobody but a council is asked about."""
-    return team(Policy(OPEN, DEMANDS, {**DEMANDS, Effect.REACHES_OUT: demand or LEGAL}), name=name)
+    return team(TeamPolicy(OPEN, DEMANDS, {**DEMANDS, StepEffect.REACHES_OUT: demand or LEGAL}), name=name)
 
 
 def as_before(version):
@@ -75,7 +75,7 @@ async def to_the_gate(mira, models, version=None, pk=None):
     models.will("test/letters", calls("mail.send", to=["ada@example.org"], subject="Five", text="5."), replies())
     pk = pk or (await sync_to_async(plan)(mira, version)).pk
     await perform(pk, models)
-    return await Gate.objects.whole().aget(run=pk, kind="tool")
+    return await Gate.objects.with_decisions().aget(run=pk, kind="tool")
 
 
 async def judged(gate, models):
@@ -154,7 +154,8 @@ def by_page(user, version):
 
 def by_api(user, version):
     assert (
-        Caller(user, scopes=EVERY_SCOPE).post("/plans", {"task": TASK, "team": str(version.team_id)}).status_code == 202
+        ApiCaller(user, scopes=EVERY_SCOPE).post("/plans", {"task": TASK, "team": str(version.team_id)}).status_code
+        == 202
     )
 
 
@@ -172,16 +173,16 @@ def by_mcp(user, version):
 
 
 def by_the_ten_endpoints(user, version):
-    from plans.automation import tasks
+    from automation_api import input_task
 
-    tasks.PATIENCE, patience = 0.0, tasks.PATIENCE
+    input_task.WAIT_SECONDS, patience = 0.0, input_task.WAIT_SECONDS
     token = Token.objects.make(user, scopes=EVERY_SCOPE).secret
     body = json.dumps({"session_id": "s-1", "description": TASK})
     headers = {"Authorization": f"Bearer {token}"}
     try:
         Client().post("/api/automation/input_task", body, "application/json", headers=headers)
     finally:
-        tasks.PATIENCE = patience
+        input_task.WAIT_SECONDS = patience
 
 
 DOORS = (by_page, by_api, by_command_line, by_mcp, by_the_ten_endpoints)
@@ -245,7 +246,7 @@ def test_a_file_may_name_a_council_and_is_kept_with_its_id():
     version = letters_team()
     assert version.policy["calls"]["reaches_out"] == {**LEGAL, "council_id": legal.pk}
     renamed(legal, "Law")
-    again = read_object(as_file(Team.objects.whole().get().current)).held
+    again = parse_team(team_file_object(Team.objects.with_content().get().current)).held
     version.team.revise(name="Desk", author=None, **again)
     kept = Team.objects.get().current.policy["calls"]["reaches_out"]
     assert kept == {**LEGAL, "council": "Law", "council_id": legal.pk}
@@ -274,7 +275,7 @@ def test_a_team_of_another_with_a_freed_name_gets_no_tasks_of_programs(settings)
     house.revise(name="Home", author=None, **house.current.held())
     with pytest.raises(NameReserved, match="MAGI_COMPAT_TEAM"):
         letters_team(name="House")
-    assert team_named("Home").team_id == house.pk
+    assert find_team("Home").team_id == house.pk
 
 
 def test_who_writes_a_name_that_two_teams_have_had_is_asked_for_the_id():
@@ -282,7 +283,7 @@ def test_who_writes_a_name_that_two_teams_have_had_is_asked_for_the_id():
     desk.revise(name="Office", author=None, **desk.current.held())
     letters_team()
     with pytest.raises(ValidationError, match=f"by its id: {desk.pk} .now “Office”."):
-        team_named("Desk")
+        find_team("Desk")
 
 
 def test_what_lets_a_council_decide_is_known():
@@ -299,11 +300,11 @@ async def test_a_rehearsed_council_opens_no_gate_of_a_real_plan(mira, models):
     version = await sync_to_async(letters_team)()
     gate = await to_the_gate(mira, models, version)
     assert (await judged(gate, models)).status == Run.Status.WAITING
-    gate = await Gate.objects.whole().aget(pk=gate.pk)
+    gate = await Gate.objects.with_decisions().aget(pk=gate.pk)
     said = await gate.decisions.aget()
     assert (gate.state, said.decision, "The council was rehearsed" in said.text) == ("pending", "turn", True)
     assert await Letter.objects.acount() == 0
-    await sync_to_async(gates.decide)(gate.pk, mira, "approve", digest=gate.digest)
+    await sync_to_async(gate_decisions.decide)(gate.pk, mira, "approve", digest=gate.digest)
     await perform(gate.run_id, models)
     assert await Letter.objects.acount() == 1
     assert not (await sync_to_async(verify_all)()).faults

@@ -4,10 +4,10 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.models import McpTool, Run
-from engine.models.mcp import Listing
+from engine.models.mcp_tools import ToolListing
 from plans.models import Plan, Step
 from plans.rules import actions
-from tests.callers import Caller
+from tests.callers import ApiCaller
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, planned, steps, team
 
@@ -94,7 +94,7 @@ def test_a_step_that_is_over_is_changed_no_more(proposed, mira_calls):
 
 
 def test_a_step_is_told_and_changed_so_often_and_no_more(proposed, mira_calls, monkeypatch):
-    monkeypatch.setattr(actions, "TOLD", 2)
+    monkeypatch.setattr(actions, "MAX_MESSAGES", 2)
     monkeypatch.setattr(actions, "CHANGED", 2)
     path = f"/plans/{proposed.pk}"
     words = [mira_calls.post(f"{path}/messages", {"text": "Soon.", "step": 1}) for _ in range(3)]
@@ -116,15 +116,15 @@ async def test_words_to_the_planner_have_it_plan_the_rest_anew(proposed, mira_ca
 
 def test_nobody_else_changes_a_plan_or_speaks_in_it(proposed, noor):
     path = f"/plans/{proposed.pk}"
-    assert Caller(noor).patch(f"{path}/steps/1", {"action": "Mine."}).status_code == 404
-    assert Caller(noor).post(f"{path}/messages", {"text": "Mine."}).status_code == 404
+    assert ApiCaller(noor).patch(f"{path}/steps/1", {"action": "Mine."}).status_code == 404
+    assert ApiCaller(noor).post(f"{path}/messages", {"text": "Mine."}).status_code == 404
 
 
 def test_teams_and_tools_are_told(mira_calls, settings):
     team(name="Helpers")
     settings.MCP_SERVERS = {"others": {"command": ("/no/such/program",)}}
     for server in ("others", "gone"):
-        McpTool.objects.see(server, Listing([], ["draw has no schema of an object"]))
+        McpTool.objects.record_listing(server, ToolListing([], ["draw has no schema of an object"]))
     teams = {one["name"]: one for one in mira_calls.get("/teams").json()["results"]}
     answer = mira_calls.get("/tools").json()
     assert answer["left_out"] == [{"server": "others", "why": "draw has no schema of an object"}]

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Gate
-from plans import talking
+from plans import comments
 from plans.models import Matter, Move, Plan, Revision, Step
 from tests.columns import faults
 from tests.conftest import ScriptedModels, perform
@@ -86,7 +86,7 @@ def test_steps_of_a_later_revision_come_after_all_before_them(mira, models):
     made = plan(mira)
     for words in ("", "Again.", "The last one first."):
         if words:
-            talking.say(made.pk, mira, words, None)
+            comments.post_comment(made.pk, mira, words, None)
         asyncio.run(perform(made.pk, models))
     made = Plan.objects.planned().get(pk=made.pk)
     assert [step.number for step in made.steps_now] == [3, 4]

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from engine.tools import tool_named
+from engine.tools import get_tool
 from office import example
 from office.models import CalendarEntry, Person, Request, Task
 from plans import rehearsal
 from plans.examples import EXAMPLES
 from plans.migrations._ready_made import TEAMS
 from plans.prompts import agent, planner
-from plans.prompts.agent import Usable, Work
-from plans.prompts.planner import Brief, OwnerShown, ToolShown
+from plans.prompts.agent import OfferedTool, StepWork
+from plans.prompts.planner import PlannerBrief, PromptOwner, PromptTool
 
 FIRST, REVIEW, MONITORS = EXAMPLES
 
@@ -20,17 +20,19 @@ FIRST, REVIEW, MONITORS = EXAMPLES
 def rehearsed(of):
     """Tool and arguments of each step."""
     agents = next(one["agents"] for one in TEAMS if one["name"] == of.team)
-    owners = tuple(OwnerShown(name, what, tuple(map(shown, tools))) for name, what, tools in agents)
-    for step in json.loads(rehearsal.planner(planner.plan(Brief(of.task, owners))))["steps"]:
+    owners = tuple(PromptOwner(name, what, tuple(map(shown, tools))) for name, what, tools in agents)
+    for step in json.loads(rehearsal.rehearse_planner(planner.planner_messages(PlannerBrief(of.task, owners))))[
+        "steps"
+    ]:
         [name] = step["tools"]
-        usable = Usable(name, shown(name).description, tool_named(name).schema)
-        work = Work(step["owner"], "", "", of.task, step["action"], [usable], left=12)
-        yield tool_named(name), json.loads(json.loads(rehearsal.agent(agent.move(work)))["arguments"])
+        usable = OfferedTool(name, shown(name).description, get_tool(name).schema)
+        work = StepWork(step["owner"], "", "", of.task, step["action"], [usable], left=12)
+        yield get_tool(name), json.loads(json.loads(rehearsal.rehearse_agent(agent.step_messages(work)))["arguments"])
 
 
 def shown(name):
-    tool = tool_named(name)
-    return ToolShown(name, tool.effect, tool.description)
+    tool = get_tool(name)
+    return PromptTool(name, tool.effect, tool.description)
 
 
 def done_of(of):

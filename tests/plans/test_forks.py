@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Fork, Gate, ToolCall
 from plans.models import Plan
 from runs.forking import ForkRefused, NoForkPoint, fork, preview
-from runs.record import record_line
+from runs.record.document import record_line
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied
 from tests.plans.scenes import LETTER, SUM, SUMMARY, calls, plan, replies, steps
@@ -33,7 +33,7 @@ def _done(mira):
 
 
 def whole(pk):
-    return Plan.objects.whole().get(pk=pk)
+    return Plan.objects.with_steps().get(pk=pk)
 
 
 def test_its_planner_has_the_results_and_no_call_is_made_again(mira, models):

@@ -9,12 +9,12 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 
-from engine import gates
-from engine.models import Gate, GateAuthor, Part, Run, RunAuthor
-from plans import talking
-from plans.rules.demands import OPEN, Policy
-from plans.rules.words import Effect
-from runs.api.objects import gate_object
+from engine import gate_decisions
+from engine.models import AuthorContribution, Gate, GateAuthor, Run, RunAuthor
+from plans import comments
+from plans.rules.approval_policy import OPEN, TeamPolicy
+from plans.rules.enums import StepEffect
+from runs.run_object import gate_object
 from tests.conftest import ScriptedModels, allow, perform
 from tests.databases import copied_async, tampering
 from tests.plans.scenes import LETTER, SUM, calls, move, planned, replies, said_by, steps, take_up, team
@@ -45,19 +45,19 @@ async def gate_of(mira, models):
 
 @copied_async
 async def under_four_eyes(mira):
-    by_effect = {Effect.READS: {"who": "open"}, Effect.WRITES: FOUR, Effect.REACHES_OUT: FOUR}
-    version = await sync_to_async(team)(Policy(plan=FOUR, steps=by_effect, calls=by_effect))
+    by_effect = {StepEffect.READS: {"who": "open"}, StepEffect.WRITES: FOUR, StepEffect.REACHES_OUT: FOUR}
+    version = await sync_to_async(team)(TeamPolicy(plan=FOUR, steps=by_effect, calls=by_effect))
     models = ScriptedModels()
     return await planned(mira, models, steps(SUM, LETTER), version=version)
 
 
 async def may(gate, *users):
-    return [await sync_to_async(gates.may_decide)(gate, user) for user in users]
+    return [await sync_to_async(gate_decisions.may_decide)(gate, user) for user in users]
 
 
 async def change(gate_of, user, number=2):
     otherwise = {"action": "Write it to Ben.", "tools": (SUM, LETTER)[number - 1][2]}
-    await sync_to_async(talking.change_step)(gate_of.plan, user, number, otherwise)
+    await sync_to_async(comments.change_step)(gate_of.plan, user, number, otherwise)
 
 
 async def test_who_changed_a_step_does_not_approve_it_alone(gate_of, mira, others):
@@ -65,7 +65,7 @@ async def test_who_changed_a_step_does_not_approve_it_alone(gate_of, mira, other
     await change(gate_of, others[0])
     changed = await gate_of("step-2")
     assert await may(changed, mira, *others) == [False, False, True]
-    with pytest.raises(gates.NotAsked):
+    with pytest.raises(gate_decisions.NotAnApprover):
         await sync_to_async(decide_as_read)(changed.pk, others[0], "approve")
 
 
@@ -128,15 +128,15 @@ async def test_words_with_a_yes_to_the_plan_come_into_nothing_of_it(gate_of, oth
 
 async def test_without_four_eyes_who_changed_it_decides(mira, models):
     run = await planned(mira, models, steps(LETTER))
-    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Ben.", "tools": LETTER[2]})
+    await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Write it to Ben.", "tools": LETTER[2]})
     await perform(run, models)
     gate = await Gate.objects.select_related("run").filter(run=run, step="step-1").alatest("pk")
     assert await may(gate, mira) == [True]
 
 
 async def test_a_yes_to_the_plan_and_its_steps_decides_none_that_two_persons_approve(mira, models):
-    two = {**Policy().steps, Effect.REACHES_OUT: {"who": "person", "persons": 2}}
-    run = await planned(mira, models, steps(SUM, LETTER), version=await sync_to_async(team)(Policy(steps=two)))
+    two = {**TeamPolicy().steps, StepEffect.REACHES_OUT: {"who": "person", "persons": 2}}
+    run = await planned(mira, models, steps(SUM, LETTER), version=await sync_to_async(team)(TeamPolicy(steps=two)))
     plan, step = [gate async for gate in Gate.objects.filter(run=run).order_by("pk")]
     await sync_to_async(decide_as_read)(plan.pk, mira, "approve", "", "all")
     assert (step.step, await step.decisions.aexists()) == ("step-2", False)
@@ -160,8 +160,8 @@ class Written:
 @copied_async
 async def asks_twice(mira, *answered_by):
     """Up to the first question of an agent, or the letter once these two have answered both."""
-    models, open_ = ScriptedModels(), dict.fromkeys(Effect, OPEN)
-    version = await sync_to_async(team)(Policy(plan={"who": "open"}, steps=open_, calls=CALLS))
+    models, open_ = ScriptedModels(), dict.fromkeys(StepEffect, OPEN)
+    version = await sync_to_async(team)(TeamPolicy(plan={"who": "open"}, steps=open_, calls=CALLS))
     models.will("test/sums", *[ASKS, replies("5.")] * 2)
     texts = [calls("mail.send", to=["ben@example.org"], subject="Five", text=text) for text in ("It is 5.", "Five.")]
     models.will("test/letters", ASKS, *texts)
@@ -172,8 +172,8 @@ async def asks_twice(mira, *answered_by):
     return at.plan, said_by(models)
 
 
-CALLS = {Effect.READS: {"who": "open"}, Effect.WRITES: {"who": "open"}, Effect.REACHES_OUT: FOUR}
-say = sync_to_async(talking.say)
+CALLS = {StepEffect.READS: {"who": "open"}, StepEffect.WRITES: {"who": "open"}, StepEffect.REACHES_OUT: FOUR}
+say = sync_to_async(comments.post_comment)
 answers = sync_to_async(decide_as_read)
 
 
@@ -193,10 +193,10 @@ def letter(mira, models):
 async def test_who_answers_the_agents_question_does_not_approve_its_letter(letter, mira, others):
     _, gate = await letter(mira, others[0])
     assert await may(gate, *others) == [False, True]
-    with pytest.raises(gates.NotAsked, match="you answered a question of it"):
+    with pytest.raises(gate_decisions.NotAnApprover, match="you answered a question of it"):
         await answers(gate.pk, others[0], "approve")
     decided = await answers(gate.pk, others[1], "approve")
-    assert decided.last.authors == ["mira", "noor"]
+    assert decided.last_decision.authors == ["mira", "noor"]
 
 
 async def test_nor_who_answered_in_a_step_whose_result_came_to_it(letter, mira, others):
@@ -233,16 +233,19 @@ async def test_nor_by_a_new_account_of_the_same_name(letter, mira, others):
     same = await sync_to_async(get_user_model().objects.create_user)("noor")
     same = await sync_to_async(allow)(same, "engine.decide_gate", "engine.view_run")
     assert await may(gate, same, others[1]) == [False, True]
-    assert await sync_to_async(gates.own_words)(gate, same) == "answered a question of it"
+    assert await sync_to_async(gate_decisions.own_words)(gate, same) == "answered a question of it"
 
 
 async def test_nor_who_asked_for_it_by_a_new_account_of_the_same_name(letter, mira, others):
     _, gate = await letter(others[0], others[0])
     await mira.adelete()
     same = await sync_to_async(get_user_model().objects.create_user)("mira")
-    same, gate = await sync_to_async(allow)(same, "engine.decide_gate"), await Gate.objects.whole().aget(pk=gate.pk)
+    same, gate = (
+        await sync_to_async(allow)(same, "engine.decide_gate"),
+        await Gate.objects.with_decisions().aget(pk=gate.pk),
+    )
     assert await may(gate, same, others[1]) == [False, True]
-    assert await sync_to_async(gates.own_words)(gate, same) == "asked for it"
+    assert await sync_to_async(gate_decisions.own_words)(gate, same) == "asked for it"
 
 
 async def test_nor_who_asked_for_changes(letter, mira, others):
@@ -260,7 +263,7 @@ async def test_who_says_nothing_but_no_may_say_yes_to_the_next_one(letter, mira,
 async def test_what_is_said_in_a_run_that_belongs_with_it_counts_too(letter, mira, others):
     _, gate = await letter(mira, mira)
     run = await Run.objects.acreate(procedure="mission", parent=gate.run, root=gate.run, step="step-1-0-9")
-    await sync_to_async(RunAuthor.objects.note)(run.pk, others[0], Part.SAID)
+    await sync_to_async(RunAuthor.objects.note)(run.pk, others[0], AuthorContribution.SAID)
     assert await may(gate, *others) == [False, True]
 
 
@@ -289,7 +292,7 @@ async def test_who_changed_a_step_or_spoke_before_authors_were_kept_is_found(gat
     changed = await gate_of("step-2")
     await sync_to_async(found_again)()
     for user in others:
-        with pytest.raises(gates.NotAsked):
+        with pytest.raises(gate_decisions.NotAnApprover):
             await answers(changed.pk, user, "approve")
 
 

@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 
 from plans.guards import GUARDS
 from plans.models import Plan
-from plans.rules.demands import OPEN_READS
-from runs.redaction import erase
+from plans.rules.approval_policy import OPEN_READS
+from runs.record.redaction import erase_texts
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied
 from tests.engine.guarded import changed, columns_of, deleted, not_only_erased, redact, refused, run, taking, texts_held
@@ -54,7 +54,7 @@ def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(carrie
 
 
 def test_nothing_takes_the_place_of_a_summary_that_was_erased(carried_out: Plan) -> None:
-    erase(carried_out.run, None, "It was asked for.")
+    erase_texts(carried_out.run, None, "It was asked for.")
     assert refused(lambda: run("UPDATE plans_plan SET summary = 'It went well.'"))
 
 

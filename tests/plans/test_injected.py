@@ -11,14 +11,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import Client
 
-from engine.llm.answer import Reply
+from engine.llm.streaming import ModelReply
 from engine.models import Gate, GateDecision, Letter, Run, ToolCall
-from engine.worker import Engine
+from engine.queue.worker import Worker
 from magi_site.models import Token
 from office.models import OfficeDocument, Task
-from plans.rules.demands import Policy
-from plans.rules.words import Effect
-from runs.api.scopes import USUAL
+from plans.rules.approval_policy import TeamPolicy
+from plans.rules.enums import StepEffect
+from runs.api.scopes import DEFAULT_SCOPES
 from tests.callers import API
 from tests.conftest import QUEUED_OR_RUNNING, ScriptedModels, some_of
 from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
@@ -48,7 +48,7 @@ DISGUISES = (
 )
 INJECTED = some_of(product(DISGUISES, ORDERS), 8)  # by each of them at least one
 TOOLS = ["documents.read", *(tool for tool, _ in ORDERS)]
-EVERYTHING_OPEN = dict.fromkeys(Effect, OPEN)
+EVERYTHING_OPEN = dict.fromkeys(StepEffect, OPEN)
 
 
 class Obeys(ScriptedModels):
@@ -60,7 +60,9 @@ class Obeys(ScriptedModels):
 
     async def ask(self, model, messages, form, on_growth, way):
         self.asked.append((model, messages))
-        return Reply(text=self.says(model, "\n".join(one["content"] for one in messages)), finish="stop", model=model)
+        return ModelReply(
+            text=self.says(model, "\n".join(one["content"] for one in messages)), finish="stop", model=model
+        )
 
     def says(self, model, told):
         number = int(re.search(r"Paper (\d+)\b", told)[1])
@@ -84,7 +86,7 @@ def paper(number):
 
 def submit_all(owner):
     agents = [{"name": "Reader", "description": "Reads.", "model": "test/reader", "tools": TOOLS}]
-    version = team(Policy(OPEN, EVERYTHING_OPEN, EVERYTHING_OPEN), agents=agents)
+    version = team(TeamPolicy(OPEN, EVERYTHING_OPEN, EVERYTHING_OPEN), agents=agents)
     runs = []
     for number in range(len(INJECTED)):
         paper(number)
@@ -94,7 +96,7 @@ def submit_all(owner):
 
 async def perform_all(runs, models):
     """Until all of them wait for somebody, or are over."""
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     waiting = Run.objects.filter(pk__in=runs).exclude(status__in=QUEUED_OR_RUNNING)
 
@@ -140,7 +142,7 @@ def words_of(call):
 
 def tried_by_a_token(runs, user):
     """What a program of the owner gets that may do all that tokens may usually."""
-    secret = Token.objects.make(user, scopes=USUAL).secret
+    secret = Token.objects.make(user, scopes=DEFAULT_SCOPES).secret
     client = Client(headers={"Authorization": f"Bearer {secret}"})
     said = json.dumps({"decision": "approve"})
     pending = Gate.objects.filter(run__in=runs, state="pending").values_list("pk", flat=True)

@@ -6,21 +6,20 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.urls import reverse
 
-from engine import gates
-from engine.llm.failures import Unauthorized
+from engine import gate_decisions
+from engine.llm.errors import Unauthorized
 from engine.models import Gate, GateDecision
-from engine.policy import policy_of
-from engine.using import CHOICES
-from plans.api import facts
-from plans.display import display_of
-from plans.fragments import fragments
+from engine.policy import parse_policy
+from engine.runtime.tool_execution import UNCERTAIN_CHOICES
+from plans.display import display_of, fragments
 from plans.management.commands.plan import Command as Planning
-from plans.models import Message, Plan, Step, reading
-from plans.rules.demands import OPEN, OPEN_READS, Kind, Policy
-from plans.told import revisions
-from runs.face import face_of, faces
-from runs.feed import snapshot_of
-from runs.fragments import rendered
+from plans.models import Message, Plan, Step, queries
+from plans.record import revision_lines
+from plans.responses import plan_fields
+from plans.rules.approval_policy import OPEN, OPEN_READS, ApprovalKind, TeamPolicy
+from runs.live.feed import snapshot_of
+from runs.procedure.fragments import render_fragments
+from runs.procedure.spec import spec_of_run, specs
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, move, pending, plan, planned, questions, says, steps, team
 from tests.read_gates import decide_as_read, steer_as_read
@@ -36,7 +35,7 @@ async def proposed(mira, models):
 
 
 def gate_of(row, kind):
-    return Gate.objects.whole().filter(run=row.pk, kind=kind).pending().get()
+    return Gate.objects.with_decisions().filter(run=row.pk, kind=kind).pending().get()
 
 
 def here(gate):
@@ -50,6 +49,13 @@ def test_the_page_asks_each_thing_where_it_stands(proposed, page):
     assert 'value="approve all"' in html
     assert ">Answer</button>" not in html
     assert f'action="{here(step_gate)}"' in html.partition('id="at-2"')[2]
+
+
+def test_sections_of_a_record_have_plain_ids_while_a_gate_is_open(proposed, page):
+    html = page.get(f"/plans/{proposed.pk}/record/").content.decode()
+    names = re.findall(r' aria-labelledby="([^"]+)"', html)
+    assert names
+    assert [name for name in names if not re.fullmatch(r"[\w-]+", name)] == []
 
 
 def test_what_is_decided_there_brings_the_part_back_and_without_scripts_the_page(proposed, page):
@@ -124,23 +130,25 @@ async def test_a_step_has_one_number_on_its_page_in_its_record_and_at_all_other_
     run = await planned(mira, models, both, both, version=version)
     html = await sync_to_async(lambda: page.get(f"/plans/{run}/").content.decode())()
     record = await sync_to_async(lambda: page.get(f"/plans/{run}/record/").content.decode())()
-    row = await sync_to_async(Plan.objects.whole().get)(pk=run)
-    news = "\n".join(line for _, line in await sync_to_async(lambda: [*Planning().news(row)])())
+    row = await sync_to_async(Plan.objects.with_steps().get)(pk=run)
+    news = "\n".join(line for _, line in await sync_to_async(lambda: [*Planning().new_lines(row)])())
     told = {"page": html, "record": record.partition("Steps of earlier revisions")[0]}
     shown = {name: re.findall(r"Step (\d), (Sums|Letters): ", text) for name, text in told.items()}
     shown["command"] = re.findall(r"^  (\d)\. (Sums|Letters): ", news, re.MULTILINE)
-    shown["API"] = [(str(one["number"]), one["owner"]) for one in (await sync_to_async(facts)(row))["steps"]]
+    shown["API"] = [(str(one["number"]), one["owner"]) for one in (await sync_to_async(plan_fields)(row))["steps"]]
     due = [("3", "Sums"), ("4", "Letters")]
     assert [name for name, found in shown.items() if found != due] == []
     assert all(words in html for words in ("Sums, step 3", "Go to step 3", "revision 2 in place of steps 1, 2"))
     letters = {gate.title.partition(" of ")[0] for gate in await sync_to_async(pending)(run)}
     assert (letters, "To decide: Step 3 of" in news) == ({"Step 3", "Step 4"}, True)
-    assert await sync_to_async(reading.places_of)([(run, "step-3-0-1")]) == {(run, "step-3-0-1"): ("Step 3", "step-3")}
+    assert await sync_to_async(queries.step_labels)([(run, "step-3-0-1")]) == {
+        (run, "step-3-0-1"): ("Step 3", "step-3")
+    }
 
 
 def test_no_gate_whose_texts_were_erased_has_a_heading():
-    headings = [faces()["plan"].heading(Gate(kind=kind, step="step-1")) for kind in Kind]
-    assert headings == [""] * len(Kind)
+    headings = [specs()["plan"].heading(Gate(kind=kind, step="step-1")) for kind in ApprovalKind]
+    assert headings == [""] * len(ApprovalKind)
 
 
 async def test_an_answer_stands_in_the_thread_and_is_told_to_its_agent_once(page, mira, models):
@@ -149,25 +157,28 @@ async def test_an_answer_stands_in_the_thread_and_is_told_to_its_agent_once(page
     run = await planned(mira, models, questions("By when?"), steps(SUM), SUMMARY, version=version)
     headings = []
     for answer in ("By Friday.", "Two and three."):
-        headings += [face_of(gate.run).heading(gate) for gate in await sync_to_async(pending)(run)]
+        headings += [spec_of_run(gate.run).heading(gate) for gate in await sync_to_async(pending)(run)]
         await says(run, mira, "answer", text=answer)
         await perform(run, models)
-    row = await sync_to_async(Plan.objects.whole().get)(pk=run)
+    row = await sync_to_async(Plan.objects.with_steps().get)(pk=run)
     said = [(one.by, one.to, one.content) for one in display_of(await sync_to_async(snapshot_of)(row.run)).thread]
     assert {("mira", 0, "By Friday."), ("mira", 1, "Two and three.")} <= {*said}
     asked = [messages[1]["content"] for model, messages in models.asked if model == "test/sums"]
     assert asked[-1].count("Two and three.") == 1
     assert headings == ["The planner asks: By when?", "Step 1 asks: Which two?"]
-    assert (row.revision, [one.head.partition(",")[0] for one in revisions(row)]) == (1, ["Questions", "Revision 1"])
+    assert (row.revision, [one.head.partition(",")[0] for one in revision_lines(row)]) == (
+        1,
+        ["Questions", "Revision 1"],
+    )
 
 
 async def test_what_broke_says_why_and_no_step_seems_to_work_on(page, mira, models):
     models.will("test/planner", steps(SUM))
     models.will("test/sums", Unauthorized("The endpoint refuses the key."))
-    row = await sync_to_async(plan)(mira, await sync_to_async(team)(Policy(OPEN)))
+    row = await sync_to_async(plan)(mira, await sync_to_async(team)(TeamPolicy(OPEN)))
     await perform(row.pk, models)
     html = await sync_to_async(lambda: page.get(f"/plans/{row.pk}/").content.decode())()
-    pushed = await sync_to_async(lambda: rendered(fragments(display_of(snapshot_of(row.run)))))()
+    pushed = await sync_to_async(lambda: render_fragments(fragments(display_of(snapshot_of(row.run)))))()
     assert [said.count("The endpoint refuses the key.") for said in (html, pushed)] == [1, 1]
     assert [word in html for word in ("Stopped", ">Working", "move 1 of")] == [True, False, False]
 
@@ -180,13 +191,13 @@ def cut(proposed):
     """As the engine asks: what becomes of the answers, it tells elsewhere."""
     step = gate_of(proposed, "step")
     rejects = [one for one in step.choices if one["decision"] == "reject"]
-    said = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": policy_of(None)}
-    return Gate.objects.ask(step, run=proposed.run, step=step.step, choices=[*CHOICES, *rejects], **said)
+    said = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": parse_policy(None)}
+    return Gate.objects.open(step, run=proposed.run, step=step.step, choices=[*UNCERTAIN_CHOICES, *rejects], **said)
 
 
 def test_whether_it_happened_is_answered_on_its_page_and_on_that_of_what_waits(cut, page):
     html = page.get(f"/plans/{cut.run_id}/").content.decode().partition(f'id="gate-{cut.pk}"')[2]
-    for choice in CHOICES:
+    for choice in UNCERTAIN_CHOICES:
         assert f'value="answer {choice["word"]}">{choice["sentence"]}</button>' in html
     assert 'value="approve' not in html.partition("</section>")[0]
     assert f"/gates/{cut.pk}/" in page.get("/waiting/").content.decode()
@@ -196,6 +207,6 @@ def test_whether_it_happened_is_answered_on_its_page_and_on_that_of_what_waits(c
 
 
 def test_what_is_uncertain_is_not_approved(cut, mira):
-    with pytest.raises(gates.DoesNotFit):
+    with pytest.raises(gate_decisions.InvalidAnswer):
         decide_as_read(cut.pk, mira, "approve")
     assert Gate.objects.get(pk=cut.pk).pending

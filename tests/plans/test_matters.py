@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Gate
 from plans.models import Matter
-from tests.callers import Caller, fields, problem
+from tests.callers import ApiCaller, fields, problem
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied
 from tests.plans.scenes import LETTER, plan, steps, team
@@ -53,7 +53,7 @@ def test_its_owner_calls_it_otherwise_and_closes_it(sums, mira_calls):
 
 
 def test_matters_of_others_are_not_there(sums, noor, mira_calls):
-    others = Caller(noor)
+    others = ApiCaller(noor)
     assert others.get("/matters").json()["results"] == []
     problem(others.patch(f"/matters/{sums.pk}", {"closed": True}), 404)
     assert list(fields(others.get("/plans", matter="Sums"))) == ["matter"]
@@ -89,7 +89,7 @@ def test_what_is_found_by_its_matter_is_found_by_nothing_wrong(sums):
 
 def test_a_name_that_no_database_holds_is_of_no_matter(mira, mira_calls):
     assert list(fields(mira_calls.get("/plans", matter="Su\x00ms"))) == ["matter"]
-    assert not Matter.objects.called(mira, "Su\x00ms").exists()
+    assert not Matter.objects.named(mira, "Su\x00ms").exists()
 
 
 # ---- its page ----------------------------------------------------------------------------------------------------

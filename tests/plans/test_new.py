@@ -8,7 +8,7 @@ from engine.models.budgets import Budget
 from office.models import Person
 from plans.examples import EXAMPLES
 from plans.models import Matter, Plan
-from plans.rules.demands import OPEN_READS, WATCHFUL
+from plans.rules.approval_policy import OPEN_READS, WATCHFUL_POLICY
 from tests.conftest import allow
 
 from .scenes import plan, team
@@ -58,7 +58,7 @@ def test_without_its_team_an_example_has_the_first_one(page):
 
 
 def test_another_team_shows_whom_it_asks_and_leaves_what_was_typed(page):
-    version = team(WATCHFUL, examples=["Add two and two."])
+    version = team(WATCHFUL_POLICY, examples=["Add two and two."])
     answer = page.post(NEW, posted(version, do="take-team", matter="Sums"))
     html = answer.content.decode()
     assert (answer.context["form"]["task"].value(), answer.context["form"]["matter"].value()) == (TASK, "Sums")

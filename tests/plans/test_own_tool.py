@@ -8,9 +8,9 @@ from asgiref.sync import sync_to_async
 from django.conf import settings as site
 from django.core.management import call_command
 
-from engine import gates
+from engine import gate_decisions
 from engine.models import Gate
-from engine.tools import tool_named
+from engine.tools import get_tool
 from plans.models import Team
 from tests.acceptance.site import ROOT
 from tests.conftest import perform
@@ -29,9 +29,9 @@ def house(tmp_path, monkeypatch, settings):
     (tmp_path / "house" / "tools.py").write_text(TOOL)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    there = {"TOOLBOX": site.TOOLBOX}
+    there = {"SHARED_TOOLS": site.SHARED_TOOLS}
     exec(LINE, there)
-    settings.TOOLBOX = there["TOOLBOX"]
+    settings.SHARED_TOOLS = there["SHARED_TOOLS"]
     return tmp_path
 
 
@@ -44,14 +44,16 @@ def test_its_own_test_passes(house, monkeypatch):
 async def test_its_agent_uses_its_tool_once_somebody_has_approved_it(house, mira, models):
     (house / "door.json").write_text(TEAM)
     await sync_to_async(call_command)("team_import", house / "door.json")
-    version = (await sync_to_async(Team.objects.whole().get)(name=json.loads(TEAM)["name"])).current
+    version = (await sync_to_async(Team.objects.with_content().get)(name=json.loads(TEAM)["name"])).current
     planned = steps(("Say that we are closed today.", "Porter", ["hall.show"]))
     used = calls("hall.show", text="Closed today.")
     models.will(site.DEFAULT_MODEL, planned, used, replies("They know."), SUMMARY)
     run = (await sync_to_async(plan)(mira, version, "Tell the hall that we are closed today.")).pk
     await perform(run, models)
     assert not (house / "board.txt").exists()
-    await sync_to_async(gates.decide)((await Gate.objects.aget(run=run, kind="plan")).pk, mira, "approve", "", "all")
+    await sync_to_async(gate_decisions.decide)(
+        (await Gate.objects.aget(run=run, kind="plan")).pk, mira, "approve", "", "all"
+    )
     assert (await perform(run, models)).outcome == "done"
     assert (house / "board.txt").read_text() == "Closed today."
-    assert (await sync_to_async(tool_named)("hall.show")).effect == "writes"
+    assert (await sync_to_async(get_tool)("hall.show")).effect == "writes"

@@ -6,15 +6,15 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from engine.llm.prompting import read_fenced
+from engine.llm.prompt_blocks import read_fence
 from engine.models import ModelCall, Run
-from plans import talking
+from plans import comments
 from plans.display import display_of
-from plans.models import Step, keeping
-from plans.prompts.planner import Planned, PlannedStep
-from plans.rules.demands import OPEN_READS
+from plans.models import Step, writes
+from plans.prompts.planner import ProposedPlan, ProposedStep
+from plans.rules.approval_policy import OPEN_READS
 from plans.rules.places import StepPlace, place_of
-from runs.feed import snapshot_of
+from runs.live.feed import snapshot_of
 from tests.conftest import perform
 from tests.plans.scenes import LETTER, SUM, SUMMARY, move, pending, planned, says, steps, team
 
@@ -44,7 +44,7 @@ async def test_a_step_that_fails_while_the_plan_waits_has_it_planned_anew(mira, 
     models.will("test/sums", move("ask", "Which two?"))
     await says(run, mira, "approve", "all")
     await perform(run, models)
-    await sync_to_async(talking.say)(run, mira, "And then twice that.")
+    await sync_to_async(comments.post_comment)(run, mira, "And then twice that.")
     await perform(run, models)
     models.will("test/sums", move("give_up", "I cannot."))
     await says(run, mira, "answer", text="Two and three.", kind="question")
@@ -56,7 +56,7 @@ async def test_all_that_is_said_to_the_planner_before_it_plans_is_planned_by(mir
     run = await planned(mira, models, steps(SUM), steps(LETTER))
     await says(run, mira, "reject", "revise", "No sums.")
     for words in ("Use Ada's new address.", "And be short."):
-        await sync_to_async(talking.say)(run, mira, words)
+        await sync_to_async(comments.post_comment)(run, mira, words)
     await perform(run, models)
     asked = models.asked[-1][1][1]["content"]
     assert all(words in asked for words in ("No sums.", "Use Ada's new address.", "And be short."))
@@ -65,10 +65,10 @@ async def test_all_that_is_said_to_the_planner_before_it_plans_is_planned_by(mir
 async def test_however_much_is_said_before_it_plans_it_can_be_planned_anew_later(mira, models):
     run = await planned(mira, models, *[steps(SUM)] * 2)
     for number in range(15):
-        await sync_to_async(talking.say)(run, mira, f"And then {number}.")
+        await sync_to_async(comments.post_comment)(run, mira, f"And then {number}.")
     await perform(run, models)
-    await sync_to_async(talking.say)(run, mira, "Once more.")
-    assert (await sync_to_async(keeping.Revision.objects.filter(plan=run).latest)("number")).number == 17
+    await sync_to_async(comments.post_comment)(run, mira, "Once more.")
+    assert (await sync_to_async(writes.Revision.objects.filter(plan=run).latest)("number")).number == 17
 
 
 async def test_a_step_that_fails_while_it_is_planned_anew_is_seen_to(mira, models):
@@ -76,7 +76,7 @@ async def test_a_step_that_fails_while_it_is_planned_anew_is_seen_to(mira, model
     await says(run, mira, "approve", "all")
     models.will("test/sums", move("ask", "Which two?"))
     await perform(run, models)
-    await sync_to_async(talking.say)(run, mira, "Otherwise.")
+    await sync_to_async(comments.post_comment)(run, mira, "Otherwise.")
     await sync_to_async(fail_and_plan)(run)
     models.will("test/planner", steps(LETTER))
     await perform(run, models)
@@ -87,10 +87,10 @@ async def test_a_step_that_fails_while_it_is_planned_anew_is_seen_to(mira, model
 def fail_and_plan(run):
     """As it comes about where a step works while the planner is asked."""
     step = Step.objects.get(plan=run)
-    keeping.give_up(run, 1, "I cannot.")
+    writes.fail_step(run, 1, "I cannot.")
     call = ModelCall.objects.create(run_id=run, step="plan-2", series=0, attempt=1, deadline=timezone.now())
-    letter = PlannedStep("Write it.", "Letters", ("mail.draft",), (1,))
-    keeping.keep_plan(run, 2, call, Planned("So.", steps=(letter,)), told=[])
+    letter = ProposedStep("Write it.", "Letters", ("mail.draft",), (1,))
+    writes.save_plan(run, 2, call, ProposedPlan("So.", steps=(letter,)), told=[])
     step.refresh_from_db()
     assert (step.status, step.last_in) == ("failed", None)
 
@@ -122,9 +122,9 @@ async def test_an_approval_stays_where_a_step_and_what_it_comes_after_stay_and_e
     models.will("test/sums", move("ask", "Which two?"))
     await says(run, mira, "approve", "all")
     await perform(run, models)
-    await sync_to_async(talking.say)(run, mira, "And then twice that.")
+    await sync_to_async(comments.post_comment)(run, mira, "And then twice that.")
     await perform(run, models)
-    [left] = read_fenced(models.asked[-1][1][1]["content"])["left"]
+    [left] = read_fence(models.asked[-1][1][1]["content"])["left"]
     assert left == {"number": 2, "owner": "Letters", "action": LETTER[0], "tools": LETTER[2], "needs": needs}
     asked = {one.step: one.pk for one in await sync_to_async(pending)(run)}
     letter, told = ("step-2", "plan-2") if needs else ("step-4", "step-4")
@@ -139,7 +139,7 @@ async def test_a_step_that_was_approved_and_changed_says_what_of_it_changed(page
     models.will("test/sums", move("ask", "Which two?"))
     await says(run, mira, "approve", "all")
     await perform(run, models)
-    await sync_to_async(talking.change_step)(run, mira, 2, {"action": "Write it to Ben.", "tools": ["mail.draft"]})
+    await sync_to_async(comments.change_step)(run, mira, 2, {"action": "Write it to Ben.", "tools": ["mail.draft"]})
     await perform(run, models)
     asked = {one.step: one.pk for one in await sync_to_async(pending)(run)}
     html = await sync_to_async(lambda: page.get(f"/gates/{asked['step-2']}/").content.decode())()

@@ -6,15 +6,16 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from engine import gates
-from engine.evidence.audit import verify_all
-from engine.models import BudgetUsedUp, Gate, GateRule, ModelCall, Run, ToolCall
+from engine import gate_decisions
+from engine.audit.full_verification import verify_all
+from engine.models import BudgetExceeded, Gate, GateRule, ModelCall, Run, ToolCall
 from engine.models.budgets import Budget
-from engine.policy import policy_of
-from plans import deciding, talking
-from plans.models import Matter, Move, Plan, Revision, Step, StepState, keeping, reading
+from engine.policy import parse_policy
+from plans import comments
+from plans import gate_decisions as deciding
+from plans.models import Matter, Move, Plan, Revision, Step, StepState, queries, writes
 from plans.rules.actions import PlanState, choices_of
-from plans.rules.demands import OPEN_READS, Kind
+from plans.rules.approval_policy import OPEN_READS, ApprovalKind
 from tests.conftest import perform
 from tests.plans.scenes import (
     ADD,
@@ -64,8 +65,8 @@ def statements():
 
 async def test_a_plan_takes_no_more_looks_statements_and_commits_than_it_did(mira, models, monkeypatch, statements):
     """What one more costs is paid at each of its parts; who finds a way with fewer lowers these."""
-    looks, look = [], reading.looked_at
-    monkeypatch.setattr(reading, "looked_at", lambda pk: looks.append(pk) or look(pk))
+    looks, look = [], queries.load_plan
+    monkeypatch.setattr(queries, "load_plan", lambda pk: looks.append(pk) or look(pk))
     models.will("test/sums", ADD, replies("It is 5."), ADD, replies("Five again."))
     version = await sync_to_async(team)(OPEN_READS)
     run = await planned(mira, models, steps(SUM, SUM), SUMMARY, version=version)
@@ -112,7 +113,7 @@ async def test_what_a_person_approved_is_taken_once_however_old_the_look_of_the_
     run = await planned(mira, models, steps(LETTER))
     await says(run, mira, "approve", kind="step")
     gate = await Gate.objects.aget(run=run, kind="step")
-    await sync_to_async(deciding.take)(run, gate.pk)
+    await sync_to_async(deciding.accept_plan)(run, gate.pk)
     assert await sync_to_async(statuses)(run) == ["approved"]
 
 
@@ -122,8 +123,8 @@ async def test_a_question_about_a_plan_that_was_replaced_opens_nothing_of_the_ne
     await perform(run, models)
     old = await Gate.objects.select_related("run").aget(run=run, step="plan-1")
     same = {name: getattr(old, name) for name in ("run", "step", "kind", "title", "text", "policy", "choices")}
-    stale = await sync_to_async(Gate.objects.ask)(old, **same)
-    with pytest.raises(gates.Closed, match="not asked any more"):
+    stale = await sync_to_async(Gate.objects.open)(old, **same)
+    with pytest.raises(gate_decisions.GateClosed, match="not asked any more"):
         await sync_to_async(decide_as_read)(stale.pk, mira, "approve", "", "all")
     assert await Revision.objects.filter(plan=run, standing="proposed").aexists()
 
@@ -131,8 +132,8 @@ async def test_a_question_about_a_plan_that_was_replaced_opens_nothing_of_the_ne
 async def test_an_approval_of_steps_as_they_were_accepts_no_other_ones(mira, models):
     run = await planned(mira, models, steps(LETTER))
     gate = await Gate.objects.aget(run=run, kind="plan")
-    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Write it to Ben.", "tools": LETTER[2]})
-    with pytest.raises(gates.Closed):
+    await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Write it to Ben.", "tools": LETTER[2]})
+    with pytest.raises(gate_decisions.GateClosed):
         await sync_to_async(decide_as_read)(gate.pk, mira, "approve", "", "all")
     await perform(run, models)
     newest = await Gate.objects.filter(run=run, kind="plan").alatest("number")
@@ -162,7 +163,7 @@ async def test_a_council_that_refuses_what_cannot_be_planned_again_leaves_it_out
     gate = await Gate.objects.aget(run=run, kind="step")
     step = gate.step if kind == "step" else "plan-12"
     gate = await refused(gate, kind, step)
-    await sync_to_async(deciding.take)(run, gate.pk)
+    await sync_to_async(deciding.accept_plan)(run, gate.pk)
     assert await sync_to_async(statuses)(run) == ["rejected"]  # with the plan that ends, too
     assert (await Plan.objects.aget(pk=run)).stopped == (kind == "plan")
 
@@ -171,7 +172,7 @@ async def test_a_council_that_refuses_what_cannot_be_planned_again_leaves_it_out
 def refused(like, kind, step):
     """A gate there that a council has refused."""
     before = Gate.objects.newest(like.run_id, step)
-    gate = Gate.objects.ask(before, run=like.run, step=step, kind=kind, policy=like.policy)
+    gate = Gate.objects.open(before, run=like.run, step=step, kind=kind, policy=like.policy)
     gate.decisions.create(by="council Trio", decision="reject")
     Gate.objects.filter(pk=gate.pk).update(state="rejected")
     return gate
@@ -181,7 +182,7 @@ async def test_an_answer_is_words_and_not_too_many(mira, models):
     run = await planned(mira, models, questions("By when?"))
     [gate] = await sync_to_async(pending)(run)
     for answer in ("", "x" * 4_001, {"by": "Friday"}):
-        with pytest.raises(gates.DoesNotFit):
+        with pytest.raises(gate_decisions.InvalidAnswer):
             await sync_to_async(decide_as_read)(gate.pk, mira, "answer", answer=answer)
 
 
@@ -250,7 +251,7 @@ async def test_what_strangers_wrote_is_kept_in_mind_in_later_plans_of_a_matter(m
     await says(later, mira, "approve", "all")
     await perform(later, models)
     assert [one.tool for one in await sync_to_async(pending)(later)] == ["mail.draft"]
-    assert [one.pk for one in await sync_to_async(reading.with_texts_beside)(run)] == [later]
+    assert [one.pk for one in await sync_to_async(queries.with_texts_beside)(run)] == [later]
 
 
 def test_nobodys_plans_find_a_matter_even_where_two_have_its_name(mira):
@@ -321,7 +322,7 @@ def spend(run, cost):
 
 def test_where_there_is_a_budget_a_plan_needs_no_limit_of_its_own(mira):
     Budget.objects.create(owner=mira, limit=1)
-    with pytest.raises(BudgetUsedUp):
+    with pytest.raises(BudgetExceeded):
         plan(mira)  # nobody knows what its models cost
     rehearsed = team(name="Stage", agents=[{**AGENTS[0], "model": "rehearsal/instant"}], planner="rehearsal/instant")
     assert plan(mira, rehearsed).run.reserved == 0
@@ -340,11 +341,11 @@ def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_
     StepState.objects.create(step=step, number=1, status="planned", action="Post it.", held={})
     call = ModelCall.objects.create(run=made.run, step="step-1-0-2", series=0, attempt=1, deadline=made.run.created)
     Move.objects.create(step=step, series=0, number=2, act="call", tool="mail.send", call=call)
-    asked = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": policy_of(None)}
+    asked = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": parse_policy(None)}
     choices = [{"word": word, "decision": "answer", "sentence": word} for word in ("happened", "do", "leave")]
-    choices += choices_of(Kind.TOOL, PlanState(), reading.step_facts(step))
+    choices += choices_of(ApprovalKind.TOOL, PlanState(), queries.state_of_step(step))
     for number, (decision, choice) in enumerate((("answer", "happened"), ("reject", "skip")), 1):
-        gate = Gate.objects.ask(None, run=made.run, step=f"step-1-0-{number}", choices=choices, **asked)
+        gate = Gate.objects.open(None, run=made.run, step=f"step-1-0-{number}", choices=choices, **asked)
         decide_as_read(gate.pk, mira, decision, "I looked.", choice)
     step.refresh_from_db()
     assert (step.status, step.skipped, Gate.objects.filter(used=None).count()) == ("failed", True, 2)
@@ -352,6 +353,6 @@ def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_
 
 async def test_what_was_changed_since_the_look_is_asked_about_only_if_it_still_has_to_be(mira, models):
     run = await planned(mira, models, steps(LETTER))
-    await sync_to_async(talking.change_step)(run, mira, 1, {"owner": "Person"})
-    await sync_to_async(keeping.ask_about)(run, 1)
+    await sync_to_async(comments.change_step)(run, mira, 1, {"owner": "Person"})
+    await sync_to_async(writes.ask_question)(run, 1)
     assert (await Step.objects.aget(plan=run)).status == "planned"

@@ -11,9 +11,9 @@ from django.conf import settings
 from engine.models import Gate, GateDecision, Run
 from office import example
 from office.models import OfficeDocument, Task
-from plans import talking
+from plans import comments
 from plans.models import Plan
-from plans.rules.demands import Policy
+from plans.rules.approval_policy import TeamPolicy
 from tests.conftest import perform
 from tests.plans.scenes import SUMMARY, calls, plan, replies, steps, team
 from tests.read_gates import decide_as_read
@@ -51,7 +51,7 @@ def decide(mira):
 
 async def begun(models, mira, agents, *answers):
     models.will(settings.DEFAULT_MODEL, *answers)
-    version = await sync_to_async(team)(Policy(), "Reference", agents, planner=settings.DEFAULT_MODEL)
+    version = await sync_to_async(team)(TeamPolicy(), "Reference", agents, planner=settings.DEFAULT_MODEL)
     made = await sync_to_async(plan)(mira, version, task="As it was shown.")
     await perform(made.pk, models)
     return made.pk
@@ -65,11 +65,11 @@ async def test_planned_together_two_steps_are_edited_one_is_added_and_one_droppe
     done = (*adds("one"), *adds("two"), *adds("4"))
     run = await begun(models, mira, DESK, first, again, *done, SUMMARY)
     for number, word in ((1, "one"), (2, "two")):
-        await sync_to_async(talking.change_step)(
+        await sync_to_async(comments.change_step)(
             run, mira, number, {"action": f"Add task {word}.", "tools": ["tasks.add"]}
         )
         await perform(run, models)
-    await sync_to_async(talking.say)(run, mira, "Add a fourth task, too.")
+    await sync_to_async(comments.post_comment)(run, mira, "Add a fourth task, too.")
     await perform(run, models)
     dropped = (await sync_to_async(Plan.objects.planned().get)(pk=run)).steps_now[2]
     await decide(run, "reject", "skip", kind="step", at=dropped.gate_step)

@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plans.rules.subjects import Subject, ToolLine, action_in, quoted, text_of_plan
-from plans.rules.words import Effect
+from plans.rules.enums import StepEffect
+from plans.rules.gate_text import GateText, GateToolLine, parse_action, quoted, text_of_plan
 
-TOOLS = (ToolLine("figures.calculate", Effect.READS, "0" * 64),)
+TOOLS = (GateToolLine("figures.calculate", StepEffect.READS, "0" * 64),)
 
 
 def subject(action, **values):
     held = {"number": 2, "owner": "Sums", "team": "Desk, version 1", "tools": TOOLS, "needs": None, "action": action}
-    return Subject(**held | values)
+    return GateText(**held | values)
 
 
 def own_lines(text):
@@ -33,7 +33,7 @@ def test_nor_can_a_name():
 
 
 def test_another_action_that_ends_alike_is_another_one():
-    assert action_in(subject("Add.").text) == quoted("Add.") != action_in(subject("Pay first.\nAdd.").text)
+    assert parse_action(subject("Add.").text) == quoted("Add.") != parse_action(subject("Pay first.\nAdd.").text)
 
 
 @given(st.text(), st.text())

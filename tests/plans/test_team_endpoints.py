@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission
 
 from plans.models import Team
-from tests.callers import Caller, fields, problem
+from tests.callers import ApiCaller, fields, problem
 from tests.plans.test_team_files import ELSEWHERE
 
 pytestmark = pytest.mark.django_db
@@ -15,12 +15,14 @@ AGENTS = [{"name": "Letters", "description": "Writes.", "system": "Be brief.", "
 
 @pytest.fixture
 def mine(mira):
-    return Team.objects.found(name="Mine", owner=mira, agents=AGENTS, examples=["Write."], planner="rehearsal/instant")
+    return Team.objects.create_first(
+        name="Mine", owner=mira, agents=AGENTS, examples=["Write."], planner="rehearsal/instant"
+    )
 
 
 @pytest.fixture
 def deciding(mira):
-    return Caller(mira, scopes=["decide"])
+    return ApiCaller(mira, scopes=["decide"])
 
 
 def test_a_team_is_told_whole_by_name_and_by_id(mira_calls, mine):
@@ -73,7 +75,7 @@ def test_a_file_becomes_the_next_version_and_nothing_new_makes_none(deciding, mi
 
 
 def test_who_may_not_make_or_change_one_is_told_so(mine, noor):
-    others = Caller(noor, scopes=["decide"])
+    others = ApiCaller(noor, scopes=["decide"])
     assert "Mine" in problem(others.put("/teams/Mine", ELSEWHERE), 403)["detail"]
     Permission.objects.get(codename="add_team").group_set.clear()
     problem(others.post("/teams", ELSEWHERE), 403)

@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 
 from plans import team_files
 from plans.models import Team
-from plans.rules.demands import CAREFUL
-from plans.team_files import Wrong, read
+from plans.rules.approval_policy import CAREFUL_POLICY
+from plans.team_files import InvalidTeamFile, parse_team_file
 
 ELSEWHERE = {
     "id": "1",
@@ -33,7 +33,7 @@ def file(tmp_path):
 
 
 def test_a_file_from_elsewhere_is_a_team_and_what_is_not_known_is_said():
-    team = read(json.dumps(ELSEWHERE))
+    team = parse_team_file(json.dumps(ELSEWHERE))
     reader, writer = team.held["agents"]
     assert (team.name, team.held["examples"]) == ("Contracts", ["Read the lease and list its dates."])
     assert (reader["system"], reader["model"], writer["tools"]) == (
@@ -63,31 +63,34 @@ def test_a_file_from_elsewhere_is_a_team_and_what_is_not_known_is_said():
     ],
 )
 def test_what_is_wrong_is_named_by_its_place(change, path):
-    with pytest.raises(Wrong) as refused:
-        read(json.dumps(ELSEWHERE | change))
+    with pytest.raises(InvalidTeamFile) as refused:
+        parse_team_file(json.dumps(ELSEWHERE | change))
     assert [one for one, _ in refused.value.problems] == [path]
 
 
 def test_a_tool_that_only_another_kind_of_run_can_use_is_left_out():
     given = ELSEWHERE | {"agents": [{"name": "A", "tools": ["sources.read", "mail.send"]}]}
-    team = read(json.dumps(given))
+    team = parse_team_file(json.dumps(given))
     assert team.held["agents"][0]["tools"] == ["mail.send"]
     assert "agents.0.tools: there is no tool “sources.read” here." in team.left_out
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"name": "A", "name": "B"}', "[" * 100_000])
 def test_what_is_no_object_is_refused_in_a_sentence(text):
-    with pytest.raises(Wrong, match="The file"):
-        read(text)
+    with pytest.raises(InvalidTeamFile, match="The file"):
+        parse_team_file(text)
 
 
 @pytest.mark.django_db
 def test_a_council_that_is_not_there_is_said(council):
-    demands = CAREFUL.as_json() | {"plan": {"who": "council", "council": "Magi"}}
-    assert read(json.dumps({**ELSEWHERE, "policy": demands})).left_out == read(json.dumps(ELSEWHERE)).left_out
+    demands = CAREFUL_POLICY.as_json() | {"plan": {"who": "council", "council": "Magi"}}
+    assert (
+        parse_team_file(json.dumps({**ELSEWHERE, "policy": demands})).left_out
+        == parse_team_file(json.dumps(ELSEWHERE)).left_out
+    )
     demands["plan"] = {"who": "both", "council": "Nobody"}
     said = "policy: No council is called “Nobody” here, or it is archived. Persons are asked in its place."
-    assert said in read(json.dumps({**ELSEWHERE, "policy": demands})).left_out
+    assert said in parse_team_file(json.dumps({**ELSEWHERE, "policy": demands})).left_out
 
 
 OF_AN_AGENT = {"name": "A", "system_message": "Read with care."}
@@ -110,8 +113,8 @@ def test_files_as_they_ship_with_the_known_planner_are_taken():
     refused = {}
     for number, shape in enumerate(AS_THEY_SHIP):
         try:
-            read(json.dumps({"name": "Team", **shape}))
-        except Wrong as wrong:
+            parse_team_file(json.dumps({"name": "Team", **shape}))
+        except InvalidTeamFile as wrong:
             refused[number] = str(wrong)
     assert refused == {}
 
@@ -129,7 +132,7 @@ def test_a_file_is_taken_with_a_mark_and_as_a_windows_shell_writes_it(tmp_path):
 
 @pytest.mark.django_db
 def test_every_team_comes_back_as_it_was_written(file):
-    for team in Team.objects.offered().whole():
+    for team in Team.objects.available().with_content():
         out, version = StringIO(), team.current
         call_command("team_export", team.name, stdout=out)
         call_command("team_import", file(out.getvalue()), stdout=StringIO())
@@ -159,6 +162,6 @@ def test_the_command_refuses_and_makes_nothing(file, given):
 
 
 def test_a_policy_that_lacks_something_says_what():
-    with pytest.raises(Wrong) as refused:
-        read(json.dumps({**ELSEWHERE, "policy": {"plan": {"who": "person"}}}))
+    with pytest.raises(InvalidTeamFile) as refused:
+        parse_team_file(json.dumps({**ELSEWHERE, "policy": {"plan": {"who": "person"}}}))
     assert ("policy", "It is no policy: steps is missing.") in refused.value.problems

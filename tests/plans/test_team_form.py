@@ -6,9 +6,9 @@ import re
 import pytest
 
 from plans.models import Team
-from plans.rules.demands import STEP_BY_STEP
+from plans.rules.approval_policy import STEP_BY_STEP
 
-from .posted import Page
+from .posted import PostedPage
 
 pytestmark = pytest.mark.django_db
 AGENTS = [
@@ -19,11 +19,11 @@ AGENTS = [
 
 @pytest.fixture
 def mine(mira):
-    return Team.objects.found(name="Mine", owner=mira, agents=AGENTS, examples=["Onboard Jessica."])
+    return Team.objects.create_first(name="Mine", owner=mira, agents=AGENTS, examples=["Onboard Jessica."])
 
 
 def fields(html):
-    return Page(html).fields
+    return PostedPage(html).fields
 
 
 def opened(page, team=None, more=""):
@@ -32,7 +32,7 @@ def opened(page, team=None, more=""):
 
 
 def whole(team):
-    return Team.objects.whole().get(pk=team.pk)
+    return Team.objects.with_content().get(pk=team.pk)
 
 
 def test_what_is_not_changed_makes_no_new_version(page, mine):
@@ -44,7 +44,7 @@ def test_every_ready_made_team_is_written_on_it_as_it_is(client, reviewer):
     reviewer.is_superuser = True
     reviewer.save()
     client.force_login(reviewer)
-    for team in Team.objects.whole().filter(owner=None):
+    for team in Team.objects.with_content().filter(owner=None):
         assert client.post(f"/teams/{team.pk}/edit/", opened(client, team)).status_code == 302
         assert whole(team).number == team.number, team.name
 
@@ -111,7 +111,7 @@ def test_each_error_stands_at_its_field_and_nothing_typed_is_lost(page, mine, wr
     refused = page.post(f"/teams/{mine.pk}/edit/", sent)
     assert (refused.status_code, whole(mine).number) == (422, 1)
     places = {where for _, where in wrong.values() if where}
-    assert {one["id"] for one in Page(refused.content).with_("aria-invalid")} == places
+    assert {one["id"] for one in PostedPage(refused.content).with_("aria-invalid")} == places
     assert [where for where in places if f'<a href="#{where}">' not in refused.content.decode()] == []
     assert fields(refused.content) == sent
 
@@ -127,7 +127,7 @@ COME_AND_GO = (("add-agent", 3, "a3-name"), ("remove-agent-1", 1, "add-agent"), 
 def test_agents_and_tasks_come_and_go_without_a_script(page, mine):
     typed = opened(page, mine) | {"name": "Typed"}
     for do, agents, focus in COME_AND_GO:
-        shown = Page(page.post(f"/teams/{mine.pk}/edit/", typed | {"do": do}).content)
+        shown = PostedPage(page.post(f"/teams/{mine.pk}/edit/", typed | {"do": do}).content)
         names = [name for name in shown.fields if re.fullmatch(r"a\d-name", name)]
         assert [one["id"] for one in shown.with_("autofocus")] == [focus]
         assert (len(names), shown.fields["name"]) == (agents, "Typed")
@@ -179,7 +179,7 @@ def test_who_is_overtaken_is_told_what_changed_and_keeps_what_was_typed(page, mi
 
 
 def test_a_tool_that_is_not_there_any_more_stays_until_its_tick_is_taken_away(page, mira):
-    team = Team.objects.found(name="Old", owner=mira, agents=[{"name": "Faxes", "tools": ["fax.send"]}])
+    team = Team.objects.create_first(name="Old", owner=mira, agents=[{"name": "Faxes", "tools": ["fax.send"]}])
     sent = opened(page, team)
     assert page.post(f"/teams/{team.pk}/edit/", sent | {"description": "Old."}).status_code == 302
     assert whole(team).current.agents.get().tools == ["fax.send"]

@@ -18,11 +18,11 @@ def people(db):
         {"name": "People partner", "description": "Looks after people.", "tools": ["people.find", "people.add"]},
         {"name": "Letters", "description": "Writes letters.", "tools": ["mail.send"]},
     ]
-    Team.objects.filter(name="People").exists() or Team.objects.found(name="People", owner=None, agents=agents)
+    Team.objects.filter(name="People").exists() or Team.objects.create_first(name="People", owner=None, agents=agents)
 
 
 def team(name="People"):
-    return Team.objects.whole().get(name=name)
+    return Team.objects.with_content().get(name=name)
 
 
 def written(page, pk):

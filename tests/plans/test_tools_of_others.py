@@ -6,12 +6,12 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.urls import reverse
 
-from engine.llm.prompting import read_fenced
+from engine.llm.prompt_blocks import read_fence
 from engine.models import McpTool, ToolCall
 from office.models import Task
 from plans import team_files
 from plans.models import Move, Plan, Step, Team
-from plans.team_forms import TeamSubmission
+from plans.team_formset import TeamSubmission
 from tests.conftest import perform
 from tests.plans.scenes import SUMMARY, calls, pending, plan, planned, replies, says, steps, team
 
@@ -42,7 +42,7 @@ async def approved(mira, models, classed):
 def told(models):
     """The system message of the last question to the agent, and its material."""
     system, material = next(messages for model, messages in reversed(models.asked) if model == "test/clerk")
-    return system["content"], read_fenced(material["content"])
+    return system["content"], read_fence(material["content"])
 
 
 async def test_an_injected_result_stays_in_its_fence_and_what_it_wants_is_asked_of_a_person(approved, models, folder):
@@ -78,7 +78,7 @@ async def test_a_letter_that_is_described_otherwise_after_its_approval_is_not_se
     await perform(run, models)
     assert (folder.calls, await ToolCall.objects.filter(run=run).aexists()) == ([], False)
     assert "switched off until an administrator" in (await Move.objects.filter(step__plan=run).afirst()).result
-    assert not (await McpTool.objects.aget(name="letter")).on
+    assert not (await McpTool.objects.aget(name="letter")).is_enabled
 
 
 async def test_a_rehearsal_uses_them_as_it_uses_ours(mira, classed, folder):
@@ -101,7 +101,7 @@ async def test_a_whole_server_is_a_specialist_with_all_that_is_classed(mira, mod
     await classed("reaches_out")
     version = await sync_to_async(team)(agents=[WHOLE])
     run = await planned(mira, models, steps(("Write to Ada.", "Others", [LETTER])), SUMMARY, version=version)
-    asked = read_fenced(models.asked[0][1][1]["content"])["owners"][0]
+    asked = read_fence(models.asked[0][1][1]["content"])["owners"][0]
     assert (asked["name"], [tool["name"] for tool in asked["tools"]]) == ("Others", [LETTER, NEWS])
     models.will("test/clerk", calls(LETTER, to="ada"), replies("Written."))
     await says(run, mira, "approve", "all")
@@ -114,12 +114,12 @@ async def test_a_whole_server_is_a_specialist_with_all_that_is_classed(mira, mod
 
 def test_a_whole_server_stands_in_files_on_the_form_and_on_its_page(client, reviewer, classed):
     async_to_sync(classed)("reads")
-    read = team_files.read(json.dumps({"name": "Beside us", "agents": [{**WHOLE, "model": ""}]}))
+    read = team_files.parse_team_file(json.dumps({"name": "Beside us", "agents": [{**WHOLE, "model": ""}]}))
     assert (read.held["agents"][0]["tools"], read.left_out) == (["mcp.others.*"], ())
     form = TeamSubmission(agents=read.held["agents"])
     ticked = [name for name, *_ in form.agents[0].has]
     assert ticked == ["mcp.others.*"]
-    Team.objects.found(name=read.name, owner=None, **read.held)
+    Team.objects.create_first(name=read.name, owner=None, **read.held)
     client.force_login(reviewer)
     page = client.get(reverse("team", args=[Team.objects.get(name="Beside us").pk])).content.decode()
     assert all(words in page for words in ("All of the server others", LETTER, NEWS))

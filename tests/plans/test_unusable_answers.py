@@ -3,12 +3,12 @@
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine.evidence.audit import verify_all
-from plans import talking
+from engine.audit.full_verification import verify_all
+from plans import comments
 from plans.display import display_of
 from plans.models import Message, Plan, Step
-from plans.rules.demands import OPEN_READS
-from runs.feed import snapshot_of
+from plans.rules.approval_policy import OPEN_READS
+from runs.live.feed import snapshot_of
 from tests.conftest import perform
 from tests.plans.offline import entries_of_all, problems
 from tests.plans.scenes import SUM, SUMMARY, pending, planned, replies, says, steps, team
@@ -70,10 +70,10 @@ async def test_a_planner_that_gives_no_plan_for_the_rest_has_people_asked(mira, 
 
 async def test_a_planner_that_names_no_tools_gives_the_step_to_a_person(mira, models):
     run = await planned(mira, models, steps(SUM), *UNUSABLE)
-    await sync_to_async(talking.change_step)(run, mira, 1, {"action": "Send the sum to Ada."})
+    await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Send the sum to Ada."})
     await perform(run, models)
     step = await Step.objects.select_related("agent").aget(plan=run)
-    plan = await sync_to_async(Plan.objects.whole().get)(pk=run)
+    plan = await sync_to_async(Plan.objects.with_steps().get)(pk=run)
     shown = await sync_to_async(lambda: display_of(snapshot_of(plan.run)))()
     assert (step.owner, step.tools_due, plan.run.status) == ("Person", False, "waiting")
     assert shown.thread[-1].source == "MAGI"

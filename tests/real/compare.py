@@ -29,7 +29,7 @@ GOING_ON = ("queued", "running")
 MOST_DECISIONS = 10
 
 
-class Play:
+class ScenarioPlay:
     """One scenario, from a database in which nothing was done to its end."""
 
     def __init__(self, scenario: played.Scenario, checkout: Path, env: dict[str, str], founded: Path) -> None:
@@ -122,7 +122,7 @@ def play(name: str, model: Path, checkout: Path, database: Path, call: float, lo
     with tempfile.TemporaryDirectory() as folder, Llama(model, Path(folder) / "llama.log") as llama:
         deadlines = dict.fromkeys(("MAGI_CALL_TIMEOUT", "MAGI_CALL_FIRST", "MAGI_CALL_SILENCE"), f"{call:g}")
         env = environment(Path(folder), llama, **deadlines)
-        one = Play(played.scenario_of(name), checkout, env, database)
+        one = ScenarioPlay(played.scenario_of(name), checkout, env, database)
         began, status = time.monotonic(), one.perform(longest)
         seconds, counts = time.monotonic() - began, llama.counts()
         return told(one.row(), one.calls(), status) | {

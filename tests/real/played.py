@@ -33,7 +33,7 @@ from django.contrib.auth.models import User
 from debates.models import Panel
 def member(name, who): return {"name": name, "who": who, "model": "", "fallback": ""}
 def option(word, direction, meaning): return {"word": word, "direction": direction, "meaning": meaning}
-Panel.objects.found(name="Three", owner=None, members=[
+Panel.objects.create_first(name="Three", owner=None, members=[
     member("Ana", "Leads the group. Asks who would do the work."),
     member("Bo", "Keeps the books. Asks what it costs."),
     member("Cy", "Works in the group. Asks who would have somebody to learn from."),

@@ -9,7 +9,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-from engine.procedure import procedures
+from engine.runtime.procedure import procedures
 from tests.conftest import need
 from tests.real.llama import Llama, small_model
 from tests.real.schemas import schemas

@@ -12,14 +12,14 @@ from django.conf import settings
 from debates.procedure import submit as debate
 from engine.llm.client import ModelClient
 from engine.models import ModelCall, Run
-from engine.worker import Engine
-from inquiries.models import POSTS
+from engine.queue.worker import Worker
+from inquiries.models import ROLES
 from inquiries.procedure import submit as inquiry
 from judgements.models import Judgement
-from missions.crews import made
+from missions.presets import agent_row
 from missions.procedure import submit as mission
-from missions.sandbox.box import available
-from runs import steering
+from missions.sandbox.bwrap import available
+from runs import run_actions
 from tests.conftest import JAPAN, ScriptedModels, agents, need
 from tests.inquiries.scenes import DOCUMENTS, NO_PAUSE, QUESTION, going_well, passes, planned
 from tests.plans.scenes import plan, team
@@ -56,7 +56,7 @@ def _asked(llama: Llama, settings: Any) -> None:
     settings.CALL_TIMEOUT = settings.CALL_FIRST = settings.CALL_SILENCE = settings.RUN_TIMEOUT = AN_HOUR
 
 
-class Beside(ModelClient):
+class MixedModels(ModelClient):
     """The real model, and others that say what is written: those are called test/…"""
 
     def __init__(self, script: ScriptedModels) -> None:
@@ -69,15 +69,15 @@ class Beside(ModelClient):
 
 async def performed(pk: Any, enough: Callable[[list[ModelCall]], bool], models: Any = None) -> list[ModelCall]:
     """The calls of the real model, until these are enough or the run is over; it is cancelled then."""
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
 
     async def come() -> bool:
         run = await Run.objects.aget(pk=pk)
-        return run.over or enough([call async for call in closed(pk)])
+        return run.is_ended or enough([call async for call in closed(pk)])
 
     await until(come, f"enough answers in {pk}", AN_HOUR)
-    await sync_to_async(steering.cancel)(await Run.objects.aget(pk=pk), None)
+    await sync_to_async(run_actions.cancel)(await Run.objects.aget(pk=pk), None)
     await engine.stop(grace=0)
     await performing
     return [call async for call in closed(pk)]
@@ -126,7 +126,7 @@ async def test_a_message_of_a_debate(mira: Any) -> None:
 
 def asked(owner: Any, **models: str) -> Any:
     about = {"owner": owner, "question": QUESTION, "documents": DOCUMENTS, "limits": NO_PAUSE}
-    return inquiry(**about, models={post: models.get(post, f"test/{post}") for post in POSTS})
+    return inquiry(**about, models={post: models.get(post, f"test/{post}") for post in ROLES})
 
 
 async def test_the_plan_of_an_inquiry(mira: Any) -> None:
@@ -137,7 +137,7 @@ async def test_the_plan_of_an_inquiry(mira: Any) -> None:
 async def test_a_move_of_research(mira: Any, models: ScriptedModels) -> None:
     going_well(models, planner=[planned("Find the limit of the law.")], critic_planner=[passes()])
     row = await sync_to_async(asked)(mira, researcher=MODEL)
-    assert amiss(await performed(row.pk, lambda calls: len(calls) > 0, Beside(models))) == []
+    assert amiss(await performed(row.pk, lambda calls: len(calls) > 0, MixedModels(models))) == []
 
 
 async def test_a_plan(mira: Any) -> None:
@@ -147,7 +147,7 @@ async def test_a_plan(mira: Any) -> None:
 
 async def test_a_step_of_a_mission(mira: Any) -> None:
     need("sandbox", not available(), available())
-    crew = [made({"name": "Ada"}, MODEL)]
+    crew = [agent_row({"name": "Ada"}, MODEL)]
     row = await sync_to_async(mission)(owner=mira, goal="Write hello.txt that holds the word hello.", agents=crew)
     assert amiss(await performed(row.pk, lambda calls: len(calls) > 0)) == []
 

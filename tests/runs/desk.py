@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.urls import reverse
 
-from engine.llm.failures import Unauthorized
-from judgements.models import Remark
+from engine.llm.errors import Unauthorized
+from judgements.models import JudgementFlag
 from runs.models import SearchText
 from tests.conftest import ScriptedModels, founded, person
 from tests.conftest import judged as judged_by
@@ -40,7 +40,7 @@ def make_several():
     oldest = stand(mira, "Ship", "RRR", "2024-12-31")
     stand(noor, "Refund", "AAR", "2025-02-28", council=council.current)
     stand(mira, "Travel", "AAA", "2026-11-02")
-    SearchText.objects.flag(oldest.pk, Remark.SWAYED)
+    SearchText.objects.flag(oldest.pk, JudgementFlag.SWAYED)
     return ["Travel", "Refund", "Ship"]
 
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import AsyncClient
 from django.urls import reverse
 
-from engine.evidence.log import Leaf
+from engine.ledger.merkle_log import Leaf
 from engine.models import Run
 from judgements.models import Judgement
 from tests.conftest import allow, perform
@@ -65,7 +65,7 @@ async def test_records_are_printed_one_after_the_other_on_one_page(reviewer, sev
 
 @committed
 async def test_more_records_than_fit_on_a_page_are_refused(reviewer, several, monkeypatch):
-    monkeypatch.setattr("runs.admin.actions.MOST_PRINTED", 2)
+    monkeypatch.setattr("runs.admin.actions.MAX_PRINTED", 2)
     html = await selected(reviewer, "print_records")
     assert "At most 2 judgements fit at once, and more are selected." in html
 

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from runs.admin.runs import RunAdmin
-from runs.face import faces
+from runs.procedure.spec import specs
 from tests.contract import EXAMPLES
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +38,7 @@ def keys(runs):
 def test_each_row_says_of_which_kind_it_is(admin, mixed):
     found, html = listed(admin)
     assert found == keys(mixed)
-    nouns = [faces()[run.procedure].noun.capitalize() for run in mixed]
+    nouns = [specs()[run.procedure].noun.capitalize() for run in mixed]
     assert re.findall(r'<td class="field-kind_word">(\w+)</td>', html) == nouns
 
 
@@ -69,7 +69,7 @@ def test_all_kinds_are_asked_for_what_all_have(admin, mixed):
 
 
 def test_a_kind_has_words_of_its_own_for_how_its_runs_stand(admin, mixed):
-    for kind, face in faces().items():
+    for kind, face in specs().items():
         html = listed(admin, kind=kind)[1]
         for word in (*face.outcomes, *face.standings):
             assert f">{word.capitalize()}</a>" in html

@@ -126,7 +126,7 @@ def test_pages_begin_at_a_judgement(admin, mira, monkeypatch):
 
 
 def test_many_are_counted_no_further_than_anybody_reads(admin, several, monkeypatch):
-    monkeypatch.setattr("runs.admin.review.MOST_COUNTED", 2)
+    monkeypatch.setattr("runs.admin.run_list.MAX_COUNTED", 2)
     assert "More than 2 judgements" in titles(admin)[1]
     assert "1 judgement" in titles(admin, flag="swayed")[1]
 

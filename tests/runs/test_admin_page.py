@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from engine.models import Review, Run
 from judgements.models import FLAGS, Judgement
-from runs.models import Flag, SearchText
+from runs.models import RunFlag, SearchText
 from tests.conftest import allow
 from tests.databases import tampering
 from tests.runs.desk import page_of
@@ -60,7 +60,7 @@ def test_a_note_and_an_override_stand_beside_the_verdict(admin, approved):
     ):
         assert text in html
     assert Run.objects.get().outcome == "approved"
-    assert SearchText.objects.flags_of([approved.pk], FLAGS)[approved.pk] == [Flag.NOTED, Flag.OVERRIDDEN]
+    assert SearchText.objects.flags_of([approved.pk], FLAGS)[approved.pk] == [RunFlag.NOTED, RunFlag.OVERRIDDEN]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from engine.models import Run
 from engine.models.budgets import Budget
 from magi_site.api import api
 from magi_site.models import Token
-from runs.api import schemas
-from tests.callers import Caller, bearer, fields, messages, problem
+from runs.procedure import schemas
+from tests.callers import ApiCaller, bearer, fields, messages, problem
 from tests.checking.face import CheckObject
 from tests.checking.models import Check
 from tests.conftest import perform
@@ -29,7 +29,7 @@ def two(mira):
 
 
 def with_scopes(user, *scopes):
-    caller = Caller(user)
+    caller = ApiCaller(user)
     caller.client = Client(headers={"Authorization": f"Bearer {Token.objects.make(user, scopes=scopes).secret}"})
     return caller
 
@@ -40,7 +40,7 @@ def with_scopes(user, *scopes):
 def test_a_run_is_the_same_under_the_address_of_its_kind_and_of_all(mira_calls, two):
     for row, nouns in zip(two, ("judgements", "checks"), strict=True):
         found = mira_calls.get(f"/runs/{row.pk}").json()
-        schemas.Run.model_validate(found)
+        schemas.RunOut.model_validate(found)
         assert found == mira_calls.get(f"/{nouns}/{row.pk}").json()
         assert found["url"].endswith(f"/{nouns}/{row.pk}/")
 
@@ -61,7 +61,7 @@ def test_a_run_is_not_there_under_the_address_of_another_kind(mira_calls, two):
 def test_others_runs_are_answered_as_those_that_are_not_there(noor, two):
     ways = ("get", ""), ("get", "/events"), ("get", "/record"), ("post", "/cancel"), ("post", "/retry")
     for row, (method, path) in product(two, ways):
-        assert "no such run" in problem(getattr(Caller(noor), method)(f"/runs/{row.pk}{path}"), 404)["detail"]
+        assert "no such run" in problem(getattr(ApiCaller(noor), method)(f"/runs/{row.pk}{path}"), 404)["detail"]
 
 
 def test_a_run_of_a_procedure_that_is_gone_is_not_there(mira_calls, mira):
@@ -201,7 +201,7 @@ def test_what_is_wrong_in_a_list_is_named(mira_calls):
 
 
 def test_a_page_does_not_begin_at_what_one_may_not_see(noor, two):
-    assert "cursor" in fields(Caller(noor).get("/runs", cursor=str(two[0].pk)))
+    assert "cursor" in fields(ApiCaller(noor).get("/runs", cursor=str(two[0].pk)))
 
 
 # ---- waiting and following ----------------------------------------------------------------------------------

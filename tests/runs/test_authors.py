@@ -3,15 +3,15 @@ that begins from it asks."""
 
 import pytest
 
-from debates import chair
-from engine.gates import may_decide
-from engine.models import Gate, GateAuthor, Part, Run, RunAuthor
-from engine.policy import policy_of
-from inquiries import talking as inquiry_talk
-from inquiries.models import OrderKind
+from debates import moderation
+from engine.gate_decisions import may_decide
+from engine.models import AuthorContribution, Gate, GateAuthor, Run, RunAuthor
+from engine.policy import parse_policy
+from inquiries import comments as inquiry_talk
+from inquiries.models import AssignmentKind
 from judgements.models import Judgement
-from missions import talking as mission_talk
-from plans import talking as plan_talk
+from missions import comments as mission_talk
+from plans import comments as plan_talk
 from tests.conftest import agents, allow
 from tests.databases import tampering
 from tests.debates.rows import queued
@@ -22,10 +22,10 @@ from tests.plans.scenes import plan
 pytestmark = pytest.mark.django_db
 
 SAID = {
-    "the planner": (plan, lambda pk, user: plan_talk.say(pk, user, "Write it to Ben.")),
-    "a crew": (mission, lambda pk, user: mission_talk.say(pk, user, "Take the second file.")),
-    "an inquiry": (inquiry, lambda pk, user: inquiry_talk.say(pk, user, OrderKind.HINT, "Look here.")),
-    "a debate": (queued, lambda pk, user: chair.say(pk, user, "Let us speak of money.")),
+    "the planner": (plan, lambda pk, user: plan_talk.post_comment(pk, user, "Write it to Ben.")),
+    "a crew": (mission, lambda pk, user: mission_talk.post_message(pk, user, "Take the second file.")),
+    "an inquiry": (inquiry, lambda pk, user: inquiry_talk.post_hint(pk, user, AssignmentKind.HINT, "Look here.")),
+    "a debate": (queued, lambda pk, user: moderation.post_message(pk, user, "Let us speak of money.")),
 }
 
 
@@ -39,7 +39,7 @@ def test_whoever_says_something_to_it_is_known_as_one_of_its_authors(mira, noor)
 
 
 def test_the_command_line_is_nobody_who_decides(mira):
-    mission_talk.say(mission(mira).pk, None, "Take the second file.")
+    mission_talk.post_message(mission(mira).pk, None, "Take the second file.")
     assert not RunAuthor.objects.exists()
 
 
@@ -63,14 +63,16 @@ BEGINS = [(begin, name) for name, kinds in FROM.items() for begin in kinds]
 
 def asks(run):
     """Its gate under four eyes."""
-    policy = policy_of({"who": "person", "four_eyes": True})
-    gate = Gate.objects.ask(None, run=run, step="ask-1", kind="tool", title="A letter", text="Dear Ben", policy=policy)
+    policy = parse_policy({"who": "person", "four_eyes": True})
+    gate = Gate.objects.open(None, run=run, step="ask-1", kind="tool", title="A letter", text="Dear Ben", policy=policy)
     GateAuthor.objects.add_for(gate)
     return gate
 
 
 def may(gate, *users):
-    return [may_decide(Gate.objects.whole().get(pk=gate.pk), allow(one, "engine.decide_gate")) for one in users]
+    return [
+        may_decide(Gate.objects.with_decisions().get(pk=gate.pk), allow(one, "engine.decide_gate")) for one in users
+    ]
 
 
 @pytest.mark.parametrize(("begin", "earlier"), BEGINS, ids=[begin.__name__ for begin, _ in BEGINS])
@@ -78,7 +80,7 @@ def test_who_spoke_in_what_a_run_began_from_or_asked_for_that_does_not_decide_th
     mira, noor, reviewer, admin_user, begin, earlier
 ):
     first = begin(reviewer)
-    RunAuthor.objects.note(first.pk, noor, Part.SAID)
+    RunAuthor.objects.note(first.pk, noor, AuthorContribution.SAID)
     again = begin(mira, **{earlier: begin(mira, **{earlier: first})})
     gate = asks(again.run)
     assert may(gate, mira, noor, reviewer, admin_user) == [False, False, False, True]
@@ -90,14 +92,14 @@ def test_nor_who_spoke_where_the_earlier_run_was_made(mira, noor, reviewer):
     above = plan(mira)
     step = {"parent": above.run, "root": above.run, "step": "step-1", "owner": mira}
     made = mission(mira, made_by=step)
-    RunAuthor.objects.note(above.pk, noor, Part.SAID, "step-1")
+    RunAuthor.objects.note(above.pk, noor, AuthorContribution.SAID, "step-1")
     assert may(asks(mission(mira, follows=made).run), noor, reviewer) == [False, True]
 
 
 def test_what_is_said_in_the_earlier_run_after_the_later_one_began_comes_into_nothing_of_it(mira, noor):
     first = mission(mira)
     later = mission(mira, follows=first)
-    RunAuthor.objects.note(first.pk, noor, Part.SAID)
+    RunAuthor.objects.note(first.pk, noor, AuthorContribution.SAID)
     assert may(asks(later.run), noor) == [True]
 
 
@@ -106,5 +108,5 @@ def test_runs_that_began_from_each_other_are_no_endless_way(mira, noor):
     later = mission(mira, follows=first)
     with tampering():
         Run.objects.filter(pk=later.pk).update(parent=first.run, root=first.run, step="agent-1")
-    RunAuthor.objects.note(first.pk, noor, Part.SAID)
+    RunAuthor.objects.note(first.pk, noor, AuthorContribution.SAID)
     assert may(asks(later.run), noor) == [False]

@@ -7,10 +7,10 @@ import pytest
 from django.contrib.auth.models import Group
 from django.urls import reverse
 
-from engine.gates import MAX_BATCH
+from engine.gate_decisions import MAX_BATCH
 from engine.models import Gate, GateDecision, Run
-from engine.policy import policy_of
-from runs import steering
+from engine.policy import parse_policy
+from runs import run_actions
 from tests.callers import API
 from tests.runs.test_councils import deciding
 
@@ -25,8 +25,8 @@ def run(mira):
 
 def ask(run, number, **values):
     usual = {"kind": "tool", "tool": "tasks.add", "title": f"Task {number}", "text": f"Add task {number}"}
-    usual |= {"effect": "writes", "policy": policy_of(None)}
-    return Gate.objects.ask(None, run=run, step=f"step {number}", **usual | values)
+    usual |= {"effect": "writes", "policy": parse_policy(None)}
+    return Gate.objects.open(None, run=run, step=f"step {number}", **usual | values)
 
 
 @pytest.fixture
@@ -75,9 +75,9 @@ def test_those_that_are_ticked_are_decided_and_the_others_wait(tasks, page):
 
 
 def test_what_changed_meanwhile_is_left_and_said(tasks, page, run, mira):
-    steering.decide(tasks[1].pk, mira, "reject", text="No.")
-    about = {"kind": "tool", "tool": "tasks.add", "effect": "writes", "text": "Another", "policy": policy_of(None)}
-    anew = Gate.objects.ask(tasks[2], run=run, step=tasks[2].step, **about)
+    run_actions.decide(tasks[1].pk, mira, "reject", text="No.")
+    about = {"kind": "tool", "tool": "tasks.add", "effect": "writes", "text": "Another", "policy": parse_policy(None)}
+    anew = Gate.objects.open(tasks[2], run=run, step=tasks[2].step, **about)
     mixed_up = f"{anew.pk} {'0' * 64}"
     answer = page.post(WAITING, {"gate": [*map(named, tasks), mixed_up], "said": "approve"})
     assert states([*tasks, anew]) == ["approved", "rejected", "void", "approved", "pending"]

@@ -2,10 +2,15 @@
 
 import pytest
 
-from runs.as_model import Fact
-from runs.chat.forms import Unfit, names_wanted
+from runs.chat.structured_output import SchemaNotSupported, fields_for_schema
+from runs.procedure.exposure import ChatField
 
-FACTS = {"word": Fact(words=("yes", "no")), "reason": Fact(), "open": Fact("boolean"), "reasons": Fact("array")}
+FACTS = {
+    "word": ChatField(words=("yes", "no")),
+    "reason": ChatField(),
+    "open": ChatField("boolean"),
+    "reasons": ChatField("array"),
+}
 
 
 def schema(**properties):
@@ -14,11 +19,11 @@ def schema(**properties):
 
 @pytest.mark.parametrize("asked", [None, {}, {"type": "text"}])
 def test_without_a_form_the_answer_is_a_text(asked):
-    assert names_wanted(asked, FACTS) is None
+    assert fields_for_schema(asked, FACTS) is None
 
 
 def test_an_object_without_a_schema_has_all_that_is_known():
-    assert names_wanted({"type": "json_object"}, FACTS) == list(FACTS)
+    assert fields_for_schema({"type": "json_object"}, FACTS) == list(FACTS)
 
 
 @pytest.mark.parametrize(
@@ -32,18 +37,18 @@ def test_an_object_without_a_schema_has_all_that_is_known():
     ],
 )
 def test_what_holds_all_that_can_be_said_is_filled(wanted):
-    assert names_wanted(schema(word=wanted), FACTS) == ["word"]
+    assert fields_for_schema(schema(word=wanted), FACTS) == ["word"]
 
 
 def test_names_come_in_the_order_of_the_schema():
     asked = schema(open={"type": "boolean"}, reasons={"type": "array", "items": {"type": "string"}}, word={})
-    assert names_wanted(asked, FACTS) == ["open", "reasons", "word"]
+    assert fields_for_schema(asked, FACTS) == ["open", "reasons", "word"]
 
 
 def test_a_word_that_is_defined_elsewhere_is_looked_up():
     asked = schema(word={"$ref": "#/$defs/Word"})
     asked["json_schema"]["schema"]["$defs"] = {"Word": {"enum": ["yes", "no"], "type": "string"}}
-    assert names_wanted(asked, FACTS) == ["word"]
+    assert fields_for_schema(asked, FACTS) == ["word"]
 
 
 @pytest.mark.parametrize(
@@ -64,12 +69,12 @@ def test_a_word_that_is_defined_elsewhere_is_looked_up():
     ],
 )
 def test_what_could_not_be_filled_is_refused_in_a_sentence(asked, said):
-    with pytest.raises(Unfit, match=said):
-        names_wanted(asked, FACTS)
+    with pytest.raises(SchemaNotSupported, match=said):
+        fields_for_schema(asked, FACTS)
 
 
 def test_definitions_that_name_each_other_end():
     asked = schema(word={"$ref": "#/$defs/A"})
     asked["json_schema"]["schema"]["$defs"] = {"A": {"$ref": "#/$defs/A"}}
-    with pytest.raises(Unfit):
-        names_wanted(asked, FACTS)
+    with pytest.raises(SchemaNotSupported):
+        fields_for_schema(asked, FACTS)

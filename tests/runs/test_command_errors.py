@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, OutputWrapper
 
 from debates.models import Panel
 from engine.models import Gate
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from judgements.models import Council
 from tests.conftest import agents
 from tests.missions.scenes import mission
@@ -56,8 +56,8 @@ def complaint(*words):
 def test_what_is_wrong_is_said_under_the_option_that_gave_it(mira):
     members = [{"name": name, "who": "", "model": "", "fallback": ""} for name in ("Ada", "Ben")]
     team("Posts")
-    Panel.objects.found(name="Posts", owner=mira, members=members, options=OPTIONS)
-    Council.objects.found(name="Magi", owner=mira, agents=agents())
+    Panel.objects.create_first(name="Posts", owner=mira, members=members, options=OPTIONS)
+    Council.objects.create_first(name="Magi", owner=mira, agents=agents())
     said = {words: complaint(*words) for many in WRONG.values() for words in many}
     strange = [words for option, many in WRONG.items() for words in many if f"{option}: " not in said[words]]
     assert {words: said[words] for words in strange} == {}
@@ -79,7 +79,7 @@ def standard_input(monkeypatch, data):
 
 @pytest.mark.django_db
 def test_what_comes_in_another_encoding_is_refused_with_what_to_do(mira, monkeypatch):
-    Council.objects.found(name="Magi", owner=mira, agents=agents())
+    Council.objects.create_first(name="Magi", owner=mira, agents=agents())
     said = {}
     for command, name in COMMANDS.items():
         standard_input(monkeypatch, "+price £ 12\n".encode("latin-1"))
@@ -112,7 +112,9 @@ def test_what_a_windows_shell_writes_is_read_and_said(monkeypatch):
 )
 def test_at_a_gate_the_option_is_named_that_did_not_fit(mira, words, option):
     choices = [{"word": "publish", "decision": "approve", "sentence": "Publish it"}]
-    gate = Gate.objects.ask(None, run=mission(mira).run, step="a", kind="tool", policy=policy_of({}), choices=choices)
+    gate = Gate.objects.open(
+        None, run=mission(mira).run, step="a", kind="tool", policy=parse_policy({}), choices=choices
+    )
     assert complaint("decide", str(gate.pk), "--by", "mira", *words).startswith(option)
 
 

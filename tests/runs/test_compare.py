@@ -10,7 +10,7 @@ from django.urls import reverse
 from debates.models import Debate
 from engine.models import NewDocument, Run
 from judgements.models import Judgement
-from runs import redaction
+from runs.record import redaction
 from tests.conftest import NOBODYS_ID, ScriptedModels, agents, perform, person, says
 from tests.contract import EXAMPLES, PLAYED, played
 from tests.databases import copied
@@ -96,7 +96,7 @@ def test_nobody_sees_by_the_side_of_an_own_one_what_is_anothers(page, mira, noor
 
 def test_what_was_erased_is_not_compared(page, two):
     first, second = two
-    redaction.redact(first.pk, "reviewer", "Asked for.")
+    redaction.redact_run(first.pk, "reviewer", "Asked for.")
     answer = side_by_side(page, first, second)
     assert "It cannot be told any more" in answer.content.decode()
     assert "Friday" not in answer.content.decode()
@@ -133,7 +133,7 @@ def two_of_a_kind(_two_of_a_kind, mira):
 def test_nothing_is_said_that_rests_on_texts_that_were_erased(page, two_of_a_kind):
     """Of one of the two, and then of both."""
     for run in two_of_a_kind:
-        redaction.redact(run.pk, "reviewer", "Asked for.")
+        redaction.redact_run(run.pk, "reviewer", "Asked for.")
         assert not re.search(RESTS_ON_TEXTS, " ".join(sentences(page, *two_of_a_kind)))
         html = side_by_side(page, *two_of_a_kind).content.decode()
         assert ("pair--differs" in html, "Not in A" in words(html)) == (False, False)

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from django.urls import reverse
 
-from engine.evidence import signing
+from engine.ledger import signing
 from tests.conftest import submitted
 
 pytestmark = pytest.mark.django_db

@@ -12,8 +12,8 @@ from django.urls import reverse
 from engine.models import Run
 from judgements.models import Judgement
 from runs import reviews
-from runs.api.objects import run_object
-from runs.export import ADDED
+from runs.record.export import EXTRA_COLUMNS
+from runs.run_object import run_object
 from tests.conftest import agents
 from tests.judgements.past import judged, many, submit
 
@@ -66,9 +66,9 @@ async def test_no_content_is_a_formula_in_a_table(mira, content):
 async def test_lines_of_json_are_the_objects_of_the_api_with_what_the_table_says_beside(mira):
     judgement = await sync_to_async(judged)(mira, "Travel")
     await sync_to_async(submit)(mira, "Other", minute=1)
-    await sync_to_async(reviews.add)(judgement.run, mira, "Seen.")
+    await sync_to_async(reviews.add_review)(judgement.run, mira, "Seen.")
     _, text = await file_of(mira, "jsonl", q="travel", outcome="approved")
-    whole = await sync_to_async(Judgement.objects.whole().get)(pk=judgement.pk)
+    whole = await sync_to_async(Judgement.objects.with_agents().get)(pk=judgement.pk)
     assert [json.loads(line) for line in text.splitlines()] == [
         await sync_to_async(run_object)(whole, "http://testserver") | {"rehearsal": True, "flags": ["noted"]}
     ]
@@ -84,7 +84,7 @@ async def test_no_sign_in_a_content_ends_its_line(mira):
 
 @committed
 async def test_a_file_longer_than_one_reading_has_every_line_once(mira, monkeypatch):
-    monkeypatch.setattr("runs.export.BATCH", 2)
+    monkeypatch.setattr("runs.record.export.BATCH", 2)
     await sync_to_async(many)(mira, 7)
     for asked in ({}, {"q": "number"}):
         _, text = await file_of(mira, "jsonl", **asked)
@@ -107,15 +107,15 @@ async def test_a_table_says_behind_its_older_columns_what_became_of_the_outcome(
     @sync_to_async
     def stand():
         made = judged(mira, "Travel", "RRA")
-        reviews.add(made.run, reviewer, "=No.", "approved")
+        reviews.add_review(made.run, reviewer, "=No.", "approved")
         Run.objects.filter(pk=submit(mira, "Broken", status="failed").pk).update(error={"code": "quota"})
         return made.pk
 
     pk = await stand()
     found = {row["title"]: row for row in csv.DictReader(io.StringIO((await file_of(mira, "csv"))[1], newline=""))}
-    assert list(found["Travel"])[-9:] == ["redacted", "kind", *ADDED]
-    whole = await sync_to_async(Judgement.objects.whole().get)(pk=pk)
-    added = [found["Travel"][name] for name in ("kind", *ADDED)]
+    assert list(found["Travel"])[-9:] == ["redacted", "kind", *EXTRA_COLUMNS]
+    whole = await sync_to_async(Judgement.objects.with_agents().get)(pk=pk)
+    added = [found["Travel"][name] for name in ("kind", *EXTRA_COLUMNS)]
     by = reviewer.username
     assert added == ["judgement", "approved", by, "'=No.", "yes", "Overridden", "", whole.record_hash]
     assert found["Broken"]["cause"] == "the account is used up"

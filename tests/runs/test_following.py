@@ -7,12 +7,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
-from engine import live
+from engine import pubsub
 from judgements import schemas
 from judgements.models import Judgement
 from magi_site.models import Token
-from runs import steering
-from runs.api import events
+from runs import run_actions
+from runs.api import waiting
 from tests.callers import API, bearer, messages, problem
 from tests.conftest import JAPAN, agents, perform, submitted
 from tests.waiting import until
@@ -34,7 +34,7 @@ async def async_mira(mira):
 @pytest.fixture
 def place_free():
     yield
-    assert events._taken.total() == 0
+    assert waiting._taken.total() == 0
 
 
 slow = pytest.mark.django_db(transaction=True)
@@ -47,7 +47,7 @@ async def test_a_wait_ends_with_the_judgement(async_mira, mira, place_free):
     await perform(made.pk)
     answer = await asyncio.wait_for(asking, 30)
     assert answer.json()["status"] in ("approved", "rejected")
-    schemas.Judgement.model_validate(answer.json())
+    schemas.JudgementOut.model_validate(answer.json())
 
 
 @slow
@@ -82,7 +82,7 @@ async def test_a_stream_goes_on_after_what_is_known(async_mira, judgement, place
     following = asyncio.create_task(anext(told))
     done, _ = await asyncio.wait([following], timeout=0.3)
     assert not done
-    await sync_to_async(steering.cancel)(judgement, None)
+    await sync_to_async(run_actions.cancel)(judgement, None)
     revision, data = await asyncio.wait_for(following, 30)
     assert (revision, data["status"]) == (1, "cancelled")
     assert [message async for message in told] == []
@@ -101,35 +101,35 @@ async def test_a_stream_ends_with_the_right_to_it(async_mira, judgement, mira, e
         await sync_to_async(Token.objects.all().revoke)()
     else:
         await type(mira).objects.aupdate(is_active=False)
-    live.announce(judgement.pk)
+    pubsub.announce(judgement.pk)
     async with asyncio.timeout(30):
         assert [message async for message in told] == []
 
 
 def test_each_look_of_a_stream_reads_the_right_to_see_it(mira, noor):
     judgement, token = submitted(noor), Token.objects.make(mira)
-    assert events._look(judgement.pk, token, "http://magi", None) == events.Seen(None, last=True)
+    assert waiting._look(judgement.pk, token, "http://magi", None) == waiting.SentState(None, last=True)
 
 
 @slow
 async def test_a_stream_that_nobody_reads_gives_its_place_back(judgement, mira, place_free):
     token = await sync_to_async(Token.objects.make)(mira)
-    pieces = events.stream(judgement.pk, token, "http://magi", None, "judgement")
+    pieces = waiting.stream(judgement.pk, token, "http://magi", None, "judgement")
     assert await anext(pieces) == ""
-    assert events._taken.total() == 1
+    assert waiting._taken.total() == 1
     del pieces
     gc.collect()
 
     async def is_free():
-        return not events._taken.total()
+        return not waiting._taken.total()
 
     await until(is_free, "its place is free")
 
 
 @slow
-@pytest.mark.parametrize(("limit", "status"), [("CALLERS_PER_USER", 429), ("CALLERS", 503)])
+@pytest.mark.parametrize(("limit", "status"), [("MAX_LISTENERS_PER_USER", 429), ("MAX_LISTENERS", 503)])
 async def test_there_are_only_so_many_places(async_mira, judgement, monkeypatch, limit, status):
-    monkeypatch.setattr(events, limit, 0)
+    monkeypatch.setattr(waiting, limit, 0)
     for path, query in (("/events", {}), ("", {"wait": "1"})):
         answer = await async_mira(f"/judgements/{judgement.pk}{path}", **query)
         problem(answer, status)

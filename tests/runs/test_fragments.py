@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from runs import consumers
-from runs.fragments import Fragment, LivePage
+from runs.live import consumers
+from runs.procedure.fragments import LivePageState, PageFragment
 
 
 class Parts:
@@ -14,14 +14,16 @@ class Parts:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.texts, self.settled = dict.fromkeys("abc", "one"), set[str]()
         self.rendered: list[str] = []
-        monkeypatch.setattr(Fragment, "html", lambda part, **_: self._render(part))
+        monkeypatch.setattr(PageFragment, "html", lambda part, **_: self._render(part))
 
-    def _render(self, part: Fragment) -> str:
+    def _render(self, part: PageFragment) -> str:
         self.rendered.append(part.name)
         return f"{part.name}: {part.context['text']}"
 
     def __iter__(self) -> Any:
-        return (Fragment("", name, {"text": text}, settled=name in self.settled) for name, text in self.texts.items())
+        return (
+            PageFragment("", name, {"text": text}, settled=name in self.settled) for name, text in self.texts.items()
+        )
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def parts(monkeypatch):
 
 
 def test_what_has_settled_is_rendered_once(parts):
-    page, parts.settled = LivePage(), {"a", "b"}
+    page, parts.settled = LivePageState(), {"a", "b"}
     page.update(parts, 1)
     parts.texts = dict.fromkeys("abc", "two")
     page.update(parts, 2)
@@ -38,7 +40,7 @@ def test_what_has_settled_is_rendered_once(parts):
 
 
 def test_what_shows_the_same_is_not_rendered_again(parts):
-    page = LivePage()
+    page = LivePageState()
     page.update(parts, 1)
     parts.texts["b"] = "two"
     page.update(parts, 2)
@@ -47,7 +49,7 @@ def test_what_shows_the_same_is_not_rendered_again(parts):
 
 
 def test_what_settles_later_is_rendered_once_more(parts):
-    page = LivePage()
+    page = LivePageState()
     page.update(parts, 1)
     parts.settled, parts.texts["a"] = {"a"}, "two"
     page.update(parts, 2)
@@ -57,7 +59,7 @@ def test_what_settles_later_is_rendered_once_more(parts):
 
 
 def test_a_page_gets_all_but_what_had_settled_when_it_was_painted(parts):
-    page, parts.settled = LivePage(), {"a"}
+    page, parts.settled = LivePageState(), {"a"}
     page.update(parts, 4)
     parts.settled = {"a", "b"}
     page.update(parts, 7)
@@ -67,13 +69,13 @@ def test_a_page_gets_all_but_what_had_settled_when_it_was_painted(parts):
 
 
 def test_whatever_pages_say_there_are_only_so_many_messages(parts):
-    page, parts.settled = LivePage(), {"a", "b"}
+    page, parts.settled = LivePageState(), {"a", "b"}
     page.update(parts, 4)
     assert len({id(page.newer_than(0, painted=revision)) for revision in range(1_000)}) == 2
 
 
 def test_a_redaction_unsettles_everything(parts):
-    page, parts.settled = LivePage(), {"a", "b", "c"}
+    page, parts.settled = LivePageState(), {"a", "b", "c"}
     page.update(parts, 4)
     parts.texts["a"] = "Erased."
     page.unsettle()

@@ -12,15 +12,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from engine.gates import decide as decide_at
+from engine.gate_decisions import decide as decide_at
 from engine.models import Gate, GateDecision, Run
-from engine.models.gates import in_order
-from engine.policy import policy_of
+from engine.models.gates import ordered_gates
+from engine.policy import parse_policy
 from magi_site.models import Token
-from runs import context
-from runs.face import face_of, snapshot_of
-from runs.replay import replay
-from tests.callers import API, Caller, fields, problem
+from runs import context_processors
+from runs.procedure.spec import snapshot_of, spec_of_run
+from runs.record.replay import build_replay
+from tests.callers import API, ApiCaller, fields, problem
 from tests.conftest import allow, only_on
 from tests.contract import MARKER, play
 
@@ -30,8 +30,8 @@ committed = pytest.mark.django_db(transaction=True)  # by threads of their own
 
 def ask(gate, number=1, **values):
     """Another gate beside it, of the same run."""
-    usual = {"kind": "question", "title": f"Question {number}", "text": "Which one?", "policy": policy_of(None)}
-    return Gate.objects.ask(None, run=gate.run, step=f"question {number}", **usual | values)
+    usual = {"kind": "question", "title": f"Question {number}", "text": "Which one?", "policy": parse_policy(None)}
+    return Gate.objects.open(None, run=gate.run, step=f"question {number}", **usual | values)
 
 
 def deciding(user, scopes=("decide",)):
@@ -79,7 +79,7 @@ def test_nothing_stands_in_the_bar_of_whom_nothing_waits_for(gate, noor, client)
 def test_the_number_is_counted_to_ninety_nine(gate, mira):
     for number in range(120):
         ask(gate, number)
-    assert context.counted(mira) == "99+"
+    assert context_processors.cached_counts(mira) == "99+"
 
 
 def test_the_page_takes_as_many_queries_for_one_as_for_many(gate, page):
@@ -95,7 +95,7 @@ def test_the_page_takes_as_many_queries_for_one_as_for_many(gate, page):
 
 
 def test_what_has_an_end_comes_first(gate, page):
-    ask(gate, 1, policy=policy_of({"hours": 1, "expiry": "reject"}))
+    ask(gate, 1, policy=parse_policy({"hours": 1, "expiry": "reject"}))
     html = text_of(page.get(reverse("waiting")))
     assert html.index("Question 1") < html.index("Doubted")
     assert "rejects <time" in html
@@ -104,7 +104,7 @@ def test_what_has_an_end_comes_first(gate, page):
 @only_on("sqlite")
 def test_nothing_is_sorted_to_show_the_first_fifty(gate, mira):
     """Thousands may wait for one person, and SQLite takes up to 30 ms to sort them."""
-    plan = in_order(Gate.objects.for_user(mira).whole())[:50].explain()
+    plan = ordered_gates(Gate.objects.for_user(mira).with_decisions())[:50].explain()
     assert "INDEX gate_in_order" in plan
     assert "FOR ORDER BY" not in plan
 
@@ -114,12 +114,15 @@ def test_what_does_not_wait_for_whose_run_it_is_was_asked_of_others(gate, mira, 
     group = Group.objects.create(name="Letters")
     mira.groups.add(Group.objects.create(name="Travel"))
     others = [{"asked_user": noor, "asked": "noor"}, {"asked_group": group, "asked": "Letters"}, {"asked": "gone"}]
-    others += [{"policy": policy_of({"four_eyes": True})}, {"policy": policy_of({"who": "council", "council": "C"})}]
-    others += [{"policy": policy_of({"persons": 2})}]
+    others += [
+        {"policy": parse_policy({"four_eyes": True})},
+        {"policy": parse_policy({"who": "council", "council": "C"})},
+    ]
+    others += [{"policy": parse_policy({"persons": 2})}]
     mine = [{"asked_user": mira, "asked": "mira"}, {"asked_group": mira.groups.get(), "asked": "Travel"}]
     asked = [ask(gate, number, **one) for number, one in enumerate([*mine, *others])]
     decide_at(asked[-1].pk, mira, "approve")
-    assert set(Gate.objects.of_others(mira)) == set(asked[len(mine) :])
+    assert set(Gate.objects.decidable_by_others(mira)) == set(asked[len(mine) :])
     assert set(Gate.objects.for_user(mira)) == {gate, *asked[: len(mine)]}
 
 
@@ -156,9 +159,9 @@ def test_who_comes_second_reads_who_was_first_and_keeps_the_word(gate, mira, noo
 
 
 def decide(gate, user):
-    from engine import gates
+    from engine import gate_decisions
 
-    return gates.decide(gate.pk, user, "approve", choice="publish")
+    return gate_decisions.decide(gate.pk, user, "approve", choice="publish")
 
 
 def test_others_find_no_gate_and_who_sees_the_run_only_reads(gate, noor, reviewer, client):
@@ -171,7 +174,7 @@ def test_others_find_no_gate_and_who_sees_the_run_only_reads(gate, noor, reviewe
 
 
 def test_who_is_asked_sees_the_run_and_may_not_steer_it(gate, noor, client):
-    face, run = face_of(gate.run), gate.run
+    face, run = spec_of_run(gate.run), gate.run
     client.force_login(noor)
     assert client.get(face.address("live", run.pk)).status_code == 404
     ask(gate, asked_user=noor, asked="noor")
@@ -184,7 +187,7 @@ def test_who_is_asked_sees_the_run_and_may_not_steer_it(gate, noor, client):
 
 
 def test_the_live_page_says_for_whom_it_waits_since_when_and_leads_there(gate, page):
-    html = text_of(page.get(face_of(gate.run).address("live", gate.run_id)))
+    html = text_of(page.get(spec_of_run(gate.run).address("live", gate.run_id)))
     assert "<span>Waiting</span>" in html
     assert f'<a href="{reverse("gate", args=[gate.pk])}">' in html
     assert "Since <time" in html
@@ -195,7 +198,7 @@ def test_the_live_page_says_for_whom_it_waits_since_when_and_leads_there(gate, p
 def test_its_replay_waits_too_and_leads_nowhere(gate, mira):
     decide(gate, mira)
     asyncio.run(play(gate.run_id))
-    played = json.dumps(replay(snapshot_of(Run.objects.get())))
+    played = json.dumps(build_replay(snapshot_of(Run.objects.get())))
     assert "Waiting" in played
     assert "The person who started it is asked" in played
     assert f"/gates/{gate.pk}/" not in played
@@ -253,7 +256,7 @@ def test_who_is_second_gets_409_and_others_find_nothing(gate, mira, noor):
 def test_a_long_list_goes_on(gate, mira):
     for number in range(60):
         ask(gate, number)
-    calls = Caller(mira)
+    calls = ApiCaller(mira)
     first = calls.get("/gates", mine=1).json()
     rest = calls.client.get(first["next"].replace("http://testserver", "")).json()
     assert (len(first["results"]), len(rest["results"]), rest["next"]) == (50, 11, None)
@@ -288,7 +291,7 @@ def test_a_decision_that_is_refused_says_why(gate, noor, words, status, sentence
 def test_an_answer_with_a_form_is_json_on_the_command_line(gate, mira):
     other = ask(gate)
     call_command("decide", str(other.pk), "--by", "mira", "--answer", '{"option": "b"}')
-    assert Gate.objects.whole().get(pk=other.pk).answer == {"option": "b"}
+    assert Gate.objects.with_decisions().get(pk=other.pk).answer == {"option": "b"}
 
 
 def test_reviewers_read_them_in_the_admin_and_decide_nothing_there(gate, reviewer, client):

@@ -9,17 +9,17 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from engine.models import Gate, Letter, Review, Run
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from judgements.models import Judgement
-from runs.given_looks import note_look, note_looks
-from runs.giving import give
+from runs.access_log import log_view, log_views
 from runs.models import GivenLook
 from runs.rights import SEE
+from runs.sharing.grants import grant_access
 from tests.callers import bearer
 from tests.conftest import ScriptedModels, agents, allow, perform, person
 from tests.contract import played
 from tests.databases import copied
-from tests.judgements.open_pages import Page, until
+from tests.judgements.open_pages import LivePage, until
 from tests.judgements.redacted import shown
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def three():
 def given(three, mira, noor):
     """The addresses of doors have these; noor may go through every one of them."""
     first, own, later = three()
-    give(first.run, mira, "noor")
+    grant_access(first.run, mira, "noor")
     allow(noor, "engine.export_run")
     return {"pk": first.pk, "own": own.pk, "later": later.pk}
 
@@ -107,7 +107,7 @@ def test_a_look_is_on_record_by_whichever_door(given, noor):
 @committed
 def test_an_open_page_that_asks_for_all_of_it_is_a_look(given, noor):
     async def watched():
-        page = await Page(noor).open(given["pk"])
+        page = await LivePage(noor).open(given["pk"])
         await until(lambda: "approve" in page.shown)
         page.feed.leave(page.watcher)
 
@@ -122,9 +122,9 @@ def test_a_title_in_a_list_is_no_look(given, noor):
 
 
 def test_a_look_at_a_gate_is_one(run, mira, noor):
-    asked_for = {"kind": "question", "title": "Which?", "text": MARKER, "policy": policy_of(None)}
-    gate = Gate.objects.ask(None, run=run, step="said", **asked_for)
-    give(run, mira, "noor")
+    asked_for = {"kind": "question", "title": "Which?", "text": MARKER, "policy": parse_policy(None)}
+    gate = Gate.objects.open(None, run=run, step="said", **asked_for)
+    grant_access(run, mira, "noor")
     for number, door in enumerate(("/gates/{pk}/", "/api/v1/gates/{pk}"), 1):
         assert MARKER in through(door, noor, pk=gate.pk)
         assert GivenLook.objects.get().times == number
@@ -132,7 +132,7 @@ def test_a_look_at_a_gate_is_one(run, mira, noor):
 
 def test_a_look_at_its_letters_is_one(run, mira, noor):
     Letter.objects.write(Letter.State.SENT, run.pk, ["ada@example.org"], "Five", MARKER)
-    give(run, mira, "noor")
+    grant_access(run, mira, "noor")
     assert MARKER in through("/library/outbox/", noor)
     assert looks() == 1
 
@@ -147,7 +147,7 @@ def of_a_kind(request):
 
 def test_to_begin_another_from_it_is_a_look(of_a_kind, mira, noor):
     run = of_a_kind()
-    give(run, mira, "noor")
+    grant_access(run, mira, "noor")
     through(AGAIN[run.procedure], noor, pk=run.pk)
     assert looks() == 1
 
@@ -156,8 +156,8 @@ def test_of_whom_nothing_was_given_no_list_asks_more_of_the_database(run, noor, 
     assert not SEE.within(Run.objects.all(), noor).exists()  # the list itself
     SEE.reach(reviewer)
     with CaptureQueriesContext(connection) as queries:
-        note_looks([run.pk], noor)
-        note_looks([run.pk], reviewer)
+        log_views([run.pk], noor)
+        log_views([run.pk], reviewer)
     assert not queries.captured_queries
 
 
@@ -168,17 +168,17 @@ def anew(user):
 def given_twice(run, by, user, then_by):
     """By name, and then in a group."""
     user.groups.add(Group.objects.create(name="Release"))
-    return give(run, by, user.username), give(run, then_by, "Release")
+    return grant_access(run, by, user.username), grant_access(run, then_by, "Release")
 
 
 def test_a_look_counts_for_what_was_given_by_name_before_what_a_group_was_given(run, mira, noor):
     by_name, _ = given_twice(run, mira, noor, mira)
-    note_look(run, anew(noor))
+    log_view(run, anew(noor))
     assert GivenLook.objects.get().given == by_name
 
 
 def test_a_look_counts_for_nothing_whose_giver_may_not_give_it_any_more(run, mira, noor, reviewer):
     _, to_the_group = given_twice(run, reviewer, noor, mira)
     type(reviewer).objects.filter(pk=reviewer.pk).update(is_superuser=False)
-    note_look(run, anew(noor))
+    log_view(run, anew(noor))
     assert GivenLook.objects.get().given == to_the_group

@@ -8,14 +8,16 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Review
 from magi_site.models import Token
-from runs import badges, redaction, sharing, steering
-from runs.giving import give, take_back
-from runs.history import History
+from runs import run_actions
+from runs.history.query import RunHistory
 from runs.models import Badge, Given, Share
+from runs.record import redaction
 from runs.rights import EXPORT, SEE, SHARE, STEER
+from runs.sharing import badges, links
+from runs.sharing.grants import grant_access, revoke_access
 from tests.conftest import ScriptedModels, perform, submitted
 
 pytestmark = pytest.mark.django_db
@@ -41,24 +43,24 @@ def sees(user, run):
 
 def test_who_is_given_a_record_sees_it_until_it_is_taken_back(run, mira, noor):
     assert not sees(noor, run)
-    given = give(run, mira, "noor")
+    given = grant_access(run, mira, "noor")
     assert sees(noor, run)
-    take_back(given, mira)
+    revoke_access(given, mira)
     assert not sees(noor, run)
 
 
 def test_it_stands_in_their_history_and_its_words_are_found(run, mira, noor):
-    give(run, mira, "noor")
+    grant_access(run, mira, "noor")
     for sought in ({}, {"q": run.title}):
-        assert [row.id for row in History(anew(noor), sought).page().rows] == [str(run.pk)]
+        assert [row.id for row in RunHistory(anew(noor), sought).page().rows] == [str(run.pk)]
 
 
 def test_a_group_is_given_it_as_it_is_today(run, mira, noor):
     release = Group.objects.create(name="Release")
     with pytest.raises(ValueError, match="Nobody is a member"):
-        give(run, mira, "Release")
+        grant_access(run, mira, "Release")
     noor.groups.add(release)
-    give(run, mira, "Release")
+    grant_access(run, mira, "Release")
     assert sees(noor, run)
     noor.groups.remove(release)
     assert not sees(noor, run)
@@ -70,17 +72,17 @@ def test_a_group_is_given_it_as_it_is_today(run, mira, noor):
 def test_of_a_person_and_a_group_of_one_name_it_is_asked_who_is_meant(run, mira, noor, said, to):
     noor.groups.add(Group.objects.create(name="noor"))
     with pytest.raises(ValueError, match="write “person noor” or “group noor”"):
-        give(run, mira, "noor")
-    assert give(run, mira, said).to == to
+        grant_access(run, mira, "noor")
+    assert grant_access(run, mira, said).to == to
 
 
 def test_a_group_may_be_called_a_group(run, mira, noor):
     noor.groups.add(Group.objects.create(name="group Release"))
-    assert give(run, mira, "group Release").group.name == "group Release"
+    assert grant_access(run, mira, "group Release").group.name == "group Release"
 
 
 def test_they_may_neither_steer_it_nor_pass_it_on_and_take_it_as_a_file_by_right_alone(run, mira, noor):
-    give(run, mira, "noor")
+    grant_access(run, mira, "noor")
     assert not any(right.covers(anew(noor), run) for right in (STEER, SHARE, EXPORT))
     noor.user_permissions.add(Permission.objects.get(codename="export_run"))
     assert EXPORT.covers(anew(noor), run)
@@ -88,20 +90,20 @@ def test_they_may_neither_steer_it_nor_pass_it_on_and_take_it_as_a_file_by_right
 
 
 def test_it_ends_with_the_texts_and_with_the_right_of_who_gave_it(run, mira, noor, reviewer):
-    give(run, reviewer, "noor")
+    grant_access(run, reviewer, "noor")
     reviewer.groups.clear()
     reviewer.user_permissions.clear()
     type(reviewer).objects.filter(pk=reviewer.pk).update(is_superuser=False)
     assert not sees(noor, run)
     Given.objects.all().delete()
-    give(run, mira, "noor")
-    redaction.redact(run.pk, "reviewer", "Asked for.")
+    grant_access(run, mira, "noor")
+    redaction.redact_run(run.pk, "reviewer", "Asked for.")
     assert not sees(noor, run)
 
 
 def test_that_it_was_given_and_taken_back_stands_in_the_record(run, mira, noor):
-    given = give(run, mira, "noor")
-    take_back(given, mira)
+    given = grant_access(run, mira, "noor")
+    revoke_access(given, mira)
     assert [review.text.partition(":")[0] for review in Review.objects.filter(run=run)] == [
         "Given to noor",
         f"Taken back from noor, number {given.pk}.",
@@ -122,7 +124,7 @@ def looks_of(run, user, page_of=("record",)):
 
 
 def test_that_somebody_looked_stands_in_the_record_once_and_on_the_page_of_who_gave_it(page, run, mira, noor):
-    give(run, mira, "noor")
+    grant_access(run, mira, "noor")
     address = reverse("share", args=[run.pk])
     assert "Has not looked yet" in page.get(address).content.decode()
     assert looks_of(run, noor, ("live", "record", "fragments", "replay-frames")) == [200] * 4
@@ -137,7 +139,7 @@ def test_that_somebody_looked_stands_in_the_record_once_and_on_the_page_of_who_g
 
 def test_of_a_group_it_is_said_who_looked_and_a_look_by_a_program_counts(page, run, mira, noor):
     noor.groups.add(Group.objects.create(name="Release"))
-    give(run, mira, "Release")
+    grant_access(run, mira, "Release")
     secret = Token.objects.make(noor).secret
     found = Client().get(f"/api/v1/runs/{run.pk}", headers={"Authorization": f"Bearer {secret}"})
     assert found.status_code == 200
@@ -145,7 +147,7 @@ def test_of_a_group_it_is_said_who_looked_and_a_look_by_a_program_counts(page, r
 
 
 def test_a_database_that_cannot_be_written_hides_nothing_from_whoever_was_given_it(run, mira, noor):
-    give(run, mira, "noor")
+    grant_access(run, mira, "noor")
     with connection.execute_wrapper(read_only("runs_givenlook")):
         assert looks_of(run, noor) == [200]
 
@@ -179,13 +181,13 @@ def test_it_is_given_and_taken_back_on_the_page(page, run, noor):
 
 def test_what_is_not_over_is_given_to_nobody(mira, noor):
     with pytest.raises(ValueError, match="nobody knows yet how it ends"):
-        give(submitted(mira).run, mira, "noor")
+        grant_access(submitted(mira).run, mira, "noor")
 
 
 @committed
 def test_what_is_tried_again_is_seen_and_a_look_once_it_is_over(failed, mira, noor):
-    give(failed.run, mira, "noor")
-    steering.retry(failed, mira)
+    grant_access(failed.run, mira, "noor")
+    run_actions.retry(failed, mira)
     assert looks_of(failed, noor) == [200]
     assert not Review.objects.filter(author=noor).exists()
     asyncio.run(perform(failed.pk, ScriptedModels()))
@@ -194,10 +196,10 @@ def test_what_is_tried_again_is_seen_and_a_look_once_it_is_over(failed, mira, no
 
 
 def test_what_is_tried_again_is_taken_back_all_the_same(failed, mira, noor):
-    given, link = give(failed.run, mira, "noor"), sharing.make(failed.run, mira, "", 14)
-    badge = badges.make(mira, 30, "Gate", failed.run)
-    steering.retry(failed, mira)
-    take_back(given, mira)
-    sharing.end(link, mira)
-    badges.end(badge, mira)
+    given, link = grant_access(failed.run, mira, "noor"), links.create_link(failed.run, mira, "", 14)
+    badge = badges.create_badge(mira, 30, "Gate", failed.run)
+    run_actions.retry(failed, mira)
+    revoke_access(given, mira)
+    links.revoke_share_link(link, mira)
+    badges.revoke_badge(badge, mira)
     assert not any(rows.objects.filter(ended=None).exists() for rows in (Given, Share, Badge))

@@ -8,11 +8,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from engine.models import Gate, Run
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from judgements.models import Judgement
-from runs.face import faces
-from runs.history import History, Times
-from runs.models import Flag, SavedView, SearchText
+from runs.history.query import ArrivalTimes, RunHistory
+from runs.models import RunFlag, SavedView, SearchText
+from runs.procedure.spec import specs
 from tests.conftest import agents, submitted_at
 from tests.contract import EXAMPLES
 
@@ -43,7 +43,7 @@ def asked(owner, title, *, minutes_ago=0, took=None, **more):
 
 
 def titles(user, **sought):
-    return [row.title for row in History(user, sought).page().rows]
+    return [row.title for row in RunHistory(user, sought).page().rows]
 
 
 def html_of(client, name="runs-history", **asked):
@@ -96,19 +96,19 @@ def test_whoever_was_asked_at_a_gate_finds_that_run_by_words_and_filters(mira, n
     for title in ("travel to Oslo", "travel to Rome"):
         run = asked(noor, title, took=9).run
     asked(mira, "travel to Bonn", took=9)
-    gate = {"step": "go", "kind": "go", "title": "Go?", "text": "", "policy": policy_of({}), "choices": []}
-    Gate.objects.ask(None, run_id=run.pk, asked_user=mira, asked="mira", **gate)
+    gate = {"step": "go", "kind": "go", "title": "Go?", "text": "", "policy": parse_policy({}), "choices": []}
+    Gate.objects.open(None, run_id=run.pk, asked_user=mira, asked="mira", **gate)
     both = ["travel to Bonn", "travel to Rome"]
     assert titles(mira) == titles(mira, q="travel") == both
-    SearchText.objects.flag(run.pk, Flag.NOTED)
+    SearchText.objects.flag(run.pk, RunFlag.NOTED)
     assert titles(mira, flag="noted") == both[1:]
     assert (titles(mira, q="rome"), titles(mira, q="oslo"), titles(mira, q="travel", by="me")) == (
         both[1:],
         [],
         both[:1],
     )
-    assert History(mira, {"q": "travel"}).counts_between(
-        Times([datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)])
+    assert RunHistory(mira, {"q": "travel"}).counts_between(
+        ArrivalTimes([datetime(2020, 1, 1, tzinfo=UTC), datetime.now(UTC)])
     ) == [2]
 
 
@@ -174,7 +174,7 @@ def test_pages_of_every_order_follow_each_other_there_and_back(reviewer, mira):
 
 
 def follow_each_other(reviewer, sort):
-    found = History(reviewer, {"sort": sort})
+    found = RunHistory(reviewer, {"sort": sort})
     first = found.page(size=3)
     second = found.page(before=first.found[-1].pk, size=3)
     third = found.page(before=second.found[-1].pk, size=3)
@@ -184,8 +184,8 @@ def follow_each_other(reviewer, sort):
 
 
 def test_only_the_newest_are_sorted_and_the_page_says_so(page, mira, three, monkeypatch):
-    for module in ("runs.history", "runs.views.history"):
-        monkeypatch.setattr(f"{module}.MOST_SORTED", 1)
+    for module in ("runs.history.query", "runs.views.history"):
+        monkeypatch.setattr(f"{module}.MAX_SORTED", 1)
     html = html_of(page, sort="-took")
     assert "the newest 1 of them longest first." in " ".join(html.split())
     assert html.count('class="list__t"') == 1
@@ -227,7 +227,9 @@ def test_what_waits_for_me_is_a_view_of_the_history_and_nobody_elses(page, mira,
     own, others = asked(mira, "own letter").run, asked(noor, "another letter").run
     for run in (own, others):
         Run.objects.filter(pk=run.pk).update(status="waiting")
-        Gate.objects.ask(None, run=run, step="letter", kind="letter", title="A letter", text="", policy=policy_of({}))
+        Gate.objects.open(
+            None, run=run, step="letter", kind="letter", title="A letter", text="", policy=parse_policy({})
+        )
     html = html_of(page, waits="me")
     assert "own letter" in html
     assert "another letter" not in html
@@ -239,9 +241,9 @@ def test_an_empty_view_of_what_waits_says_that_nothing_waits(page, mira):
 
 
 def test_quick_views_are_not_counted_beyond_what_anybody_reads(page, mira, monkeypatch):
-    for module in ("runs.history", "runs.views.quick"):
-        monkeypatch.setattr(f"{module}.MOST_COUNTED", 1)
-    monkeypatch.setattr(History.count, "__defaults__", (1,))
+    for module in ("runs.history.query", "runs.views.searches"):
+        monkeypatch.setattr(f"{module}.MAX_COUNTED", 1)
+    monkeypatch.setattr(RunHistory.count, "__defaults__", (1,))
     for title in "ab":
         asked(mira, title)
     assert "<span>1+</span>" in html_of(page)
@@ -282,7 +284,7 @@ def test_a_view_needs_a_short_name(page):
 
 
 def test_one_person_keeps_only_so_many_views(page, monkeypatch):
-    monkeypatch.setattr("runs.models.views.MOST_VIEWS", 1)
+    monkeypatch.setattr("runs.models.search.MAX_SEARCHES", 1)
     save(page, "one", "")
     assert save(page, "two", "").status_code == 422
     assert [view.name for view in SavedView.objects.all()] == ["one"]
@@ -333,7 +335,7 @@ def test_no_more_filters_are_left_out_than_five(reviewer, client, council, djang
 def test_every_kind_has_its_own_list_of_the_same_form(page, mira):
     for kind in EXAMPLES:
         EXAMPLES[kind](mira)
-    for face in faces().values():
+    for face in specs().values():
         html = html_of(page, face.page_name("history"))
         assert html.count('class="list__t"') == 1
         assert f'<span class="vh">{face.noun.capitalize()}</span>' in html

@@ -5,10 +5,10 @@ from contextlib import suppress
 import pytest
 from django.urls import reverse
 
-from engine.web.addresses import NotRead
-from runs.hook_forms import address_of
-from runs.hooks import telling
+from engine.web.url_policy import AddressRefused
 from runs.models import Delivery, Hook
+from runs.webhooks import messages
+from runs.webhooks.forms import webhook_address
 from tests.missions.test_proxy import NOT_PUBLIC, ODD
 from tests.runs.test_hooks import ended
 
@@ -56,10 +56,10 @@ def test_a_hook_to_an_inner_address_in_any_form_is_refused_when_it_is_made():
     taken = []
     for host in (*NOT_PUBLIC, *ODD, "①②⑦.⓪.⓪.①", "127。0。0。1", "0X7F.1", "[::1]"):
         written = f"[{host}]" if ":" in host and "[" not in host else host
-        with suppress(NotRead):
-            taken.append(address_of(f"https://{written}/"))
+        with suppress(AddressRefused):
+            taken.append(webhook_address(f"https://{written}/"))
     assert taken == []
-    assert [address_of(f"https://{name}/") for name in ("example.org", "1.1.1.1", "a.b", "fee.d")]
+    assert [webhook_address(f"https://{name}/") for name in ("example.org", "1.1.1.1", "a.b", "fee.d")]
 
 
 def test_nobody_has_more_than_may(page, mira):
@@ -70,7 +70,7 @@ def test_nobody_has_more_than_may(page, mira):
 def test_its_page_says_how_far_each_message_came_and_sends_it_again(page, mira):
     hook = Hook.objects.create(owner=mira, address="https://example.org/hook")
     ended(mira)
-    telling.spread_some()
+    messages.fan_out_events()
     Delivery.objects.update(state="given_up", error="It answered with status 500.")
     assert "1 given up" in text(page.get(reverse("hooks")))
     shown = text(page.get(reverse("hook", args=[hook.pk])))
@@ -85,7 +85,7 @@ def test_of_a_run_that_its_owner_may_not_see_no_title_is_shown(page, mira, noor)
     hook = Hook.objects.create(owner=mira, address="https://example.org/hook")
     Hook.objects.filter(pk=hook.pk).update(owner=noor)
     ended(noor)
-    telling.spread_some()
+    messages.fan_out_events()
     Hook.objects.filter(pk=hook.pk).update(owner=mira)
     shown = text(page.get(reverse("hook", args=[hook.pk])))
     assert "A run that you may not see" in shown

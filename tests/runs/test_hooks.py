@@ -12,15 +12,15 @@ from django.utils import timezone
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from engine.headers import header_complaint
-from engine.hidden import in_one_line
-from engine.models import Happening, Run, What
+from engine.models import Happening, Run, RunEventType
+from engine.text.invisible_chars import single_line
 from judgements.models import Judgement
-from runs import steering
-from runs.hooks import sending, shapes, telling
+from runs import run_actions
 from runs.models import Delivery, Hook
-from runs.models.hooks import deliver_to, spread
+from runs.models.webhooks import create_deliveries, deliver_to
+from runs.webhooks import delivery, formats, messages
 from tests.acceptance.site import free_port
-from tests.callers import Caller, fields, problem
+from tests.callers import ApiCaller, fields, problem
 from tests.conftest import agents
 from tests.engine.test_headers import ENCODED_WORDS
 from tests.receiver import Receiver, verified
@@ -40,7 +40,7 @@ def ended(owner, **more):
     """A judgement that was cancelled."""
     asked = {"title": "Japan", "content": "I am going to travel.", "agents": agents()} | more
     made = Judgement.objects.submit(owner=owner, **asked)
-    steering.cancel(made, owner)
+    run_actions.cancel(made, owner)
     return Run.objects.get(pk=made.pk)
 
 
@@ -50,7 +50,7 @@ def hook_of(owner, receiver, path="/ok", **more):
 
 def send_all(times=1):
     async def look():
-        sender = sending.Sender()
+        sender = delivery.WebhookSender()
         for _ in range(times):
             await sender.look()
             await sender.finish()
@@ -70,7 +70,7 @@ def hurry():
 @pytest.mark.django_db
 def test_what_happens_is_written_down_with_it(mira):
     run = ended(mira)
-    assert list(Happening.objects.values_list("run", "what")) == [(run.pk, What.OVER)]
+    assert list(Happening.objects.values_list("run", "what")) == [(run.pk, RunEventType.OVER)]
 
 
 @pytest.mark.django_db
@@ -90,8 +90,8 @@ def test_a_hook_is_told_of_what_it_asks_for(mira, council, asked, told):
     Hook.objects.create(owner=mira, address="https://example.org/", **asked)
     values = {"agents": council.agents(), "council": council.current}
     made = Judgement.objects.submit(owner=mira, title="Japan", content="Japan", **values)
-    steering.cancel(made, mira)
-    telling.spread_some()
+    run_actions.cancel(made, mira)
+    messages.fan_out_events()
     assert (Delivery.objects.count(), Happening.objects.count()) == (told, 0)
 
 
@@ -99,14 +99,14 @@ def test_a_hook_is_told_of_what_it_asks_for(mira, council, asked, told):
 def test_nobody_is_told_of_what_they_may_not_see(mira, noor):
     Hook.objects.create(owner=noor, address="https://example.org/")
     ended(mira)
-    telling.spread_some()
+    messages.fan_out_events()
     assert not Delivery.objects.exists()
     noor.user_permissions.add(Permission.objects.get(codename="view_run"))
     ended(mira)
-    telling.spread_some()
+    messages.fan_out_events()
     delivery = Delivery.objects.select_related("hook__owner", "run").get()
     type(noor).objects.filter(pk=noor.pk).update(is_active=False)
-    assert telling.message_of(Delivery.objects.select_related("hook__owner", "run").get(pk=delivery.pk)) is None
+    assert messages.delivery_message(Delivery.objects.select_related("hook__owner", "run").get(pk=delivery.pk)) is None
 
 
 @pytest.mark.django_db
@@ -115,7 +115,7 @@ def test_of_two_that_spread_the_same_one_does(mira):
     ended(mira)
     happenings = list(Happening.objects.all())
     for _ in range(2):
-        spread(happenings, [deliver_to(hook, one) for one in happenings])
+        create_deliveries(happenings, [deliver_to(hook, one) for one in happenings])
     assert Delivery.objects.count() == 1
 
 
@@ -185,7 +185,7 @@ def test_a_redirect_inside_and_an_address_inside_reach_nothing(mira, receiver, s
 
 @pytest.mark.django_db(transaction=True)
 def test_one_that_is_slow_or_down_holds_up_no_other(mira, receiver, settings, monkeypatch):
-    monkeypatch.setattr(sending, "ANSWER_WITHIN", 0.5)
+    monkeypatch.setattr(delivery, "ANSWER_WITHIN", 0.5)
     closed = free_port()
     settings.HOOKS_ALLOWED_HOSTS = [receiver.place, f"127.0.0.1:{closed}"]
     for address in (receiver.address("/slow"), f"http://127.0.0.1:{closed}/", receiver.address("/large")):
@@ -200,8 +200,8 @@ def test_one_that_is_slow_or_down_holds_up_no_other(mira, receiver, settings, mo
 
 @pytest.mark.django_db(transaction=True)
 def test_many_slow_ones_of_one_person_hold_up_nobody_elses(mira, noor, receiver, monkeypatch):
-    for name, value in {"ANSWER_WITHIN": 0.5, "AT_ONCE": 2, "AT_ONCE_OF_A_PERSON": 1}.items():
-        monkeypatch.setattr(sending, name, value)
+    for name, value in {"ANSWER_WITHIN": 0.5, "SEND_BATCH": 2, "BATCH_PER_USER": 1}.items():
+        monkeypatch.setattr(delivery, name, value)
     for path in ("/slow", "/slow", "/slow"):
         hook_of(mira, receiver, path)
     hook_of(noor, receiver)
@@ -214,7 +214,7 @@ def test_many_slow_ones_of_one_person_hold_up_nobody_elses(mira, noor, receiver,
 @pytest.mark.django_db(transaction=True)
 def test_of_a_kind_that_is_gone_nobody_is_told_and_nothing_is_tried_for_ever(mira, receiver):
     run = Run.objects.create(procedure="gone", owner=mira, status=Run.Status.CANCELLED)
-    happening = Happening(pk=1, run=run, what=What.OVER, made=timezone.now())
+    happening = Happening(pk=1, run=run, what=RunEventType.OVER, made=timezone.now())
     deliver_to(hook_of(mira, receiver), happening).save()
     send_all()
     assert (Delivery.objects.get().state, receiver.came) == (State.GIVEN_UP, [])
@@ -224,7 +224,7 @@ def test_of_a_kind_that_is_gone_nobody_is_told_and_nothing_is_tried_for_ever(mir
 def test_of_all_that_misbehave_none_loses_a_message_and_each_gets_it_once_by_its_id(
     mira, receiver, settings, monkeypatch
 ):
-    monkeypatch.setattr(sending, "ANSWER_WITHIN", 0.5)
+    monkeypatch.setattr(delivery, "ANSWER_WITHIN", 0.5)
     port = free_port()
     settings.HOOKS_ALLOWED_HOSTS = [receiver.place, f"127.0.0.1:{port}"]
     hooks = [hook_of(mira, receiver, path) for path in ("/slow/3", "/500/3", "/inside/3")]
@@ -268,11 +268,11 @@ def test_whoever_is_gone_is_not_asked_again(mira, receiver):
 def test_what_somebody_took_and_never_brought_back_is_due_again(mira):
     Hook.objects.create(owner=mira, address="https://example.org/")
     ended(mira)
-    telling.spread_some()
-    first = Delivery.objects.take()
-    assert Delivery.objects.take() is None
+    messages.fan_out_events()
+    first = Delivery.objects.claim_due()
+    assert Delivery.objects.claim_due() is None
     Delivery.objects.update(taken=timezone.now() - timedelta(minutes=3))
-    second = Delivery.objects.take()
+    second = Delivery.objects.claim_due()
     assert (second.pk, second.message_id, second.attempts) == (first.pk, first.message_id, 2)
     assert not first.close(State.SENT, 200)  # who was slow changes nothing any more
 
@@ -283,7 +283,7 @@ MESSAGE = {"data": {"said": "Approved", "title": "<b>*Move* | é", "url": "https
 
 
 def body(shape):
-    return json.loads(shapes.SHAPES[shape](MESSAGE)[0])
+    return json.loads(formats.PAYLOAD_FORMATS[shape](MESSAGE)[0])
 
 
 def test_chats_get_a_line_in_which_nothing_of_the_title_is_a_mark():
@@ -291,7 +291,7 @@ def test_chats_get_a_line_in_which_nothing_of_the_title_is_a_mark():
     assert body("mattermost")["text"] == r"**Approved** [\<b\>\*Move\* \| é](https://host/judgements/1/)"
     card = body("teams")["attachments"][0]["content"]
     assert (card["type"], card["actions"][0]["url"]) == ("AdaptiveCard", "https://host/judgements/1/")
-    text, headers = shapes.SHAPES["ntfy"](MESSAGE)
+    text, headers = formats.PAYLOAD_FORMATS["ntfy"](MESSAGE)
     assert (text.decode(), headers["Title"], headers["Click"]) == (
         "<b>*Move* | é",
         "Approved",
@@ -301,13 +301,13 @@ def test_chats_get_a_line_in_which_nothing_of_the_title_is_a_mark():
 
 def test_an_outcome_is_no_header_that_a_server_of_push_messages_decodes():
     for said in (*ENCODED_WORDS, "Two\nlines", "Grüße", "日本 =?"):
-        text, headers = shapes.ntfy({"data": MESSAGE["data"] | {"said": said}})
+        text, headers = formats.ntfy_payload({"data": MESSAGE["data"] | {"said": said}})
         title = headers["Title"]
         shown = str(make_header(decode_header(title)))
         if header_complaint(said) and "\n" not in said:
             assert (title, text.decode()) == ("Outcome of a run", f"{said}\n{MESSAGE['data']['title']}")
         else:
-            assert (shown, title.isprintable(), text.decode()) == (in_one_line(said), True, MESSAGE["data"]["title"])
+            assert (shown, title.isprintable(), text.decode()) == (single_line(said), True, MESSAGE["data"]["title"])
 
 
 # ---- the calls ------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_an_outcome_is_no_header_that_a_server_of_push_messages_decodes():
 
 @pytest.fixture
 def caller(mira):
-    return Caller(mira, scopes=SCOPES)
+    return ApiCaller(mira, scopes=SCOPES)
 
 
 @pytest.mark.django_db
@@ -335,14 +335,14 @@ def test_a_hook_is_made_listed_and_taken_away(caller, mira):
 def test_messages_are_listed_and_sent_once_more(caller, mira, noor):
     pk = caller.post("/hooks", {"address": "https://example.org/hook"}).json()["id"]
     ended(mira)
-    telling.spread_some()
+    messages.fan_out_events()
     Delivery.objects.update(state=State.GIVEN_UP)
     [one] = caller.get(f"/hooks/{pk}/deliveries").json()["results"]
     again = caller.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}).json()
     assert (one["state"], again["state"], again["message_id"]) == ("given_up", "to_send", one["message_id"])
-    Delivery.objects.take()
+    Delivery.objects.claim_due()
     problem(caller.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}), 409)
-    others = Caller(noor, scopes=SCOPES)
+    others = ApiCaller(noor, scopes=SCOPES)
     problem(others.get(f"/hooks/{pk}/deliveries"), 404)
     problem(others.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}), 404)
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.evidence.verification import verify_one
+from engine.audit.verification import verify_one
 from engine.models import Letter
-from plans.rules.demands import Policy
-from plans.rules.words import Effect
-from runs import mail
+from plans.rules.approval_policy import TeamPolicy
+from plans.rules.enums import StepEffect
+from runs.mail import delivery
 from tests.conftest import ScriptedModels, person
 from tests.databases import copied, tampering
 from tests.plans.scenes import LETTER, SUMMARY, calls, plan, replies, steps, team
@@ -24,7 +24,7 @@ def make_letters():
     mira, models = person("mira"), ScriptedModels()
     models.will("test/planner", steps(LETTER), SUMMARY)
     models.will("test/letters", calls("mail.draft", **SAID), calls("mail.send", **SAID | {"text": "5."}), replies())
-    version = team(Policy(OPEN, dict.fromkeys(Effect, OPEN), dict.fromkeys(Effect, OPEN)))
+    version = team(TeamPolicy(OPEN, dict.fromkeys(StepEffect, OPEN), dict.fromkeys(StepEffect, OPEN)))
     made = plan(mira, version)
     going(made, mira, models)
     return list(Letter.objects.order_by("pk"))
@@ -68,9 +68,9 @@ def test_what_was_changed_or_was_a_draft_is_not_sent(letters, settings):
         settings.EMAIL_URL = post.url
         Letter.objects.filter(pk=drafted.pk).update(state="to_send")
         Letter.objects.filter(pk=sent.pk).update(state="to_send", text="6.")
-        assert mail.deliver() == 0
+        assert delivery.deliver_due() == 0
         Letter.objects.filter(pk=sent.pk).update(state="to_send", step="another")
-        assert mail.deliver() == 0
+        assert delivery.deliver_due() == 0
         Letter.objects.filter(pk=sent.pk).update(state="to_send", text=sent.text, step=sent.step)
-        assert mail.deliver() == 1
-    assert Letter.objects.get(pk=drafted.pk).error == mail.CHANGED
+        assert delivery.deliver_due() == 1
+    assert Letter.objects.get(pk=drafted.pk).error == delivery.CHANGED

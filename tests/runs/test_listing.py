@@ -9,8 +9,8 @@ from django.urls import reverse
 from engine.models import Run
 from judgements.models import Judgement
 from runs import reviews
-from runs.history import History
-from runs.listing import by_days
+from runs.history.query import RunHistory
+from runs.history.rows import group_by_day
 from tests.conftest import agents, submitted_at
 from tests.contract import EXAMPLES
 
@@ -29,7 +29,7 @@ def ended(run, status="finished", outcome="rejected", **more):
 
 
 def row(user):
-    return History(user, {}).page().rows[0]
+    return RunHistory(user, {}).page().rows[0]
 
 
 def stamps(user):
@@ -38,7 +38,7 @@ def stamps(user):
 
 def test_what_a_person_decided_instead_is_a_stamp_and_the_outcome_is_struck(mira, reviewer, client):
     User.objects.filter(pk=reviewer.pk).update(first_name="K.", last_name="Lindqvist")
-    reviews.add(ended(asked(mira)), reviewer, "No.", "approved")
+    reviews.add_review(ended(asked(mira)), reviewer, "No.", "approved")
     assert stamps(mira) == [("Overridden: approved by K. Lindqvist", "approve", "")]
     client.force_login(mira)
     html = client.get(reverse("runs-history")).content.decode()
@@ -47,7 +47,7 @@ def test_what_a_person_decided_instead_is_a_stamp_and_the_outcome_is_struck(mira
 
 
 def test_who_overrode_keeps_a_name_when_the_account_is_gone(mira, reviewer):
-    reviews.add(ended(asked(mira)), reviewer, "No.", "approved")
+    reviews.add_review(ended(asked(mira)), reviewer, "No.", "approved")
     reviewer.delete()
     assert stamps(mira)[0][0] == f"Overridden: approved by {reviewer.username}"
 
@@ -76,7 +76,9 @@ def test_rows_stand_under_days_then_weeks_then_months(mira, freeze):
     for days in (0, 1, 2, 6, 7, 40, 400):
         with submitted_at(NOW - timedelta(days=days)):
             asked(mira, title=str(days))
-    groups = [(group.heading, [row.title for row in group.rows]) for group in by_days(History(mira, {}).page().rows)]
+    groups = [
+        (group.heading, [row.title for row in group.rows]) for group in group_by_day(RunHistory(mira, {}).page().rows)
+    ]
     assert groups == [
         ("Today", ["0"]),
         ("Yesterday", ["1"]),
@@ -91,13 +93,13 @@ def test_a_time_is_as_short_as_its_day_allows(mira, freeze):
     for days in (0, 1, 2, 400):
         with submitted_at(NOW - timedelta(days=days)):
             asked(mira)
-    assert [one.when for one in History(mira, {}).page().rows] == ["12:00", "12:00", "20 Nov, 12:00", "18 Oct 2025"]
+    assert [one.when for one in RunHistory(mira, {}).page().rows] == ["12:00", "12:00", "20 Nov, 12:00", "18 Oct 2025"]
 
 
 def test_each_kind_has_its_own_cell_in_one_list(mira):
     for kind in EXAMPLES:
         EXAMPLES[kind](mira)
-    by_kind = {one.face.kind: one.glance for one in History(mira, {}).page().rows}
+    by_kind = {one.face.kind: one.glance for one in RunHistory(mira, {}).page().rows}
     assert len(by_kind["judgement"].votes) == 3
     assert (by_kind["check"].saved, by_kind["check"].rehearsal) == ("", False)
 
@@ -109,4 +111,4 @@ def freeze(monkeypatch):
         def now(cls, tz=None):
             return NOW
 
-    monkeypatch.setattr("runs.listing.datetime", Then)
+    monkeypatch.setattr("runs.history.rows.datetime", Then)

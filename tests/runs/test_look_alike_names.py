@@ -6,21 +6,22 @@ from collections.abc import Callable
 import pytest
 from django.db import IntegrityError, transaction
 
+from debates.forms import DebateSubmission as DebateSubmission
 from debates.forms import PanelSubmission
-from debates.forms import Submission as DebateSubmission
 from debates.models import Panel
 from inquiries.models import Roster
 from judgements.forms import CouncilSubmission
-from judgements.forms import Submission as JudgementSubmission
+from judgements.forms import JudgementSubmission as JudgementSubmission
 from judgements.models import Council
-from missions import crew_files, memory_files, remembering
-from missions.forms import asked as asked_mission
+from missions import memory_files, memory_review
+from missions import team_files as crew_files
+from missions.forms import submit_values as asked_mission
 from missions.models import Crew
-from missions.rules import name_complaint
+from missions.rules import agent_name_problem
 from plans import team_files
 from plans.models import Team
-from plans.prompts.planner import Brief, OwnerShown, read_plan
-from plans.team_forms import TeamSubmission
+from plans.prompts.planner import PlannerBrief, PromptOwner, read_plan
+from plans.team_formset import TeamSubmission
 from tests.conftest import agents
 from tests.engine.test_names import COMBINING, CYRILLIC, FULL_WIDTH, ZERO_WIDTH
 
@@ -48,7 +49,7 @@ def of_form(submission: object) -> list[str]:
 def of_file(read: Callable[..., object], given: object) -> list[str]:
     try:
         read(given)
-    except (team_files.Wrong, crew_files.Wrong) as wrong:
+    except (team_files.InvalidTeamFile, crew_files.InvalidMissionTeamFile) as wrong:
         return [path for path, _ in wrong.problems]
     return []
 
@@ -64,14 +65,14 @@ TWO = {
     "options": lambda *two: of_form(
         DebateSubmission.of([{"word": word} for word in two], debaters("A", "B"), question="Go?")
     ),
-    "crew": lambda *two: of_file(crew_files.read_object, {"name": "A", "agents": [{"name": one} for one in two]}),
+    "crew": lambda *two: of_file(crew_files.parse_team, {"name": "A", "agents": [{"name": one} for one in two]}),
     "mission": lambda *two: [
         path for path, _ in asked_mission({"goal": "Go."}, crew=[{"name": one} for one in two])[1] if path != "goal"
     ],
-    "agent that is made": lambda first, second: [one for one in [name_complaint(second, [first])] if one],
+    "agent that is made": lambda first, second: [one for one in [agent_name_problem(second, [first])] if one],
 }
 ONE = {
-    "team as a file": lambda name: of_file(team_files.read_object, {"name": "A", "agents": [{"name": name}]}),
+    "team as a file": lambda name: of_file(team_files.parse_team, {"name": "A", "agents": [{"name": name}]}),
     "team as a form": lambda name: of_form(TeamSubmission({"name": "A", "a1-name": name})),
 }
 RESERVED = {
@@ -80,7 +81,7 @@ RESERVED = {
         "ABSTAIN",
         lambda word: of_form(DebateSubmission.of([*OPTIONS, {"word": word}], debaters("A", "B"), question="Go?")),
     ),
-    "mission": ("human_user", lambda name: [one for one in [name_complaint(name, [])] if one]),
+    "mission": ("human_user", lambda name: [one for one in [agent_name_problem(name, [])] if one]),
 }
 
 
@@ -113,18 +114,18 @@ def test_nothing_is_saved_under_a_name_that_looks_like_another(mira, model):
         Roster: {"posts": {"retry_limit": "3"}},
         Crew: {"agents": [{"name": "Ada"}]},
     }[model]
-    model.objects.found(name="Person", owner=mira, **held)
-    other = model.objects.found(name="Ada", owner=mira, **held)
+    model.objects.create_first(name="Person", owner=mira, **held)
+    other = model.objects.create_first(name="Ada", owner=mira, **held)
     for name in DISGUISES:
         with pytest.raises(IntegrityError), transaction.atomic():
-            model.objects.found(name=name, owner=mira, **held)
+            model.objects.create_first(name=name, owner=mira, **held)
         with pytest.raises(IntegrityError), transaction.atomic():
             other.revise(name=name, author=mira, **held)
 
 
 def test_what_is_called_like_another_since_before_can_still_be_changed(mira):
-    Council.objects.found(name="Person", owner=mira, agents=agents())
-    old = Council.objects.found(name="Ada", owner=mira, agents=agents())
+    Council.objects.create_first(name="Person", owner=mira, agents=agents())
+    old = Council.objects.create_first(name="Ada", owner=mira, agents=agents())
     Council.objects.filter(pk=old.pk).update(name=CYRILLIC)
     old.refresh_from_db()
     form = CouncilSubmission({"name": CYRILLIC, **posted("a", trio("A", "B"))}, council=old)
@@ -133,14 +134,14 @@ def test_what_is_called_like_another_since_before_can_still_be_changed(mira):
 
 
 def test_no_memory_is_called_so_that_it_looks_like_another():
-    remembering.propose(memory_files.MemoryFile("Person", "", "One."), "mira")
+    memory_review.propose(memory_files.MemoryFile("Person", "", "One."), "mira")
     for name in (ZERO_WIDTH, CYRILLIC, COMBINING):
-        with pytest.raises(memory_files.Wrong, match="looks like"):
-            remembering.propose(memory_files.MemoryFile(name, "", "Two."), "mira")
+        with pytest.raises(memory_files.InvalidMemoryFile, match="looks like"):
+            memory_review.propose(memory_files.MemoryFile(name, "", "Two."), "mira")
 
 
 def test_the_owner_of_a_step_is_named_letter_by_letter():
-    brief = Brief("Go.", [OwnerShown("Ada", ""), OwnerShown("Person", "")])
+    brief = PlannerBrief("Go.", [PromptOwner("Ada", ""), PromptOwner("Person", "")])
     for name in DISGUISES:
         step = {"action": "Go there.", "owner": name, "tools": [], "needs": []}
         with pytest.raises(ValueError, match="There is no owner"):

@@ -4,7 +4,7 @@ import pytest
 from django.db.models import F
 
 from engine.models import Run
-from runs import feed
+from runs.live import feed
 from tests.contract import EXAMPLES
 
 pytestmark = pytest.mark.django_db

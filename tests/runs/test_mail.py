@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from engine import doctor
 from engine.models import Letter, Run, ToolCall
-from engine.models.mail import GIVEN_UP, LONGEST_DELIVERY, InvalidLetter
-from engine.tools import Refused, Use, tools, written
-from runs import mail
+from engine.models.emails import DELIVERY_TIMEOUT, MAX_ATTEMPTS, InvalidLetter
+from engine.tools import ToolRefused, ToolUse, available_tools, format_arguments
+from runs.mail import delivery
 from runs.mail_message import write_message
 from tests.conftest import at_once
 from tests.post_office import post_office
@@ -32,10 +32,12 @@ def run(db):
 
 
 def use(name, run, **values):
-    tool = tools()[name]
+    tool = available_tools()[name]
     given, number = tool.read(LETTER | values), ToolCall.objects.filter(run=run).count() + 1
-    said = tool.change(given, Use(run, "1", "key"))
-    ToolCall.objects.create(run=run, step="1", number=number, tool=name, arguments=written(given), status="done")
+    said = tool.change(given, ToolUse(run, "1", "key"))
+    ToolCall.objects.create(
+        run=run, step="1", number=number, tool=name, arguments=format_arguments(given), status="done"
+    )
     return said
 
 
@@ -54,9 +56,9 @@ def again(letter):
 
 
 def test_a_letter_is_read_as_one_and_its_text_is_never_taken_for_its_head():
-    letter = tools()["mail.send"].read(LETTER | {"text": "So.\n\nsubject: Other"})
+    letter = available_tools()["mail.send"].read(LETTER | {"text": "So.\n\nsubject: Other"})
     said = 'to: ["ito@example.com", "noor@example.com"]\nsubject: "Grüße"\ntext:\nSo.\n\nsubject: Other'
-    assert tools()["mail.send"].exact(letter) == said
+    assert available_tools()["mail.send"].exact(letter) == said
 
 
 # ---- tools --------------------------------------------------------------------------------------------------
@@ -71,7 +73,7 @@ def test_without_a_mail_server_it_stays_and_says_so(run, settings):
 def test_a_draft_is_sent_to_nobody(run, settings):
     settings.EMAIL_URL = "smtp://127.0.0.1:1"
     assert use("mail.draft", run).endswith("Nothing was sent.")
-    assert (Letter.objects.take(), Letter.objects.get().state) == (None, "draft")
+    assert (Letter.objects.claim_due(), Letter.objects.get().state) == (None, "draft")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_a_draft_is_sent_to_nobody(run, settings):
     ],
 )
 def test_what_is_no_letter_is_refused(run, wrong, complaint):
-    with pytest.raises(Refused, match=complaint):
+    with pytest.raises(ToolRefused, match=complaint):
         use("mail.send", run, **wrong)
 
 
@@ -100,7 +102,7 @@ def test_what_a_mail_program_reads_otherwise_is_in_no_outbox(run):
 
 
 def test_somebody_is_asked_about_a_letter_in_the_form_in_which_it_is_read():
-    read = tools()["mail.send"].read(LETTER | {"subject": " Hi ", "text": "a\r\nb\rc"})
+    read = available_tools()["mail.send"].read(LETTER | {"subject": " Hi ", "text": "a\r\nb\rc"})
     assert (read.subject, read.text) == ("Hi", "a\nb\nc")
 
 
@@ -115,11 +117,11 @@ def test_a_letter_that_is_read_otherwise_than_it_was_approved_is_not_sent(run, s
     with post_office() as office:
         letter = send(run, settings, office.url)
         if "text" in values:  # no database has such a text
-            monkeypatch.setattr(mail, "write_message", partial(with_values, values))
+            monkeypatch.setattr(delivery, "write_message", partial(with_values, values))
         else:
-            monkeypatch.setattr(mail, "is_changed", lambda letter: False)
+            monkeypatch.setattr(delivery, "is_changed", lambda letter: False)
             Letter.objects.update(**values)
-        assert (mail.deliver(), again(letter), office.close()) == (0, "kept", [])
+        assert (delivery.deliver_due(), again(letter), office.close()) == (0, "kept", [])
     assert "Nothing was sent." in letter.error
 
 
@@ -132,7 +134,7 @@ def test_hostile_but_permitted_letters_arrive_exactly_as_they_were_approved(run,
         settings.EMAIL_URL = office.url
         for subject in HOSTILE_SUBJECTS:
             use("mail.send", run, subject=subject)
-        assert mail.deliver() == len(HOSTILE_SUBJECTS)
+        assert delivery.deliver_due() == len(HOSTILE_SUBJECTS)
         came = [message_from_string(one["letter"], policy=as_read) for one in office.close()]
     assert [one["Subject"] for one in came] == list(HOSTILE_SUBJECTS)
     assert {(one["From"], one["To"], one["Bcc"]) for one in came} == {
@@ -143,7 +145,7 @@ def test_hostile_but_permitted_letters_arrive_exactly_as_they_were_approved(run,
 def test_it_leaves_once_with_its_own_id(run, settings):
     with post_office() as office:
         letter = send(run, settings, office.url)
-        assert (mail.deliver(), mail.deliver(), again(letter)) == (1, 0, "sent")
+        assert (delivery.deliver_due(), delivery.deliver_due(), again(letter)) == (1, 0, "sent")
         [taken] = office.close()
     assert [re.search("<(.*)>", to)[1] for to in taken["to"]] == LETTER["to"]
     assert f"Message-ID: {letter.message_id}\r\n" in taken["letter"]
@@ -164,38 +166,38 @@ def test_it_leaves_once_with_its_own_id(run, settings):
     ],
 )
 def test_what_becomes_of_it_at_a_server_that_fails(run, settings, monkeypatch, manner, state, error, taken):
-    monkeypatch.setattr(mail, "ANSWER_WITHIN", 0.5)
+    monkeypatch.setattr(delivery, "SMTP_TIMEOUT", 0.5)
     with post_office(manner) as office:
         letter = send(run, settings, office.url)
-        assert (mail.deliver(), mail.deliver()) == (0, 0)
+        assert (delivery.deliver_due(), delivery.deliver_due()) == (0, 0)
         assert (again(letter), letter.error.startswith(error)) == (state, True)
         assert len(office.close()) == taken
 
 
 def test_where_no_server_answers_it_is_tried_again_ever_later_and_given_up(run, settings):
     letter = send(run, settings)
-    mail.deliver()
+    delivery.deliver_due()
     assert (again(letter), letter.attempts, letter.due > timezone.now()) == ("to_send", 1, True)
-    Letter.objects.update(due=timezone.now(), made=timezone.now() - GIVEN_UP - timedelta(hours=1))
-    mail.deliver()
+    Letter.objects.update(due=timezone.now(), made=timezone.now() - MAX_ATTEMPTS - timedelta(hours=1))
+    delivery.deliver_due()
     assert (again(letter), letter.error.startswith("Given up after 3 days.")) == ("kept", True)
 
 
 def test_what_was_under_way_in_a_crash_is_uncertain_and_left_alone(run, settings):
     with post_office() as office:
         letter = send(run, settings, office.url)
-        assert Letter.objects.take() == letter
-        mail.deliver()
+        assert Letter.objects.claim_due() == letter
+        delivery.deliver_due()
         assert again(letter) == "sending"  # perhaps another engine is at it
-        Letter.objects.update(taken=timezone.now() - LONGEST_DELIVERY - timedelta(seconds=1))
-        assert (mail.deliver(), again(letter), office.close()) == (0, "uncertain", [])
+        Letter.objects.update(taken=timezone.now() - DELIVERY_TIMEOUT - timedelta(seconds=1))
+        assert (delivery.deliver_due(), again(letter), office.close()) == (0, "uncertain", [])
 
 
 def test_a_password_is_told_to_no_server_without_tls(run, settings, monkeypatch):
-    monkeypatch.setattr(mail, "ON_THIS_MACHINE", ())
+    monkeypatch.setattr(delivery, "LOCAL_HOSTS", ())
     with post_office() as office:
         letter = send(run, settings, office.url.replace("smtp://", "smtp://mira:secret@"))
-        mail.deliver()
+        delivery.deliver_due()
         assert (again(letter), office.close()) == ("to_send", [])
     assert letter.error == "The mail server offers no TLS, so the password was not told to it."
 
@@ -204,7 +206,7 @@ def test_a_password_is_told_to_no_server_without_tls(run, settings, monkeypatch)
 @pytest.mark.django_db(transaction=True)
 def test_of_many_who_deliver_at_once_one_takes_it(settings):
     letter = send(Run.objects.create(procedure="judgement"), settings)
-    taken = at_once(*[Letter.objects.take] * 8, refused=LookupError)
+    taken = at_once(*[Letter.objects.claim_due] * 8, refused=LookupError)
     assert sorted(one == letter for one in taken) == [False] * 7 + [True]
 
 
@@ -212,7 +214,7 @@ def test_of_many_who_deliver_at_once_one_takes_it(settings):
 
 
 def findings():
-    return [str(finding) for finding in async_to_sync(doctor.examine)() if finding.subject == "mail"]
+    return [str(finding) for finding in async_to_sync(doctor.run_checks)() if finding.subject == "mail"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -228,9 +230,7 @@ def test_the_doctor_says_whether_the_mail_server_lets_us_in(settings):
 # ---- people -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("action", "state"), [("it_was_sent", "sent"), ("send_again", "to_send"), ("leave_it", "kept")]
-)
+@pytest.mark.parametrize(("action", "state"), [("mark_sent", "sent"), ("send_again", "to_send"), ("discard", "kept")])
 def test_a_person_says_what_becomes_of_an_uncertain_one(run, settings, client, reviewer, action, state):
     letter = send(run, settings)
     Letter.objects.update(state="uncertain")
@@ -247,7 +247,9 @@ def test_of_two_who_say_it_at_once_one_is_heard(settings):
     Letter.objects.update(state="uncertain")
     sent, again_please = (Letter.objects.get(pk=letter.pk) for _ in range(2))
     states = Letter.State
-    heard = at_once(lambda: sent.say(states.SENT), lambda: again_please.say(states.TO_SEND), refused=OperationalError)
+    heard = at_once(
+        lambda: sent.resolve(states.SENT), lambda: again_please.resolve(states.TO_SEND), refused=OperationalError
+    )
     assert sorted(heard) == [False, True]
     assert again(letter) == ("sent" if heard[0] else "to_send")
 
@@ -255,16 +257,16 @@ def test_of_two_who_say_it_at_once_one_is_heard(settings):
 def test_one_that_was_kept_is_sent_when_a_person_says_so_unless_its_text_is_gone(run, settings):
     letter = send(run, settings)
     Letter.objects.update(state="kept", error="No mail server.")
-    assert not letter.say(Letter.State.SENT)
-    assert (letter.say(Letter.State.TO_SEND), again(letter)) == (True, "to_send")
+    assert not letter.resolve(Letter.State.SENT)
+    assert (letter.resolve(Letter.State.TO_SEND), again(letter)) == (True, "to_send")
     Letter.objects.erase(run.pk)
-    assert (letter.say(Letter.State.TO_SEND), again(letter)) == (False, "kept")
+    assert (letter.resolve(Letter.State.TO_SEND), again(letter)) == (False, "kept")
 
 
 def test_its_text_goes_with_its_run_and_it_is_not_sent_any_more(run, settings):
     letter = send(run, settings)
     Letter.objects.erase(run.pk)
-    assert (again(letter), letter.text, letter.to, Letter.objects.take()) == ("kept", "", "", None)
+    assert (again(letter), letter.text, letter.to, Letter.objects.claim_due()) == ("kept", "", "", None)
 
 
 def test_what_a_server_said_of_it_goes_too(run, settings):
@@ -276,7 +278,7 @@ def test_what_a_server_said_of_it_goes_too(run, settings):
 
 def test_what_is_redacted_while_it_is_sent_is_not_sent_again(run, settings):
     send(run, settings)
-    taken = Letter.objects.take()
+    taken = Letter.objects.claim_due()
     Letter.objects.erase(run.pk)
-    assert taken.put_off("450 ito@example.com: come again")
+    assert taken.postpone("450 ito@example.com: come again")
     assert (again(taken), taken.error) == ("kept", "Its run was redacted.")

@@ -10,7 +10,7 @@ import pytest
 
 from engine.models import Letter
 from runs import mail_message
-from runs.mail import Server
+from runs.mail.delivery import SmtpServer
 from runs.mail_message import UnfaithfulMessage, write_message
 from tests.engine.test_headers import ENCODED_WORDS, MORE_THAN_A_LINE
 
@@ -70,7 +70,7 @@ def test_a_sender_keeps_its_name():
 
 def test_a_sender_is_named_after_its_server_where_nobody_is_named():
     for url in ("smtp://host.example", "smtp://127.0.0.1:25", "smtp://[::1]", "smtp://host?from=magi"):
-        assert write_message(Server.of(url).sender, letter()).startswith(b"From: magi")
+        assert write_message(SmtpServer.of(url).sender, letter()).startswith(b"From: magi")
 
 
 @pytest.mark.parametrize("place", ["subject", "to", "sender"])

@@ -5,7 +5,7 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from engine.models import Run
-from runs.metrics import exposed
+from runs.metrics import metrics_text
 from tests.conftest import ScriptedModels, judged, submitted
 
 TOKEN = "a-token-for-the-scraper"
@@ -15,7 +15,7 @@ def told():
     """Each value by its name and what its labels say, in the order of their names."""
     return {
         (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(exposed().decode())
+        for family in text_string_to_metric_families(metrics_text().decode())
         for sample in family.samples
     }
 

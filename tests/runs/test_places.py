@@ -5,16 +5,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from runs.api import events
-from runs.api.events import Places
-from runs.api.refusals import Refusal
+from runs.api import waiting
+from runs.api.errors import ApiError
+from runs.api.waiting import ListenerSlots
 
 
 @pytest.fixture
 def places(monkeypatch):
-    monkeypatch.setattr(events, "CALLERS", 12)
-    monkeypatch.setattr(events, "CALLERS_PER_USER", 6)
-    return Places()
+    monkeypatch.setattr(waiting, "MAX_LISTENERS", 12)
+    monkeypatch.setattr(waiting, "MAX_LISTENERS_PER_USER", 6)
+    return ListenerSlots()
 
 
 def take(places, user, number=1):
@@ -37,7 +37,7 @@ def test_whoever_comes_last_gets_the_oldest_place_of_whoever_has_most(places):
 def test_each_of_many_users_has_an_equal_share_in_the_end(places, users, share):
     for user in range(users):
         for _ in range(6):
-            with suppress(Refusal):
+            with suppress(ApiError):
                 take(places, user)
     assert shares(places)[0] >= share
 
@@ -45,13 +45,13 @@ def test_each_of_many_users_has_an_equal_share_in_the_end(places, users, share):
 def test_two_users_do_not_take_one_place_from_each_other_again_and_again(places):
     for user in range(4):
         take(places, user, 3)
-    with pytest.raises(Refusal, match="Too many"):
+    with pytest.raises(ApiError, match="Too many"):
         take(places, 0)
 
 
 def test_one_user_has_a_limit_although_nobody_else_waits(places):
     take(places, "a", 6)
-    with pytest.raises(Refusal, match="6 calls"):
+    with pytest.raises(ApiError, match="6 calls"):
         take(places, "a")
 
 

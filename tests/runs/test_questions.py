@@ -7,11 +7,11 @@ from functools import partial
 import pytest
 
 from engine.models import ModelCall, ModelWait, Run
-from engine.procedure import Asker
-from runs.api.objects import run_object
-from runs.face import face_of
-from runs.questions import Question, questions_of, sentences_of, together, writing
-from runs.usage import lost_time
+from engine.runtime.procedure import StepRequester
+from runs.formatting import lost_time
+from runs.procedure.spec import spec_of_run
+from runs.questions import OpenQuestion, questions_of, sentences_of, together, writing
+from runs.run_object import run_object
 from tests.conftest import JAPAN
 from tests.contract import EXAMPLES
 
@@ -32,7 +32,7 @@ def call(run, step, status, attempt=1, took=0.0, **values):
 
 
 def said(run):
-    asked = questions_of(run, list(run.calls.order_by("pk")), face_of(run).asker)
+    asked = questions_of(run, list(run.calls.order_by("pk")), spec_of_run(run).asker)
     return {one.step: " · ".join(filter(None, [one.who, one.said, one.again, one.usual])) for one in asked}
 
 
@@ -44,7 +44,7 @@ def test_a_model_reads_writes_and_is_asked_again_after_what_took_long(run):
     assert found["B1"].startswith("Balthasar · reads ")
     assert found["B1"].endswith(" tokens · retry 1 of 2 after 120 s")
     assert found["C1"] == "Casper · is asked again · retry 1 of 3"
-    asked = questions_of(run, list(run.calls.order_by("pk")), face_of(run).asker)
+    asked = questions_of(run, list(run.calls.order_by("pk")), spec_of_run(run).asker)
     assert writing(asked[0], {"B1": "The plan"}).said == "writes"
     assert writing(asked[0], {"B1": ""}).said == "writes"  # of a form of which nothing is shown while it grows
 
@@ -69,7 +69,7 @@ def test_a_place_that_is_waited_for_and_a_provider_that_is_away_are_named(run, m
         "A1": "Melchior · waits for a place at llama",
         "B1": "Balthasar · waits: llama has not answered since 13:05 UTC; 1 run waits. It is down.",
     }, left
-    [(_, sentence)] = sentences_of(questions_of(run, [], face_of(run).asker))
+    [(_, sentence)] = sentences_of(questions_of(run, [], spec_of_run(run).asker))
     assert sentence.startswith("Balthasar waits: llama has not answered since 13:05 UTC")
 
 
@@ -88,9 +88,10 @@ def test_a_provider_that_limits_requests_is_there_and_says_until_when(run):
 def test_who_waits_for_the_same_provider_is_told_once():
     names = ["Amara", "Rajiv", "Hana", "Ilse", "Bo"]
     away = [
-        Question(str(n), name, "waits: llama has not answered", since=NOON, away=True) for n, name in enumerate(names)
+        OpenQuestion(str(n), name, "waits: llama has not answered", since=NOON, away=True)
+        for n, name in enumerate(names)
     ]
-    reads = [Question("r", "Casper", "reads 9 tokens"), Question("s", "Casper", "reads 9 tokens")]
+    reads = [OpenQuestion("r", "Casper", "reads 9 tokens"), OpenQuestion("s", "Casper", "reads 9 tokens")]
     told = [(one.who, one.said) for one in together([*away, *reads])]
     assert told == [("Amara, Rajiv and 3 more", "wait: llama has not answered"), *[("Casper", "reads 9 tokens")] * 2]
     assert [one.who for one in together(away[:2])] == ["Amara and Rajiv"]
@@ -112,8 +113,8 @@ def test_every_kind_knows_who_asks_in_each_step_and_none_breaks_on_a_step_that_i
         "turn-x",
     )
     for name in ("judgement", "debate", "inquiry", "plan", "mission"):
-        face = face_of(Run(procedure=name))
-        assert all(isinstance(face.asker(run.pk, step), Asker) for step in steps), name
+        face = spec_of_run(Run(procedure=name))
+        assert all(isinstance(face.asker(run.pk, step), StepRequester) for step in steps), name
 
 
 def test_a_page_shows_it(run, page):
@@ -129,7 +130,7 @@ def test_the_time_of_attempts_that_came_to_nothing_stays_in_the_figures(run):
     call(run, "A1", "failed", attempt=3, took=9, error_code="cut_off", retry_at=NOON)  # no loss: the rest was asked for
     answered = call(run, "A1", "answered", attempt=4, took=2)
     assert run.calls.with_time_before().get(pk=answered.pk).seconds_in_all == 131.5
-    told = run_object(face_of(run).rows().get(pk=run.pk), "")["usage"]
+    told = run_object(spec_of_run(run).rows().get(pk=run.pk), "")["usage"]
     assert (told["lost_attempts"], told["lost_seconds"]) == (1, 120.0)
     assert lost_time(run.calls.all()) == "2 min 00 s lost in 1 attempt"
 
@@ -139,9 +140,9 @@ def test_the_pages_of_all_kinds_say_what_was_lost(mira):
     for kind in ("judgement", "debate", "inquiry", "plan", "mission"):
         made = EXAMPLES[kind](mira)
         call(made.run, "x", "failed", took=125, error_code="timeout")
-        face = face_of(made.run)
+        face = spec_of_run(made.run)
         row = face.rows().get(pk=made.pk)
-        assert "2 min 05 s lost in 1 attempt" in face.display(face.seen(row)).used, kind
+        assert "2 min 05 s lost in 1 attempt" in face.display(face.snapshot(row)).used, kind
 
 
 def begun(kind, mira):
@@ -151,8 +152,8 @@ def begun(kind, mira):
 
 
 def shown(run, texts=()):
-    face = face_of(run)
-    return face.display(replace(face.seen(face.rows().get(pk=run.pk)), texts=dict(texts)))
+    face = spec_of_run(run)
+    return face.display(replace(face.snapshot(face.rows().get(pk=run.pk)), texts=dict(texts)))
 
 
 def test_a_seat_of_a_debate_says_what_its_model_does(mira):
@@ -189,6 +190,6 @@ def test_what_a_model_is_just_writing_grows_on_the_pages_of_all_kinds(mira):
     for kind, step in GROWS.items():
         run = begun(kind, mira)
         call(run, step, "open")
-        parts = face_of(run).fragments(shown(run, {step: "It looks good so far"}))
+        parts = spec_of_run(run).fragments(shown(run, {step: "It looks good so far"}))
         still += [] if any(step in one.steps and "looks good so far" in one.html() for one in parts) else [kind]
     assert still == []

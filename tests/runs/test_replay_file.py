@@ -8,8 +8,8 @@ from hashlib import sha256
 import pytest
 from django.urls import reverse
 
-from runs import redaction
-from runs.face import face_of
+from runs.procedure.spec import spec_of_run
+from runs.record import redaction
 from tests.conftest import JAPAN, person, submitted
 from tests.contract import EXAMPLES, played
 from tests.databases import copied
@@ -30,7 +30,7 @@ def run(_of_a_kind, mira):
 
 
 def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(page, run):
-    html = page.get(face_of(run).address("replay-file", run.pk)).content.decode()
+    html = page.get(spec_of_run(run).address("replay-file", run.pk)).content.decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
     parts = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for _, text in INLINE.findall(html)]
     assert sorted(re.findall(r"'sha256-[^']*'", policy)) == sorted(parts)
@@ -40,7 +40,7 @@ def test_a_replay_of_any_kind_has_all_in_it_and_a_policy_that_lets_in_no_more(pa
 
 
 def test_nothing_in_it_speaks_of_what_only_the_site_has(page, run):
-    html = page.get(face_of(run).address("replay-file", run.pk)).content.decode()
+    html = page.get(spec_of_run(run).address("replay-file", run.pk)).content.decode()
     frames = json.loads(re.search(r'<script id="frames" type="application/json">(.*?)</script>', html)[1])
     shown = html + " ".join(text for some in frames["fragments"].values() for *_, text in some)
     assert not re.search(r"<a\b(?![^>]*\bhref=)", shown)
@@ -49,7 +49,7 @@ def test_nothing_in_it_speaks_of_what_only_the_site_has(page, run):
 
 def test_what_was_erased_is_not_in_the_file(page, approved):
     assert JAPAN in page.get(reverse("replay-file", args=[approved.pk])).content.decode()
-    redaction.redact(approved.pk, "reviewer", "Asked for.")
+    redaction.redact_run(approved.pk, "reviewer", "Asked for.")
     assert JAPAN not in page.get(reverse("replay-file", args=[approved.pk])).content.decode()
 
 

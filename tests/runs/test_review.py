@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from engine.models import ModelCall, Run
-from judgements.models import Remark
+from judgements.models import JudgementFlag
 from runs import reviews
-from runs.desk import Desk, months_until
+from runs.history.review_queue import ReviewQueue, months_before
 from runs.models import SearchText
 from tests.judgements.past import submit
 from tests.runs.desk import stand
@@ -23,7 +23,7 @@ TODAY = date(2026, 11, 22)
 
 
 def desk(user, **asked):
-    return Desk(user, asked, REVIEW, TODAY)
+    return ReviewQueue(user, asked, REVIEW, TODAY)
 
 
 def fail(owner, title, code="timeout", model="openai/large", day="2026-11-20", message="No answer came.", minute=0):
@@ -43,7 +43,7 @@ def titles(desk):
 
 
 def test_twelve_months_end_with_this_one():
-    months = months_until(date(2026, 1, 31))
+    months = months_before(date(2026, 1, 31))
     assert [months[0].label, months[-1].label, months[-1].last] == ["February 2025", "January 2026", date(2026, 1, 31)]
 
 
@@ -58,7 +58,7 @@ def test_a_tile_says_how_many_there_are_in_each_month(mira, reviewer):
 def test_a_face_says_which_of_its_flags_need_a_look(mira, reviewer):
     swayed = stand(mira, "Ship", "AAR", "2026-11-02")
     stand(mira, "Refund", "AAR", "2026-11-03")
-    SearchText.objects.flag(swayed.pk, Remark.SWAYED, Remark.CARRIED)
+    SearchText.objects.flag(swayed.pk, JudgementFlag.SWAYED, JudgementFlag.CARRIED)
     shown = desk(reviewer)
     tiles = [(tile.look.name, tile.number) for tile in shown.tiles]
     assert tiles[:3] == [("Errors", 0), ("Overridden", 0), ("Swayed", 1)]
@@ -69,7 +69,7 @@ def test_a_tile_is_a_filter_and_a_month_another(mira, reviewer):
     fail(mira, "October", day="2026-10-31")
     overridden = stand(mira, "Ship", "AAR", "2026-11-02")
     fail(mira, "November")
-    reviews.add(overridden.run, reviewer, "Not now.", "rejected")
+    reviews.add_review(overridden.run, reviewer, "Not now.", "rejected")
     assert titles(desk(reviewer)) == ["November"]
     assert titles(desk(reviewer, month="2026-10")) == ["October"]
     assert titles(desk(reviewer, look="overridden")) == ["Ship"]
@@ -131,7 +131,7 @@ def test_a_cause_that_there_is_no_more_leaves_the_whole_tile(mira, reviewer):
 def test_other_tiles_are_grouped_by_what_they_came_to(mira, reviewer):
     for title, votes in (("Ship", "AAR"), ("Refund", "RRA")):
         run = stand(mira, title, votes, "2026-11-02").run
-        reviews.add(run, reviewer, "No.", "rejected" if votes == "AAR" else "approved")
+        reviews.add_review(run, reviewer, "No.", "rejected" if votes == "AAR" else "approved")
     assert sorted(causes(desk(reviewer, look="overridden"))) == [
         ("Approved", "overridden: rejected", 1),
         ("Rejected", "overridden: approved", 1),
@@ -144,7 +144,7 @@ def test_other_tiles_are_grouped_by_what_they_came_to(mira, reviewer):
 def test_a_line_says_why_in_a_sentence(mira, reviewer):
     fail(mira, "slow", message="No answer within 60 s from openai/large.")
     overridden = stand(mira, "Ship", "AAR", "2026-11-02")
-    reviews.add(overridden.run, reviewer, "Not now.", "rejected")
+    reviews.add_review(overridden.run, reviewer, "Not now.", "rejected")
     assert desk(reviewer).lines[0].why == "No answer within 60 s from openai/large."
     assert desk(reviewer, look="overridden").lines[0].why == "reviewer decided rejected instead."
 
@@ -152,15 +152,15 @@ def test_a_line_says_why_in_a_sentence(mira, reviewer):
 def test_what_was_overridden_is_struck_and_what_was_rehearsed_is_dashed(admin, mira, reviewer):
     rehearsed, overridden = stand(mira, "Ship"), stand(mira, "Refund")
     for one in (rehearsed, overridden):
-        SearchText.objects.flag(one.pk, Remark.SWAYED)
-    reviews.add(overridden.run, reviewer, "No.", "rejected")
+        SearchText.objects.flag(one.pk, JudgementFlag.SWAYED)
+    reviews.add_review(overridden.run, reviewer, "No.", "rejected")
     html = admin.get(REVIEW, {"month": "2026-11", "look": "swayed"}).content.decode()
     classes = dict(re.findall(r'<li class="rv (rv--\w+)" id="rv-([0-9a-f-]+)"', html))
     assert classes == {"rv--dash": str(rehearsed.pk), "rv--void": str(overridden.pk)}
 
 
 def test_a_hundred_stand_on_a_page_and_a_page_begins_at_a_run(mira, reviewer, monkeypatch):
-    monkeypatch.setattr("runs.desk.PAGE", 2)
+    monkeypatch.setattr("runs.history.review_queue.PAGE_SIZE", 2)
     for number in range(3):
         fail(mira, f"number {number}", day=f"2026-11-1{number}")
     first = desk(reviewer, look="error")
@@ -172,7 +172,7 @@ def test_a_hundred_stand_on_a_page_and_a_page_begins_at_a_run(mira, reviewer, mo
 
 
 def test_what_a_tile_has_counted_is_not_counted_again_for_the_list(mira, reviewer):
-    SearchText.objects.flag(stand(mira, "Ship", "AAR", "2026-11-02").pk, Remark.SWAYED)
+    SearchText.objects.flag(stand(mira, "Ship", "AAR", "2026-11-02").pk, JudgementFlag.SWAYED)
     swayed = desk(reviewer, look="swayed")
     assert swayed.number == 1
     with CaptureQueriesContext(connection) as queries:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from engine.models import Review, Run
 from judgements.models import Judgement
 from runs import reviews
-from runs.redaction import redact
+from runs.record.redaction import redact_run
 from tests.conftest import ScriptedModels, allow, judged
 from tests.databases import tampering
 
@@ -24,7 +24,7 @@ def address(run, **asked):
 
 
 def test_a_record_says_why_what_and_whether_it_is_unchanged(admin, approved, reviewer):
-    reviews.add(approved.run, reviewer, "Not this week.", "rejected")
+    reviews.add_review(approved.run, reviewer, "Not this week.", "rejected")
     html = admin.get(address(approved)).content.decode()
     for text in ("reviewer decided rejected instead", "“Not this week.”", "Casper", "Unchanged since", "entries"):
         assert text in html
@@ -119,7 +119,7 @@ def test_what_holds_already_is_refused_before_it_is_asked_for_again(admin, appro
 
 
 def test_an_override_that_comes_too_late_keeps_its_reason(admin, approved, reviewer):
-    reviews.add(approved.run, reviewer, "Not this week.", "rejected")
+    reviews.add_review(approved.run, reviewer, "Not this week.", "rejected")
     answer = say(admin, approved, what="override", text="Not at all.", outcome="rejected", sure="on")
     assert answer.status_code == 409
     for text in ("It is rejected already.", "Not at all."):
@@ -133,9 +133,9 @@ def test_an_override_that_is_sent_twice_is_answered_alike(admin, approved):
 
 
 def test_what_is_erased_is_noted_and_overridden_by_nobody(admin, approved):
-    redact(approved.pk, "mira", "Asked for it.")
+    redact_run(approved.pk, "mira", "Asked for it.")
     with pytest.raises(ValueError, match="nobody can read any more what was decided"):
-        reviews.add(approved.run, None, "No.", "rejected")
+        reviews.add_review(approved.run, None, "No.", "rejected")
     assert say(admin, approved, what="note", text="The letter asks for this.").status_code == 302
     html = admin.get(address(approved)).content.decode()
     assert 'name="what" value="note"' in html

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.models import Run
-from tests.callers import Caller, fields, problem
+from tests.callers import ApiCaller, fields, problem
 from tests.contract import EXAMPLES
 from tests.judgements.past import judged
 
@@ -17,7 +17,7 @@ def run(mira):
 
 @pytest.fixture
 def calls(reviewer):
-    return Caller(reviewer, scopes=["review"])
+    return ApiCaller(reviewer, scopes=["review"])
 
 
 def test_a_note_and_an_override_are_kept_under_the_name_of_the_owner(calls, reviewer, run):
@@ -53,7 +53,9 @@ def test_what_cannot_be_decided_otherwise_is_said(calls, mira, run):
 
 def test_it_takes_the_scope_and_the_right(mira, noor, reviewer, run):
     said = {"text": "Seen."}
-    assert "scope" in problem(Caller(reviewer).post(f"/runs/{run.pk}/reviews", said), 403)["detail"]
-    assert "review it" in problem(Caller(mira, scopes=["review"]).post(f"/runs/{run.pk}/reviews", said), 403)["detail"]
-    problem(Caller(noor, scopes=["review"]).post(f"/runs/{run.pk}/reviews", said), 404)
+    assert "scope" in problem(ApiCaller(reviewer).post(f"/runs/{run.pk}/reviews", said), 403)["detail"]
+    assert (
+        "review it" in problem(ApiCaller(mira, scopes=["review"]).post(f"/runs/{run.pk}/reviews", said), 403)["detail"]
+    )
+    problem(ApiCaller(noor, scopes=["review"]).post(f"/runs/{run.pk}/reviews", said), 404)
     assert not run.reviews.exists()

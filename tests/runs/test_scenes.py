@@ -2,7 +2,7 @@
 
 from django.test import Client
 
-from engine.evidence import verification
+from engine.audit import verification
 from judgements.models import Judgement
 from tests.conftest import agents
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.models import Run
 from judgements.models import Council
-from tests.callers import Caller, problem
+from tests.callers import ApiCaller, problem
 from tests.conftest import JAPAN, agents
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +38,9 @@ def test_a_key_with_another_body_is_refused(mira_calls):
 
 
 def test_a_key_belongs_to_its_owner(mira_calls, noor):
-    ids = {caller.post("/judgements", ASKED, Idempotency_Key="k").json()["id"] for caller in (mira_calls, Caller(noor))}
+    ids = {
+        caller.post("/judgements", ASKED, Idempotency_Key="k").json()["id"] for caller in (mira_calls, ApiCaller(noor))
+    }
     assert len(ids) == 2
 
 

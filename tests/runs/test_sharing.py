@@ -9,12 +9,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
+from engine.json_logs import SecretPathFilter
 from engine.models import Review
-from runs import redaction, sharing
-from runs.giving import give
 from runs.models import Share, ShareLook
-from runs.secret_paths import WithoutSecrets
+from runs.record import redaction
+from runs.sharing import links as sharing
+from runs.sharing.grants import grant_access
 from tests.conftest import submitted
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +53,7 @@ def test_a_link_ends_within_a_year(page, run, days):
 
 
 def test_who_is_shown_it_learns_nothing_of_the_site_and_no_other_site_of_it(run, mira):
-    answer = seen_by(sharing.make(run, mira, "", 14))
+    answer = seen_by(sharing.create_link(run, mira, "", 14))
     assert answer["Referrer-Policy"] == "no-referrer"
     assert answer["X-Robots-Tag"].startswith("noindex")
     assert answer["Cache-Control"] == "no-store"
@@ -60,7 +61,7 @@ def test_who_is_shown_it_learns_nothing_of_the_site_and_no_other_site_of_it(run,
 
 
 def test_what_holds_no_more_looks_like_what_never_was(run, mira, page):
-    ended, late, gone = (sharing.make(run, mira, "", 14) for _ in range(3))
+    ended, late, gone = (sharing.create_link(run, mira, "", 14) for _ in range(3))
     page.post(reverse("end-share", args=[run.pk, ended.pk]))
     Share.objects.filter(pk=late.pk).update(until=timezone.now() - timedelta(seconds=1))
     Share.objects.filter(pk=gone.pk).delete()
@@ -70,19 +71,19 @@ def test_what_holds_no_more_looks_like_what_never_was(run, mira, page):
 
 
 def test_it_ends_with_the_texts_and_with_whoever_made_it(run, mira):
-    link = sharing.make(run, mira, "", 14)
+    link = sharing.create_link(run, mira, "", 14)
     mira.is_active = False
     mira.save()
     assert seen_by(link).status_code == 404
     mira.is_active = True
     mira.save()
-    redaction.redact(run.pk, "reviewer", "Asked for.")
+    redaction.redact_run(run.pk, "reviewer", "Asked for.")
     assert seen_by(link).status_code == 404
 
 
 def test_what_would_show_nothing_is_not_listed_as_holding(client, run, mira, noor, reviewer):
-    links = [sharing.make(run, by, f"Ada of {by}", 14) for by in (mira, reviewer)]
-    give(run, reviewer, "noor")
+    links = [sharing.create_link(run, by, f"Ada of {by}", 14) for by in (mira, reviewer)]
+    grant_access(run, reviewer, "noor")
     User.objects.filter(pk=reviewer.pk).update(is_superuser=False)
     client.force_login(mira)
     shown = client.get(page_of(run))
@@ -92,16 +93,16 @@ def test_what_would_show_nothing_is_not_listed_as_holding(client, run, mira, noo
 
 
 def test_that_it_was_made_and_ended_stands_in_the_record(run, mira):
-    link = sharing.make(run, mira, "the auditors", 14)
-    sharing.end(link, mira)
-    sharing.end(link, mira)
+    link = sharing.create_link(run, mira, "the auditors", 14)
+    sharing.revoke_share_link(link, mira)
+    sharing.revoke_share_link(link, mira)
     notes = [review.text.partition(":")[0] for review in Review.objects.filter(run=run)]
     assert notes == [f"Link {link.pk} made for the auditors", f"Link {link.pk} ended."]
     assert not verify_all().faults
 
 
 def test_how_often_it_was_opened_is_counted_by_the_hour(run, mira, page):
-    link = sharing.make(run, mira, "", 14)
+    link = sharing.create_link(run, mira, "", 14)
     for _ in range(3):
         seen_by(link)
     [look] = ShareLook.objects.all()
@@ -122,10 +123,10 @@ def test_what_is_not_over_is_shown_to_nobody(page, mira):
 def test_it_has_an_end_how_many_links_hold(run, mira):
     Share.objects.bulk_create([Share.new(run, mira, "", 14) for _ in range(20)])
     with pytest.raises(ValueError, match="as many as there may be"):
-        sharing.make(run, mira, "", 14)
+        sharing.create_link(run, mira, "", 14)
 
 
 def test_a_secret_is_no_part_of_a_line_in_the_log():
     line = logging.LogRecord("django.request", logging.ERROR, "", 0, "Broken: %s", ("/shared/abc_-D/",), None)
-    assert WithoutSecrets().filter(line)
+    assert SecretPathFilter().filter(line)
     assert line.getMessage() == "Broken: /shared/…/"

@@ -9,15 +9,15 @@ from django.utils import timezone
 
 from debates.models import Panel
 from engine.models import Gate, ModelCall
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from judgements.models import Council, Judgement
 from magi_site.api import api
-from missions import remembering
+from missions import memory_review
 from missions.memory_files import MemoryFile
 from missions.models import Step
 from plans.models import Team
-from runs.api.schemas import RunSummary
-from tests.callers import Caller, fields
+from runs.procedure.schemas import RunSummary
+from tests.callers import ApiCaller, fields
 from tests.conftest import agents
 from tests.debates.rows import OPTIONS, member
 from tests.missions.scenes import mission
@@ -34,13 +34,13 @@ def long_mission(mira):
         about = {"model": "test/one", "attempt": 1, "deadline": timezone.now()}
         call = ModelCall.objects.create(run=row.run, step=f"step {number}", **about)
         Step.objects.create(mission=row, agent=agent, number=number, reasoning=LONG, heard=0, call=call)
-    Gate.objects.ask(None, run=row.run, step="a", kind="tool", title="Go?", text=LONG, policy=policy_of({}))
+    Gate.objects.open(None, run=row.run, step="a", kind="tool", title="Go?", text=LONG, policy=parse_policy({}))
     return row
 
 
 @pytest.mark.parametrize("path", ["/missions", "/runs"])
 def test_a_long_mission_is_short_in_a_list_and_whole_where_that_is_asked(mira, long_mission, path):
-    calls = Caller(mira)
+    calls = ApiCaller(mira)
     short, full = calls.get(path), calls.get(path, full="1")
     (one,) = short.json()["results"]
     assert (len(short.content) < 2_000, len(full.content) > 1_000_000) == (True, True)
@@ -51,7 +51,7 @@ def test_a_long_mission_is_short_in_a_list_and_whole_where_that_is_asked(mira, l
 
 def test_a_short_one_says_the_same_as_the_whole_one(mira, long_mission):
     Judgement.objects.submit(owner=mira, content="Go?", agents=agents())
-    calls = Caller(mira)
+    calls = ApiCaller(mira)
     for short, full in zip(*(calls.get("/runs", full=word).json()["results"] for word in ("0", "1")), strict=True):
         gates = [{name: gate[name] for name in short["gates"][0]} for gate in full.get("gates", ()) if short["gates"]]
         assert short == {name: full[name] for name in short} | ({"gates": gates} if "gates" in full else {})
@@ -62,7 +62,7 @@ def test_a_list_reads_no_steps_however_many_there_are(mira, long_mission):
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        Caller(mira).get("/missions")
+        ApiCaller(mira).get("/missions")
     read = " ".join(query["sql"] for query in queries)
     assert ("missions_step" in read, '"engine_gate"."text"' in read) == (False, False)
 
@@ -70,18 +70,18 @@ def test_a_list_reads_no_steps_however_many_there_are(mira, long_mission):
 def test_the_next_page_of_a_whole_list_is_whole(mira):
     for _ in range(51):
         mission(mira)
-    page = Caller(mira).get("/missions", full="true").json()
+    page = ApiCaller(mira).get("/missions", full="true").json()
     assert "full=1" in page["next"]
-    assert "steps" in Caller(mira).client.get(page["next"]).json()["results"][0]
+    assert "steps" in ApiCaller(mira).client.get(page["next"]).json()["results"][0]
 
 
 def test_full_is_a_flag_and_described(mira):
-    assert "full" in fields(Caller(mira).get("/runs", full="yes"))
+    assert "full" in fields(ApiCaller(mira).get("/runs", full="yes"))
     described = api.get_openapi_schema()
     named = {one["name"]: one for one in described["paths"]["/api/v1/missions"]["get"]["parameters"]}
     assert named["full"]["schema"]["type"] == "boolean"
     results = described["components"]["schemas"]["Missions"]["properties"]["results"]["items"]["anyOf"]
-    assert {one["$ref"].rpartition("/")[2] for one in results} == {"RunSummary", "Mission"}
+    assert {one["$ref"].rpartition("/")[2] for one in results} == {"RunSummary", "MissionOut"}
     assert "steps" not in json.dumps(described["components"]["schemas"]["RunSummary"])
 
 
@@ -91,17 +91,19 @@ def test_full_is_a_flag_and_described(mira):
 @pytest.fixture
 def saved():
     """One of each sort with as much text as it may have, by the path of its list."""
-    Council.objects.found(name="Long", agents=[one | {"criteria": "x" * 4_000} for one in agents()], owner=None)
+    Council.objects.create_first(name="Long", agents=[one | {"criteria": "x" * 4_000} for one in agents()], owner=None)
     members = [member(name) | {"who": "x" * 1_000} for name in ("Ada", "Ben")]
-    Panel.objects.found(name="Long", owner=None, members=members, options=OPTIONS)
-    Team.objects.found(name="Long", owner=None, agents=[{"name": "Ada", "description": "Adds.", "system": "x" * 4_000}])
-    proposed = remembering.propose(MemoryFile("Long", "What is long.", "x" * 20_000), "mira", library="", base=0)
-    remembering.decide(proposed.pk, "noor", True)
+    Panel.objects.create_first(name="Long", owner=None, members=members, options=OPTIONS)
+    Team.objects.create_first(
+        name="Long", owner=None, agents=[{"name": "Ada", "description": "Adds.", "system": "x" * 4_000}]
+    )
+    proposed = memory_review.propose(MemoryFile("Long", "What is long.", "x" * 20_000), "mira", library="", base=0)
+    memory_review.decide_proposal(proposed.pk, "noor", True)
 
 
 @pytest.mark.parametrize("path", ["/councils", "/panels", "/teams", "/memories"])
 def test_what_is_saved_is_short_in_a_list_and_whole_at_its_address_and_where_that_is_asked(mira, saved, path):
-    calls = Caller(mira)
+    calls = ApiCaller(mira)
     (short,), (full,) = (
         [one for one in calls.get(path, full=word).json()["results"] if one["name"] == "Long"] for word in ("0", "1")
     )
@@ -119,13 +121,13 @@ def is_part(short, full):
 
 @pytest.mark.parametrize("path", ["/councils", "/panels", "/teams", "/memories"])
 def test_of_what_is_not_saved_there_is_no_address(mira, path):
-    assert Caller(mira).get(f"{path}/Nothing").status_code == 404
-    assert "full" in fields(Caller(mira).get(path, full="yes"))
+    assert ApiCaller(mira).get(f"{path}/Nothing").status_code == 404
+    assert "full" in fields(ApiCaller(mira).get(path, full="yes"))
 
 
 def test_a_proposed_memory_is_short_in_the_list_and_whole_by_its_version(mira):
-    remembering.propose(MemoryFile("New", "", "x" * 20_000), "mira", library="", base=0)
-    calls = Caller(mira)
+    memory_review.propose(MemoryFile("New", "", "x" * 20_000), "mira", library="", base=0)
+    calls = ApiCaller(mira)
     (listed,) = calls.get("/memories").json()["proposals"]
     assert (listed["state"], "text" in listed, calls.get("/memories/New").status_code) == ("proposed", False, 404)
     assert calls.get("/memories/New", version=listed["version"]).json()["text"] == "x" * 20_000

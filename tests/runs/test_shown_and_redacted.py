@@ -6,11 +6,11 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from runs import badges, sharing
-from runs.given_looks import note_look
-from runs.giving import give
+from runs.access_log import log_view
 from runs.models import Badge, Given, GivenLook, Share
-from runs.redaction import redact
+from runs.record.redaction import redact_run
+from runs.sharing import badges, links
+from runs.sharing.grants import grant_access
 
 pytestmark = pytest.mark.django_db
 
@@ -19,20 +19,20 @@ pytestmark = pytest.mark.django_db
 def run(approved_judgement, mira, noor):
     """Shown to others in every way, and looked at."""
     run = approved_judgement.run
-    sharing.make(run, mira, "Ada of the auditors", 14)
-    badges.make(mira, 30, "Gate of Ada", run)
-    give(run, mira, "noor")
-    note_look(run, noor)
+    links.create_link(run, mira, "Ada of the auditors", 14)
+    badges.create_badge(mira, 30, "Gate of Ada", run)
+    grant_access(run, mira, "noor")
+    log_view(run, noor)
     return run
 
 
 def test_its_links_badges_and_gifts_end_with_it(run):
-    redact(run.pk, "reviewer", "Asked for.")
+    redact_run(run.pk, "reviewer", "Asked for.")
     assert not any(rows.objects.filter(ended=None).exists() for rows in (Share, Badge, Given))
 
 
 def test_what_was_written_for_them_is_erased(run, page):
-    redact(run.pk, "reviewer", "Asked for.")
+    redact_run(run.pk, "reviewer", "Asked for.")
     shown = page.get(reverse("share", args=[run.pk])).content.decode()
     assert "Nobody is shown it by a link." in shown
     assert "Ada" not in shown
@@ -40,16 +40,16 @@ def test_what_was_written_for_them_is_erased(run, page):
 
 
 def test_with_the_names_it_is_forgotten_who_showed_it_and_to_whom(run):
-    redact(run.pk, "reviewer", "Asked for.", names=True)
+    redact_run(run.pk, "reviewer", "Asked for.", names=True)
     assert (Share.objects.get().by, Badge.objects.get().by) == (None, None)
     assert not Given.objects.exists()
     assert not GivenLook.objects.exists()
 
 
 def test_what_was_redacted_before_is_shown_by_nothing_after_an_upgrade(run, mira):
-    redact(run.pk, "reviewer", "Asked for.")
+    redact_run(run.pk, "reviewer", "Asked for.")
     Share.new(run, mira, "Ada", 14).save()
-    Badge.drawn(mira, 14, words="Ada", run=run).save()
+    Badge.create(mira, 14, words="Ada", run=run).save()
     import_module("runs.migrations.0010_ended_by_redactions").end_shown(apps, None)
     assert not any(rows.objects.filter(ended=None).exists() for rows in (Share, Badge))
     assert {Share.objects.first().for_whom, Badge.objects.first().words} == {""}

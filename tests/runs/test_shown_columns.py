@@ -6,10 +6,11 @@ import pytest
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from engine.evidence.verification import verify_one
+from engine.audit.verification import verify_one
 from engine.models import Review
-from runs import badges, giving, reviews, sharing, show_notes
+from runs import reviews, show_notes
 from runs.models import Badge, Given, Share
+from runs.sharing import badges, grants, links
 from tests.columns import turned
 from tests.conftest import judged, person
 from tests.databases import copied, tampering
@@ -40,23 +41,23 @@ def run(two_runs, mira, noor):
 
 def shown(run, mira):
     return [
-        sharing.make(run, mira, "Ada", 14),
-        badges.make(mira, 14, "Gate", run),
-        giving.give(run, mira, "noor"),
-        giving.give(run, mira, Group.objects.get_or_create(name="Board")[0].name),
+        links.create_link(run, mira, "Ada", 14),
+        badges.create_badge(mira, 14, "Gate", run),
+        grants.grant_access(run, mira, "noor"),
+        grants.grant_access(run, mira, Group.objects.get_or_create(name="Board")[0].name),
     ]
 
 
 def end(row, by):
-    door = {Share: sharing.end, Badge: badges.end, Given: giving.take_back}
+    door = {Share: links.revoke_share_link, Badge: badges.revoke_badge, Given: grants.revoke_access}
     door[type(row)](row, by)
 
 
 def as_noted_before(monkeypatch):
     """As before notes told accounts and numbers."""
-    for module in (sharing, badges, giving):
+    for module in (links, badges, grants):
         monkeypatch.setattr(module, "made_note", show_notes._made_before)
-    monkeypatch.setattr(giving, "ended_note", lambda row: f"Taken back from {row.to}.")
+    monkeypatch.setattr(grants, "ended_note", lambda row: f"Taken back from {row.to}.")
 
 
 def faults(row):
@@ -91,7 +92,7 @@ def test_what_was_ended_and_shows_it_again_is_named(run, mira, noor, reviewer, m
 
 
 def test_one_that_was_put_in_or_made_longer_is_named(run, mira):
-    rows = [sharing.make(run, mira, "", 14), badges.make(mira, 14, "Gate", run)]
+    rows = [links.create_link(run, mira, "", 14), badges.create_badge(mira, 14, "Gate", run)]
     for row in rows:
         type(row).objects.filter(pk=row.pk).update(until=row.until + timedelta(minutes=1))
         assert faults(row) == [f"{show_notes._name(row)} shows it otherwise than is noted."]
@@ -116,14 +117,14 @@ def test_what_was_shown_before_notes_told_accounts_is_intact_and_held_against_it
 def test_who_was_given_it_twice_before_has_it_once(run, mira, noor, monkeypatch):
     with monkeypatch.context() as patched:
         as_noted_before(patched)
-        first = giving.give(run, mira, "noor")
-        giving.take_back(first, mira)
-        second = giving.give(run, mira, "noor")
+        first = grants.grant_access(run, mira, "noor")
+        grants.revoke_access(first, mira)
+        second = grants.grant_access(run, mira, "noor")
     assert faults(second) == []
-    giving.take_back(second, mira)
-    third = giving.give(run, mira, "noor")
+    grants.revoke_access(second, mira)
+    third = grants.grant_access(run, mira, "noor")
     assert faults(third) == []
-    giving.take_back(third, mira)
+    grants.revoke_access(third, mira)
     Given.objects.filter(pk=first.pk).update(ended=None)
     assert faults(first) == [f"Given record {first.pk} was ended and shows it again."]
 
@@ -151,6 +152,6 @@ def test_people_who_are_renamed_and_deleted_change_nothing(run, mira, noor, revi
 )
 def test_nobody_writes_a_note_that_reads_as_one_about_a_link(run, mira, text):
     with pytest.raises(ValueError, match="write yours in others"):
-        reviews.add(run, mira, text)
+        reviews.add_review(run, mira, text)
     assert not Review.objects.exists()
-    reviews.add(run, mira, f"He said: {text}")
+    reviews.add_review(run, mira, f"He said: {text}")

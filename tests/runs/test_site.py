@@ -6,10 +6,10 @@ import pytest
 from django.core.management import call_command
 
 from engine.models import Gate
-from engine.policy import policy_of
+from engine.policy import parse_policy
 from magi_site.environment import Environment
-from runs import site
-from tests.acceptance.site import Site, manage
+from runs import site_url
+from tests.acceptance.site import ServedSite, manage
 from tests.missions.scenes import mission
 
 
@@ -33,8 +33,8 @@ def test_what_the_operator_says_comes_first(monkeypatch):
 
 @pytest.mark.django_db
 def test_where_it_was_served_last_stands_in_what_commands_print(mira):
-    site.note_served_at("http://127.0.0.1:8123")
-    Gate.objects.ask(None, run=mission(mira).run, step="a", kind="tool", policy=policy_of({}))
+    site_url.note_served_at("http://127.0.0.1:8123")
+    Gate.objects.open(None, run=mission(mira).run, step="a", kind="tool", policy=parse_policy({}))
     said = StringIO()
     call_command("gates", json=True, stdout=said)
     assert '"url": "http://127.0.0.1:8123/gates/' in said.getvalue()
@@ -44,17 +44,17 @@ def test_what_is_no_address_in_that_file_is_not_taken_for_one(folder):
     wrong = ["", "javascript:alert(1)", "http://", "https://[", "http://a/b", "\0"]
     for text in wrong:
         folder.write_text(text)
-        assert (text, site.address()) == (text, "http://127.0.0.1:8000")
+        assert (text, site_url.address()) == (text, "http://127.0.0.1:8000")
 
 
 def test_a_folder_that_cannot_be_written_stops_no_site(settings, folder):
     settings.SERVED_AT = folder / "nowhere" / "address"
-    site.note_served_at("http://127.0.0.1:8123")
-    assert site.address() == "http://127.0.0.1:8000"
+    site_url.note_served_at("http://127.0.0.1:8123")
+    assert site_url.address() == "http://127.0.0.1:8000"
 
 
 def test_serve_keeps_where_it_is(tmp_path):
-    with Site(tmp_path) as served:
+    with ServedSite(tmp_path) as served:
         assert (tmp_path / "address").read_text() == served.url
-        done = manage("shell", "-c", "from runs.site import address; print(address())", env=served.env)
+        done = manage("shell", "-c", "from runs.site_url import address; print(address())", env=served.env)
         assert done.stdout.splitlines()[-1] == served.url

@@ -12,11 +12,11 @@ from django.db import DatabaseError
 from django.urls import reverse
 from django.utils import timezone
 
-from engine import gates
+from engine import gate_decisions
 from engine.models import Gate, Run
-from engine.policy import policy_of
-from runs import told
-from runs.consumers import WaitingConsumer
+from engine.policy import parse_policy
+from runs.live import notifications
+from runs.live.consumers import PendingConsumer
 from tests.conftest import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,17 +25,17 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @sync_to_async
 def ask(owner, title="A letter"):
     run = Run.objects.create(procedure="judgement", owner=owner, status=Run.Status.WAITING)
-    about = {"kind": "letter", "title": title, "text": "Dear Ada", "policy": policy_of({})}
+    about = {"kind": "letter", "title": title, "text": "Dear Ada", "policy": parse_policy({})}
     return Gate.objects.create(run=run, step="letter", number=1, made=timezone.now(), **about)
 
 
 @pytest.fixture
 async def listens(monkeypatch):
-    monkeypatch.setattr(told, "EVERY", 0.05)
+    monkeypatch.setattr(notifications, "POLL_SECONDS", 0.05)
     sockets = []
 
     async def listens(user, after=0, session=None):
-        socket = WebsocketCommunicator(WaitingConsumer.as_asgi(), f"/ws/waiting/?after={after}")
+        socket = WebsocketCommunicator(PendingConsumer.as_asgi(), f"/ws/waiting/?after={after}")
         socket.scope |= {"user": user, "session": session}
         connected, _ = await socket.connect(timeout=30)
         sockets.append(socket)
@@ -44,8 +44,8 @@ async def listens(monkeypatch):
     yield listens
     for socket in sockets:
         await socket.disconnect(timeout=30)
-    if told._looking and not told._looking.done():
-        await asyncio.wait([told._looking])
+    if notifications._looking and not notifications._looking.done():
+        await asyncio.wait([notifications._looking])
 
 
 async def hears(socket):
@@ -72,7 +72,7 @@ async def test_what_was_decided_is_counted_no_more(listens, mira):
     gate = await ask(mira)
     socket = await listens(mira, after=gate.pk)
     await hears(socket)
-    await sync_to_async(gates.decide)(gate.pk, mira, "approve")
+    await sync_to_async(gate_decisions.decide)(gate.pk, mira, "approve")
     assert await hears(socket) == {"number": "", "new": []}
 
 
@@ -98,17 +98,19 @@ async def test_whose_session_has_ended_hears_nothing_more(listens, mira):
 
 
 async def test_who_signs_out_while_news_are_looked_for_hears_none_of_them(listens, mira, monkeypatch):
-    session, look = SessionStore(), told._new
+    session, look = SessionStore(), notifications._new
     await sync_to_async(session.create)()
     socket = await listens(mira, session=session)
     await hears(socket)
-    monkeypatch.setattr(told, "_new", lambda *which: at_once(session.delete, refused=DatabaseError) and look(*which))
+    monkeypatch.setattr(
+        notifications, "_new", lambda *which: at_once(session.delete, refused=DatabaseError) and look(*which)
+    )
     await ask(mira)
     assert await socket.receive_output(timeout=30) == {"type": "websocket.close", "code": 4404}
 
 
 async def test_nobody_opens_too_many(listens, mira, monkeypatch):
-    monkeypatch.setattr(told, "SOCKETS_PER_USER", 1)
+    monkeypatch.setattr(notifications, "SOCKETS_PER_USER", 1)
     await hears(await listens(mira))
     second = await listens(mira)
     assert (await second.receive_output(timeout=30))["code"] == 4429
@@ -124,7 +126,7 @@ async def test_a_page_that_talks_is_closed(listens, mira):
 async def test_a_database_that_is_away_for_a_moment_closes_pages_and_ends_nothing_else(listens, mira, monkeypatch):
     socket = await listens(mira)
     await hears(socket)
-    monkeypatch.setattr(told, "_stamp", lambda: 1 / 0)
+    monkeypatch.setattr(notifications, "_stamp", lambda: 1 / 0)
     assert (await socket.receive_output(timeout=30))["code"] == 1013
     monkeypatch.undo()
     assert await hears(await listens(mira)) == {"number": "", "new": []}

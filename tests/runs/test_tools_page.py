@@ -8,29 +8,29 @@ from django.contrib.auth.models import Permission
 from django.urls import reverse
 from django.utils import timezone
 
-from engine.models import McpTool, Run, ToolCall, account_of
-from engine.models.mcp import Listed, Listing
+from engine.models import McpTool, Run, ToolCall, account_key
+from engine.models.mcp_tools import ListedTool, ToolListing
 from plans.models import Team
 from tests.plans.scenes import AGENTS, team
 
 pytestmark = pytest.mark.django_db
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string", "description": "Who gets it."}}, "required": ["to"]}
-LETTER = Listed("letter", "Sends a letter to somebody.", SCHEMA)
+LETTER = ListedTool("letter", "Sends a letter to somebody.", SCHEMA)
 
 
 @pytest.fixture
 def server(settings):
     """A server of others whose one tool was looked at."""
     settings.MCP_SERVERS = {"others": {"command": ("/no/such/program",)}}
-    McpTool.objects.see("others", Listing([LETTER]))
+    McpTool.objects.record_listing("others", ToolListing([LETTER]))
     return McpTool.objects.get()
 
 
 @pytest.fixture
 def used(mira):
     def use(owner=mira, days=0, **values):
-        asked = {"owner": owner, "account": account_of(owner), "asked_by": owner.username}
+        asked = {"owner": owner, "account": account_key(owner), "asked_by": owner.username}
         run = Run.objects.create(procedure="plan", created=timezone.now() - timedelta(days=days), **asked)
         values = {"tool": "mail.draft", "definition": "0", "effect": "writes", "status": "done"} | values
         return ToolCall.objects.create(run=run, step="1", number=1, source="toolbox.mail", **values)
@@ -93,25 +93,25 @@ def test_who_may_class_it_is_led_there(page, mira, server):
 
 
 def test_what_is_classed_stands_among_all_others(page, server):
-    server.class_as("writes", True, True, None, server.definition)
+    server.classify("writes", True, True, None, server.definition)
     row = row_of(page, "mcp.others.letter")
     assert ("brings text of strangers" in row, "may be done twice" in row, "Who gets it." in row) == (True, True, True)
 
 
 def test_one_that_is_described_otherwise_says_so(page, server):
-    server.class_as("writes", True, True, None, server.definition)
-    McpTool.objects.see("others", Listing([Listed("letter", "Sends all letters.", SCHEMA)]))
+    server.classify("writes", True, True, None, server.definition)
+    McpTool.objects.record_listing("others", ToolListing([ListedTool("letter", "Sends all letters.", SCHEMA)]))
     assert "describes it otherwise than it was classed" in row_of(page, "mcp.others.letter")
 
 
 def test_what_could_not_be_taken_at_the_last_look_stands_there_with_the_reason(page, server):
-    listing = Listing([LETTER], ["draw has no schema of an object"])
+    listing = ToolListing([LETTER], ["draw has no schema of an object"])
     assert McpTool.objects.differs_from("others", listing)
-    McpTool.objects.see("others", listing)
+    McpTool.objects.record_listing("others", listing)
     assert not McpTool.objects.differs_from("others", listing)
     told = [page.get(reverse("tools"), asked).content.decode() for asked in ({}, {"q": "draw"}, {"q": "letter"})]
     assert ["Left out: draw has no schema of an object." in html for html in told] == [True, True, False]
-    McpTool.objects.see("others", Listing([LETTER]))
+    McpTool.objects.record_listing("others", ToolListing([LETTER]))
     assert "Left out:" not in page.get(reverse("tools")).content.decode()
 
 
@@ -129,8 +129,8 @@ def test_tools_are_found_by_the_beginnings_of_words(page):
 def test_a_schema_that_others_wrote_is_shown_whatever_is_in_it(page, settings):
     settings.MCP_SERVERS = {"others": {"command": ("/no/such/program",)}}
     odd = {"type": "object", "properties": {"<b>": True, "x": {"anyOf": [{"type": "null"}, True]}}}
-    McpTool.objects.see("others", Listing([Listed("odd", json.dumps("<script>"), odd)]))
-    McpTool.objects.get().class_as("reads", False, True, None, McpTool.objects.get().definition)
+    McpTool.objects.record_listing("others", ToolListing([ListedTool("odd", json.dumps("<script>"), odd)]))
+    McpTool.objects.get().classify("reads", False, True, None, McpTool.objects.get().definition)
     row = row_of(page, "mcp.others.odd")
     assert ("<script>" in row, "&lt;b&gt;" in row) == (False, True)
 

@@ -6,8 +6,8 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from engine.terminal import DatabaseCommand
-from runs.command import RunCommand
+from engine.console import DatabaseCommand
+from runs.run_command import RunCommand
 from tests.acceptance.site import APPS, environment, manage
 
 SENTENCE = "The database has not the tables that this version needs. Run manage.py migrate, then this again."

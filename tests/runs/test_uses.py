@@ -7,10 +7,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from engine.models import ToolCall
-from runs.api.objects import tool_call_object
-from runs.api.schemas import ToolCall as Described
-from runs.face import faces
-from runs.replay import Past
+from runs.procedure.schemas import ToolCallOut as Described
+from runs.procedure.spec import specs
+from runs.record.replay import RunReplay
+from runs.run_object import tool_call_object
 from tests.checking.face import Checking
 from tests.checking.models import Check
 
@@ -25,7 +25,7 @@ def acted(mira, monkeypatch):
     monkeypatch.setattr(Checking, "acts", True)
     check = Check.objects.submit(owner=mira, question="Sound?", writer="openai/a", checker="openai/b")
     said = {"arguments": '{"expression":"1 + 1"}', "output": "1 + 1 = 2", "output_size": 9, "status": "done"}
-    tool = {"tool": "figures.calculate", "source": "toolbox.figures", "definition": "0" * 64, "effect": "reads"}
+    tool = {"tool": "figures.calculate", "source": "toolbox.calculator", "definition": "0" * 64, "effect": "reads"}
     times = {"made": NOW - timedelta(seconds=60), "started": NOW - timedelta(seconds=60), "ended": NOW}
     ToolCall.objects.create(run_id=check.pk, step="1", number=1, outside=True, **tool, **said, **times)
     return Check.objects.whole().get(pk=check.pk)
@@ -39,7 +39,7 @@ def test_it_stands_in_the_record(acted, page):
 
 
 def test_a_look_back_shows_it_under_way(acted):
-    seen = faces()["check"].seen(acted)
+    seen = specs()["check"].snapshot(acted)
     (before,), (after,) = seen.at(NOW - timedelta(seconds=30)).uses, seen.at(NOW).uses
     assert (before.status, before.output, before.outside) == ("open", "", False)
     assert (after.status, after.output) == ("done", "1 + 1 = 2")
@@ -48,7 +48,7 @@ def test_a_look_back_shows_it_under_way(acted):
 
 def test_a_replay_halts_at_each(acted, monkeypatch):
     acted.run.started, acted.run.ended = NOW - timedelta(seconds=90), NOW + timedelta(seconds=1)
-    moments = Past(faces()["check"].seen(acted)).moments
+    moments = RunReplay(specs()["check"].snapshot(acted)).moments
     assert {NOW - timedelta(seconds=60), NOW} <= set(moments)
 
 
@@ -59,4 +59,4 @@ def test_programs_are_told_what_the_api_describes(acted):
 
 def test_who_never_acts_is_not_asked_for_it(acted, monkeypatch):
     monkeypatch.setattr(Checking, "acts", False)
-    assert faces()["check"].seen(acted).uses == ()
+    assert specs()["check"].snapshot(acted).uses == ()

@@ -11,7 +11,7 @@ READ = "read"  # the answer; everything else is the code of a failure
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentMail:
     server: str
     what: str
     body: bytes
@@ -19,7 +19,7 @@ class Sent:
     away: bool = False  # whether the server is away or busy, by what it says
 
 
-SENT: list[Sent] = []
+SENT: list[SentMail] = []
 
 
 def event(value: Any, end: str = "\n\n", space: str = " ") -> bytes:
@@ -53,7 +53,7 @@ def whole(text: Any = ANSWER, finish: Any = "stop", message: dict | None = None,
 
 
 def sent(server: str, what: str, body: bytes, ends: str = READ, away: bool = False) -> None:
-    SENT.append(Sent(server, what, body, ends, away))
+    SENT.append(SentMail(server, what, body, ends, away))
 
 
 ROLE, STOP = chunk({"role": "assistant", "content": ""}), chunk(finish="stop")

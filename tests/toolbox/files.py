@@ -144,7 +144,7 @@ def shown(name: str, encoding: str = "") -> list[str]:
 
     limits = DocumentLimits(number=20, size=2 * 2**20, characters=60_000)
     try:
-        found = documents.read(name, FILES[name], limits, encoding=encoding)
+        found = documents.read_document(name, FILES[name], limits, encoding=encoding)
     except documents.UnreadableDocument as error:
         return [f"Refused: {error}"]
     return [found.title, *found.lines]

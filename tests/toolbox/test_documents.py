@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from engine.models import DocumentLimits
 from engine.models.documents import LINE_LENGTH
 from tests.toolbox import pdfs
-from toolbox import child
-from toolbox.documents import UnreadableDocument, lines_of, pasted, read
+from toolbox import limited_process
+from toolbox.documents import UnreadableDocument, document_from_text, lines_of, read_document
 from toolbox.openers import LATE, PDF, REFUSED, STOPPED
-from toolbox.pdf import MOST_PAGES
+from toolbox.pdf_text import MOST_PAGES
 
 LIMITS = DocumentLimits(number=8, size=2 * 2**20, characters=60_000)
 
 
 def lines(name, data):
-    return list(read(name, data, LIMITS).lines)
+    return list(read_document(name, data, LIMITS).lines)
 
 
 def refusal(name, data, until=math.inf):
     with pytest.raises(UnreadableDocument) as refused:
-        read(name, data, LIMITS, until)
+        read_document(name, data, LIMITS, until)
     return str(refused.value)
 
 
@@ -45,12 +45,12 @@ def refusal(name, data, until=math.inf):
     ],
 )
 def test_its_name_says_what_it_is(name, kind):
-    assert read(name, b"Something.", LIMITS).kind == kind
+    assert read_document(name, b"Something.", LIMITS).kind == kind
 
 
 def test_its_digest_is_that_of_the_file_as_it_came():
     data = "\ufeffOne.\r\n\r\n\r\nTwo.  \r\n\r\n".encode()
-    found = read("C:\\people\\hana\\notes.txt", data, LIMITS)
+    found = read_document("C:\\people\\hana\\notes.txt", data, LIMITS)
     assert (found.title, found.lines) == ("notes.txt", ("One.", "", "Two."))
     assert found.digest == sha256(data).hexdigest()
 
@@ -66,7 +66,7 @@ def test_a_long_line_is_broken_between_words_and_a_long_word_where_it_must_be():
 @given(st.text(max_size=2_000))
 def test_no_line_is_too_long_and_no_word_is_lost(text):
     try:
-        found = pasted("notes", text, LIMITS)
+        found = document_from_text("notes", text, LIMITS)
     except UnreadableDocument:
         return
     assert all(len(line) <= LINE_LENGTH and "\n" not in line for line in found.lines)
@@ -79,12 +79,12 @@ def test_a_line_of_two_megabytes_takes_no_time():
 
 
 def test_what_was_pasted_is_called_as_its_author_says():
-    found = pasted("Letter of a student", "She listens.", LIMITS)
+    found = document_from_text("Letter of a student", "She listens.", LIMITS)
     assert (found.title, found.kind, found.lines) == ("Letter of a student", "text", ("She listens.",))
 
 
 def test_a_name_is_as_long_as_a_title_may_be():
-    assert len(read(f"{'n' * 200}.txt", b"x", LIMITS).title) == 120
+    assert len(read_document(f"{'n' * 200}.txt", b"x", LIMITS).title) == 120
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_no_cell_is_cut_and_no_two_become_one():
 
 
 def test_what_was_converted_is_said_beside_its_name():
-    found = read("prices.csv", "a;b\n1,5;2\n".encode("utf-16"), LIMITS)
+    found = read_document("prices.csv", "a;b\n1,5;2\n".encode("utf-16"), LIMITS)
     assert (found.title, found.digest) == ("prices.csv (UTF-16LE)", sha256("a;b\n1,5;2\n".encode("utf-16")).hexdigest())
-    assert read("a.txt", "\ufeffOne.".encode(), LIMITS).title == "a.txt"
+    assert read_document("a.txt", "\ufeffOne.".encode(), LIMITS).title == "a.txt"
 
 
 def test_a_broken_one_is_refused_with_the_line():
@@ -168,7 +168,7 @@ def test_a_broken_one_is_refused_with_the_line():
 def test_a_pdf_is_read_page_after_page():
     read_lines = ["Curriculum vitae", "Hana Kubo", "Twelve years of supervision.", "", "References on request."]
     assert lines("cv.pdf", pdfs.CV) == read_lines
-    assert read("cv", pdfs.CV, LIMITS).kind == "pdf"
+    assert read_document("cv", pdfs.CV, LIMITS).kind == "pdf"
 
 
 def test_what_only_its_owners_password_protects_opens_without_one():
@@ -205,18 +205,18 @@ def test_a_pdf_that_cannot_be_read_is_named_with_what_to_do(data, sentence):
 
 
 def test_one_that_takes_too_long_is_ended():
-    with pytest.raises(child.OutOfTime):
-        child.run(PDF, pdfs.SLOW, child.Bounds(seconds=1.0))
+    with pytest.raises(limited_process.ProcessTimedOut):
+        limited_process.run_limited(PDF, pdfs.SLOW, limited_process.ProcessLimits(seconds=1.0))
 
 
 def test_one_for_which_no_time_is_left_is_not_begun():
     over = 0.0  # long ago, by any clock
     assert refusal("cv.pdf", pdfs.SLOW, over) == f"cv.pdf {LATE}"
-    assert read("cv.md", b"Hana Kubo", LIMITS, over).lines == ("Hana Kubo",)
+    assert read_document("cv.md", b"Hana Kubo", LIMITS, over).lines == ("Hana Kubo",)
 
 
 def test_every_end_of_a_child_has_its_words():
-    assert STOPPED.keys() == set(child.Stopped.__subclasses__())
+    assert STOPPED.keys() == set(limited_process.ProcessStopped.__subclasses__())
     assert f"{MOST_PAGES} pages" in REFUSED["pages"]
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from engine.tools import Refused, tools
-from toolbox.figures import Calculation, Conversion, Nothing, calculate, convert, today
+from engine.tools import ToolRefused, available_tools
+from toolbox.calculator import CalculationArguments, ConversionArguments, NoToolArguments, calculate, convert, today
 
 
 def worked_out(expression):
-    return calculate(Calculation(expression=expression), None).rpartition(" = ")[2]
+    return calculate(CalculationArguments(expression=expression), None).rpartition(" = ")[2]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_sum_is_worked_out(expression, comes_to):
     ],
 )
 def test_what_is_no_sum_is_refused_in_a_sentence(expression, sentence):
-    with pytest.raises(Refused, match=re.escape(sentence)):
+    with pytest.raises(ToolRefused, match=re.escape(sentence)):
         worked_out(expression)
 
 
@@ -78,8 +78,8 @@ def test_a_long_sum_is_exact(numbers):
 
 @given(some.text(max_size=40))
 def test_whatever_is_typed_ends_in_a_figure_or_a_sentence(expression):
-    with contextlib.suppress(Refused):
-        assert " = " in calculate(Calculation.model_construct(expression=expression), None)
+    with contextlib.suppress(ToolRefused):
+        assert " = " in calculate(CalculationArguments.model_construct(expression=expression), None)
 
 
 @pytest.mark.parametrize(
@@ -98,17 +98,23 @@ def test_whatever_is_typed_ends_in_a_figure_or_a_sentence(expression):
     ],
 )
 def test_units_are_converted(value, unit, to, says):
-    assert convert(Conversion(value=value, unit=unit, to=to), None) == says
+    assert convert(ConversionArguments(value=value, unit=unit, to=to), None) == says
 
 
 def test_what_cannot_be_converted_is_refused_with_what_can():
-    with pytest.raises(Refused, match=r"km cannot be converted to kg. Known are length: mm, cm"):
-        convert(Conversion(value="1", unit="km", to="kg"), None)
+    with pytest.raises(ToolRefused, match=r"km cannot be converted to kg. Known are length: mm, cm"):
+        convert(ConversionArguments(value="1", unit="km", to="kg"), None)
 
 
 def test_today_is_a_day_of_the_week():
-    assert re.fullmatch(r"\w+day, \d{4}-\d\d-\d\d, \d\d:\d\d UTC, week \d+", today(Nothing(), None))
+    assert re.fullmatch(r"\w+day, \d{4}-\d\d-\d\d, \d\d:\d\d UTC, week \d+", today(NoToolArguments(), None))
 
 
 def test_the_toolbox_is_offered():
-    assert {"figures.calculate", "figures.today", "figures.convert", "mail.draft", "mail.send"} <= tools().keys()
+    assert {
+        "figures.calculate",
+        "figures.today",
+        "figures.convert",
+        "mail.draft",
+        "mail.send",
+    } <= available_tools().keys()

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.models import DocumentLimits
-from toolbox.documents import AS_CSV, AS_MAIL, AS_PDF, UnreadableDocument, read
+from toolbox.documents import AS_CSV, AS_MAIL, AS_PDF, UnreadableDocument, read_document
 
 from .files import FILES, NAMED, shown
 
@@ -70,7 +70,7 @@ def test_a_page_that_was_saved_is_read_in_the_charset_that_it_names():
         '<meta charset="utf-16"><p>Caf\xe9</p><p hidden>No</p>': "utf-8",  # it cannot be: it was read in ASCII
         "<p>Caf\xe9</p><p hidden>No</p>": "utf-16",
     }
-    found = [read("page.html", text.encode(name), LIMITS).lines for text, name in pages.items()]
+    found = [read_document("page.html", text.encode(name), LIMITS).lines for text, name in pages.items()]
     assert found == [("Café", "(Parts that the page hides were left out: 1.)")] * 3
 
 
@@ -83,6 +83,6 @@ def test_what_an_office_program_saved_is_refused_with_what_to_do():
         "d.msg": b"\xd0\xcf\x11\xe0",
     }.items():
         with pytest.raises(UnreadableDocument) as refused:
-            read(name, data, LIMITS)
+            read_document(name, data, LIMITS)
         said[name] = str(refused.value).partition("a PDF. ")[2]
     assert said == {"a.xlsx": AS_CSV, "b.docx": AS_PDF, "c.rtf": AS_PDF, "d.msg": AS_MAIL}

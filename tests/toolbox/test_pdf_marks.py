@@ -4,7 +4,7 @@ import io
 
 from pypdf import PdfReader
 
-from toolbox import pdf, pdf_signs
+from toolbox import pdf_signs, pdf_text
 
 from . import pdfs
 from .pdfs import field, marked, note, over
@@ -16,7 +16,7 @@ ON = {"/N": {"/Yes": {}, "/Off": {}}}
 
 
 def on(data: bytes) -> list[str]:
-    return pdf.read(data)["pages"][0]["on"]
+    return pdf_text.extract_pages(data)["pages"][0]["on"]
 
 
 FIELDS = (
@@ -113,7 +113,7 @@ def test_what_was_answered_to_a_comment_follows_it():
 
 
 def test_a_form_that_only_one_program_shows_is_known():
-    assert pdf.read(marked(PAGE, form={"/XFA": "<xdp/>"})) == {"refused": "xfa"}
+    assert pdf_text.extract_pages(marked(PAGE, form={"/XFA": "<xdp/>"})) == {"refused": "xfa"}
 
 
 SCAN = b"q 595 0 0 842 0 0 cm /Im1 Do Q "
@@ -127,7 +127,7 @@ PICTURES = (
 
 
 def test_a_page_that_is_mostly_a_picture_is_known():
-    found = [pdf.read(pdfs.pdf(page))["pages"][0]["picture"] for page, _ in PICTURES]
+    found = [pdf_text.extract_pages(pdfs.pdf(page))["pages"][0]["picture"] for page, _ in PICTURES]
     assert found == [expected for _, expected in PICTURES]
 
 
@@ -136,7 +136,7 @@ def test_a_page_of_which_a_part_cannot_be_read_is_refused():
     whole = pdfs.pdf(pdfs.drawn("Rent") + b" /Im1 Do")
     picture = b"/Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8"
     unknown = b"/Subtype /Form /Filter /X /Resources << /Font << /F1 3 0 R >> >>".ljust(len(picture))
-    assert pdf.read(whole.replace(picture, unknown)) == {"refused": "lost"}
+    assert pdf_text.extract_pages(whole.replace(picture, unknown)) == {"refused": "lost"}
 
 
 def test_nonsense_on_a_page_keeps_nobody_from_what_is_marked():

@@ -4,14 +4,14 @@ import pytest
 
 from engine.models import DocumentLimits
 from toolbox import documents
-from toolbox.tables import NoTable, ask, table_of
+from toolbox.csv_query import NotATable, csv_table, run_select
 
 SALES = b'Region,Year,Amount,Number\nNorth,2025,"1,200.50",007\nNorth,2026,900.25,008\nSouth,2026,,009\n'
 LIMITS = DocumentLimits(1, 10**7, 10**7)
 
 
 def table(data=SALES):
-    return table_of(documents.read("sales.csv", data, LIMITS).lines)
+    return csv_table(documents.read_document("sales.csv", data, LIMITS).lines)
 
 
 def test_numbers_are_numbers_and_names_of_things_are_not():
@@ -23,7 +23,9 @@ def test_numbers_are_numbers_and_names_of_things_are_not():
 
 def test_a_sum_comes_out_in_a_row_that_can_be_quoted():
     sql = "SELECT Region, SUM(Amount) AS total FROM data GROUP BY Region"
-    assert ask(table(), sql) == f"{sql}\nRow 1: Region: North; total: 2100.75\nRow 2: Region: South; total: nothing"
+    assert (
+        run_select(table(), sql) == f"{sql}\nRow 1: Region: North; total: 2100.75\nRow 2: Region: South; total: nothing"
+    )
 
 
 def test_records_whose_lines_were_broken_are_whole_again():
@@ -54,13 +56,13 @@ def test_a_decimal_comma_is_read_as_one_where_it_can_be_nothing_else():
 
 def test_a_row_with_more_cells_than_columns_is_no_row_of_the_table():
     assert table(b"a,b\n1,2,\n").rows == ((1, 2),)
-    with pytest.raises(NoTable, match="Row 2 has 3 cells, and there are 2 columns"):
+    with pytest.raises(NotATable, match="Row 2 has 3 cells, and there are 2 columns"):
         table(b"a,b\n1,2\n1,50,2\n")
 
 
 def test_columns_without_a_name_or_with_the_same_get_one():
     assert table(b'a,A,,"b""c"\n1,2,3,4\n').columns == ("a", "A 2", "column 3", "b c")
-    assert ask(table(b"a,b\n1\n"), 'SELECT "b" FROM data').endswith("Row 1: b: ")
+    assert run_select(table(b"a,b\n1\n"), 'SELECT "b" FROM data').endswith("Row 1: b: ")
 
 
 REFUSED = """drop table data|insert into data values (1,2,3,4)|attach 'x.db' as x|pragma database_list
@@ -72,8 +74,8 @@ select readfile('/etc/passwd')|select * from nothing|not sql at all|""".replace(
 
 def test_what_is_no_select_over_the_table_is_refused():
     for sql in REFUSED:
-        with pytest.raises(NoTable):
-            ask(table(), sql)
+        with pytest.raises(NotATable):
+            run_select(table(), sql)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +88,12 @@ def test_what_is_no_select_over_the_table_is_refused():
 )
 def test_what_has_no_end_is_stopped(sql):
     large = table(b"Region,Year\n" + b"North,2026\n" * 3_000)
-    with pytest.raises(NoTable):
-        ask(large, sql)
+    with pytest.raises(NotATable):
+        run_select(large, sql)
 
 
 def test_no_more_rows_are_shown_than_can_be_read():
-    found = ask(table(b"a,b\n" + b"1,2\n" * 500), "select * from data")
+    found = run_select(table(b"a,b\n" + b"1,2\n" * 500), "select * from data")
     assert (found.count("Row "), found.endswith("There are more rows than 200.")) == (200, True)
-    with pytest.raises(NoTable, match="no row"):
+    with pytest.raises(NotATable, match="no row"):
         table(b"alone,here\n")

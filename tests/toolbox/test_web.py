@@ -5,12 +5,12 @@ import socket
 
 import pytest
 
-from engine.web.addresses import NotRead, checked, found_in, is_public
-from tests.web import Site
+from engine.web.url_policy import AddressRefused, addresses_in_text, check_address, is_public
+from tests.web import WebSite
 from toolbox.web import robots
-from toolbox.web.fetching import Bounds, Web
-from toolbox.web.pages import HIDDEN, MACHINE, Page, decoded, page_of
-from toolbox.web.searching import Searched, search
+from toolbox.web.fetcher import FetchLimits, WebFetcher
+from toolbox.web.page_text import HIDDEN, MACHINE_TYPES, WebPageText, decode_body, page_text
+from toolbox.web.search import SearchAnswer, search
 
 # inner addresses, as they can be written; the first two dozen lead to this machine
 INNER = """127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001 0 0.0.0.0 localhost LOCALHOST
@@ -45,17 +45,17 @@ class Names:
 
 @pytest.fixture(scope="module")
 def site():
-    with Site() as started:
+    with WebSite() as started:
         yield started
 
 
 def read(address, *allowed, resolver=None, **bounds):
-    web = Web(allowed, Bounds(**{"apart": 0, "seconds": 5, **bounds}), resolver)
-    return page_of(asyncio.run(web.page(address)))
+    web = WebFetcher(allowed, FetchLimits(**{"apart": 0, "seconds": 5, **bounds}), resolver)
+    return page_text(asyncio.run(web.page(address)))
 
 
 def refused(address, *allowed, **how):
-    with pytest.raises(NotRead) as why:
+    with pytest.raises(AddressRefused) as why:
         read(address, *allowed, **how)
     return str(why.value)
 
@@ -72,8 +72,8 @@ def test_no_way_to_write_an_inner_address_reaches_it(site):
 
 def test_what_is_no_address_of_a_page_is_refused(site):
     for address in ODD:
-        with pytest.raises(NotRead):
-            checked(address.strip())
+        with pytest.raises(AddressRefused):
+            check_address(address.strip())
 
 
 def test_public_addresses_are_public():
@@ -124,7 +124,7 @@ def test_a_page_is_read_without_what_nobody_sees(site):
     assert "var x" not in page.text
     assert (page.title, page.flags) == ("Sale of heat pumps", [HIDDEN.format(number=1)])
     assert page.links == [[site.address("/sheet"), "Data sheet of the N12"], ["http://10.0.0.1/inner", "Inner"]]
-    assert Page.of(page.written()) == page
+    assert WebPageText.of(page.written()) == page
     assert read(site.address("/packed"), site.place).text == page.text
     assert read(site.address("/private/open"), site.place).text == page.text
 
@@ -146,12 +146,12 @@ def test_a_pdf_is_known_by_its_bytes(site):
 
 
 def test_a_page_that_speaks_to_machines_is_flagged(site):
-    assert MACHINE in read(site.address("/sheet"), site.place).flags
+    assert MACHINE_TYPES in read(site.address("/sheet"), site.place).flags
 
 
 def test_what_cannot_be_decoded_is_said():
-    assert decoded(b"\x81\x8d\x8f abc")[1]
-    assert decoded("Straße".encode("utf-16"))[0] == "Straße"
+    assert decode_body(b"\x81\x8d\x8f abc")[1]
+    assert decode_body("Straße".encode("utf-16"))[0] == "Straße"
 
 
 def test_pages_of_a_host_come_one_after_the_other(site):
@@ -160,12 +160,12 @@ def test_pages_of_a_host_come_one_after_the_other(site):
         await asyncio.gather(web.page(site.address("/page")), web.page(site.address("/sheet")))
         return asyncio.get_running_loop().time() - began
 
-    assert asyncio.run(both(Web((site.place,), Bounds(apart=0.3)))) >= 0.3
+    assert asyncio.run(both(WebFetcher((site.place,), FetchLimits(apart=0.3)))) >= 0.3
 
 
 @pytest.mark.parametrize("provider", ["searxng", "brave", "tavily"])
 def test_each_provider_is_asked_in_its_way(site, provider):
-    found = asyncio.run(search(Searched(provider, site.address(""), "k3y"), "heat pumps 2027"))
+    found = asyncio.run(search(SearchAnswer(provider, site.address(""), "k3y"), "heat pumps 2027"))
     assert [one.address for one in found] == [site.address("/page"), site.address("/sheet")]
     asked = site.seen()[-1]
     assert "2027" in asked["query"] + asked["body"]
@@ -174,11 +174,11 @@ def test_each_provider_is_asked_in_its_way(site, provider):
 
 @pytest.mark.parametrize(("path", "said"), [("/broken", "403"), ("/wordy", "no JSON"), ("/gone", "404")])
 def test_a_search_that_fails_is_not_one_that_found_nothing(site, path, said):
-    with pytest.raises(NotRead, match=said):
-        asyncio.run(search(Searched("searxng", site.address(path)), "words"))
-    assert asyncio.run(search(Searched("searxng", site.address("")), "nothing")) == []
-    with pytest.raises(NotRead, match="nothing came"):
-        asyncio.run(search(Searched("searxng", "http://127.0.0.1:9"), "words"))
+    with pytest.raises(AddressRefused, match=said):
+        asyncio.run(search(SearchAnswer("searxng", site.address(path)), "words"))
+    assert asyncio.run(search(SearchAnswer("searxng", site.address("")), "nothing")) == []
+    with pytest.raises(AddressRefused, match="nothing came"):
+        asyncio.run(search(SearchAnswer("searxng", "http://127.0.0.1:9"), "words"))
 
 
 def test_robots_are_read_by_the_longest_rule_of_the_nearest_group():
@@ -207,6 +207,6 @@ def test_addresses_are_found_in_words():
     text = (
         "See https://law.example/a?b=1. Or (http://x.example/p_(q)), <http://intra:8080/z> and http://u:p@evil.example/"
     )
-    found = found_in(text)
+    found = addresses_in_text(text)
     assert {"https://law.example/a?b=1", "http://intra:8080/z"} <= found
     assert not any("evil" in one for one in found)

@@ -10,10 +10,10 @@ from django import conf
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from engine.llm.failures import Unauthorized
+from engine.llm.errors import Unauthorized
 from judgements.models import Judgement
 from judgements.rules import Verdict
-from runs import reviews, steering
+from runs import reviews, run_actions
 from tests.conftest import JAPAN, ScriptedModels, agents, perform
 from tests.verifier import VERIFIER, run_here
 
@@ -38,11 +38,11 @@ def exported(mira: User, reviewer: User) -> tuple[str, str]:
     judged(mira)
     judged(mira, content="ß \u2028 \U0001f600 \x7f", a=["?", *["reject"] * 3], b=["approve", "reject", "reject"])
     failed = judged(mira, b=[Unauthorized("The key was refused.")])
-    steering.retry(failed, mira)
+    run_actions.retry(failed, mira)
     async_to_sync(perform)(failed.pk, ScriptedModels())
-    steering.cancel(Judgement.objects.submit(owner=mira, content="x", agents=agents()), reviewer)
-    reviews.add(failed.run, reviewer, "Balthasar misread the criteria.")
-    reviews.add(failed.run, reviewer, "Not this week.", Verdict.REJECTED)
+    run_actions.cancel(Judgement.objects.submit(owner=mira, content="x", agents=agents()), reviewer)
+    reviews.add_review(failed.run, reviewer, "Balthasar misread the criteria.")
+    reviews.add_review(failed.run, reviewer, "Not this week.", Verdict.REJECTED)
     judged(None, b=["nonsense", Unauthorized("The key was refused.")])
     out = io.StringIO()
     call_command("export_records", stdout=out)
@@ -72,7 +72,7 @@ def verified_forks(lines):
 def cancelled(owner):
     """One more record of two leaves, without an engine."""
     judgement = Judgement.objects.submit(owner=owner, content="x", agents=agents())
-    steering.cancel(judgement, owner)
+    run_actions.cancel(judgement, owner)
     return judgement
 
 

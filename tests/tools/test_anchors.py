@@ -4,13 +4,13 @@ import base64
 
 import pytest
 
-from engine.evidence import checkpoints, signing
-from engine.evidence.checkpoints import Checkpoint
-from engine.evidence.log import Salt
+from engine.ledger import checkpoints, signing
+from engine.ledger.checkpoints import Checkpoint
+from engine.ledger.merkle_log import Salt
 from engine.models import Run
-from judgements.models import Expected, Judgement, Receipt
-from runs import reviews, steering
-from runs.redaction import redact
+from judgements.models import ExpectedReceipt, Judgement, Receipt
+from runs import reviews, run_actions
+from runs.record.redaction import redact_run
 from tests.databases import tampering
 from tests.tools.offline import cancelled, export, summary, verify
 from tests.verifier import run_here
@@ -115,7 +115,7 @@ def test_an_empty_option_is_not_one_that_was_left_out(bundle):
 @pytest.mark.parametrize("names", [False, True])
 def test_a_redacted_record_is_intact_without_its_texts(approved_judgement, tmp_path, names):
     judgement = approved_judgement
-    redact(judgement.pk, "mira", "It is time.", names=names)
+    redact_run(judgement.pk, "mira", "It is time.", names=names)
     key = ("--key", signing.verifier_key())
     assert verify(export(tmp_path), *key) == (0, summary(records=1, redacted=1))
     with tampering():
@@ -127,7 +127,7 @@ def test_a_redacted_record_is_intact_without_its_texts(approved_judgement, tmp_p
 
 def test_a_name_that_a_redaction_left_cannot_be_changed(approved_judgement, tmp_path):
     judgement = approved_judgement
-    redact(judgement.pk, "mira", "It is time.")
+    redact_run(judgement.pk, "mira", "It is time.")
     with tampering():
         Run.objects.filter(pk=judgement.pk).update(asked_by="noor")
     status, said = verify(export(tmp_path), "--key", signing.verifier_key())
@@ -135,17 +135,17 @@ def test_a_name_that_a_redaction_left_cannot_be_changed(approved_judgement, tmp_
 
 
 def test_a_redacted_failure_is_intact_without_its_message(failed_judgement, tmp_path):
-    redact(failed_judgement.pk, "mira", "It is time.")
+    redact_run(failed_judgement.pk, "mira", "It is time.")
     status, said = verify(export(tmp_path), "--key", signing.verifier_key())
     assert (status, said) == (0, summary(records=1, redacted=1))
 
 
 def test_a_record_is_intact_after_two_redactions_and_a_note_in_between(approved_judgement, mira, tmp_path):
     judgement = approved_judgement
-    redact(judgement.pk, "mira", "It is time.")
-    reviews.add(judgement.run, mira, "A note.")
-    redact(judgement.pk, "mira", "Once more.")
-    reviews.add(judgement.run, mira, "Another note.")
+    redact_run(judgement.pk, "mira", "It is time.")
+    reviews.add_review(judgement.run, mira, "A note.")
+    redact_run(judgement.pk, "mira", "Once more.")
+    reviews.add_review(judgement.run, mira, "Another note.")
     assert verify(export(tmp_path), "--key", signing.verifier_key()) == (0, summary(records=1, redacted=1))
 
 
@@ -159,12 +159,12 @@ def test_texts_that_are_gone_without_a_redaction_are_missed(approved_judgement, 
 
 
 def test_a_judgement_that_is_tried_again_and_goes_on_is_intact_so_far(failed_judgement, mira, tmp_path):
-    steering.retry(failed_judgement, mira)
+    run_actions.retry(failed_judgement, mira)
     cancelled(mira)
     assert verify(export(tmp_path), "--key", signing.verifier_key()) == (0, summary(records=2))
 
 
 def test_receipts_are_entries_like_all_others(approved_judgement, mira, tmp_path):
     receipt = Receipt.objects.issue(approved_judgement, mira)
-    Receipt.objects.consume(receipt, mira, Expected(None, rehearsal=True))
+    Receipt.objects.consume(receipt, mira, ExpectedReceipt(None, rehearsal=True))
     assert verify(export(tmp_path), "--key", signing.verifier_key()) == (0, summary(records=1))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.evidence import chain, signing
+from engine.ledger import hashing, signing
 from tests.conftest import EVERYTHING
 from tests.tools.offline import verifier
 
@@ -62,7 +62,7 @@ def forged(draw, lines):
     path = draw(st.sampled_from([path for path in places(records[record]) if path]))
     within, name, how = parent_of(records[record], path), path[-1], draw(st.sampled_from(list(FORGERIES)))
     FORGERIES[how](within, name, draw)
-    changed = Lines(chain.canonical(one) + "\n" for one in records)
+    changed = Lines(hashing.canonical(one) + "\n" for one in records)
     changed.done = f"{how} {record} {path}"
     return changed
 

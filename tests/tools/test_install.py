@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from tests.acceptance.site import ROOT
-from tools.install import Progress, install
+from tools.install import InstallProgress, install
 
 
-class Terminal(io.StringIO):
+class FakeTerminal(io.StringIO):
     def isatty(self) -> bool:
         return True
 
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def progress(tmp_path):
     (tmp_path / "pip-1.dist-info").mkdir()
-    return Progress(3, tmp_path)
+    return InstallProgress(3, tmp_path)
 
 
 def test_before_pip_says_anything_it_looks_for_packages(progress):
@@ -48,7 +48,7 @@ def test_those_in_place_are_counted_where_they_lie(progress, tmp_path):
     assert str(progress) == "  put in place 1 of 3"
 
 
-@pytest.mark.parametrize("out", [io.StringIO(), Terminal()], ids=["log", "terminal"])
+@pytest.mark.parametrize("out", [io.StringIO(), FakeTerminal()], ids=["log", "terminal"])
 def test_what_went_wrong_is_said(out, tmp_path):
     wanted = tmp_path / "requirements.txt"
     wanted.write_text(f"no-such-package==1 --hash=sha256:{'0' * 64}\n")

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from engine.evidence import chain, signing
+from engine.ledger import hashing, signing
 from tests.tools.offline import RECEIPTS, receipts
 from tests.verifier import run_here
 
@@ -39,7 +39,7 @@ def receipt(**changed):
     } | changed
     if fields["form"] == "magi-receipt/1":
         del fields["agents_sha256"]
-    signature = signing.sign(chain.canonical(fields).encode())
+    signature = signing.sign(hashing.canonical(fields).encode())
     return fields | {"signature": base64.b64encode(signature).decode()}
 
 
@@ -178,7 +178,7 @@ def test_of_two_that_use_a_receipt_at_once_one_is_refused(tmp_path):
         seen=tmp_path / "seen",
     )
     with ThreadPoolExecutor(8) as pool:
-        said = list(pool.map(lambda _: receipts.refusal(json.dumps(found), text, options), range(8)))
+        said = list(pool.map(lambda _: receipts.refusal_reason(json.dumps(found), text, options), range(8)))
     assert sorted(said) == ["", *["It was used already."] * 7]
 
 

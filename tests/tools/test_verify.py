@@ -9,10 +9,11 @@ import re
 import pytest
 from django.core.management import call_command
 
-from engine.evidence import bundles, chain, signing
-from engine.evidence.checkpoints import Checkpoint
+from engine.audit import bundles
+from engine.ledger import hashing, signing
+from engine.ledger.checkpoints import Checkpoint
 from judgements.models import Council, Judgement
-from runs.export import FORMATS
+from runs.record.export import FORMATS
 from tests.tools.offline import cancelled, export, summary, verify, verify_in_a_process
 from tests.verifier import VERIFIER
 
@@ -44,7 +45,7 @@ def test_a_problem_is_a_sentence_that_names_the_record_and_the_entry(bundle):
     record = json.loads(first)
     record["entries"][9]["texts"]["reason"] = "Because I say so."
     place = f"record {record['id']}, entry 10"
-    bundle.write_text("\n".join([chain.canonical(record), *rest]))
+    bundle.write_text("\n".join([hashing.canonical(record), *rest]))
     status, said = verify(bundle, "--key", signing.verifier_key())
     assert status == 1
     changed = r"The reason of attempt [ABC][123] was changed after \d+ \w+ \d+, \d\d:\d\d UTC\. "
@@ -60,7 +61,7 @@ def test_bad_usage_and_a_file_that_is_not_there_have_a_status_of_their_own():
 
 def test_what_a_forged_file_says_does_nothing_to_a_terminal(bundle):
     record = json.loads(bundle.read_text().split("\n")[0])
-    bundle.write_text(chain.canonical(record | {"id": "\x1b[2J\nall intact", "form": "\x1b]0;"}) + "\n")
+    bundle.write_text(hashing.canonical(record | {"id": "\x1b[2J\nall intact", "form": "\x1b]0;"}) + "\n")
     status, said = verify(bundle, "--key", signing.verifier_key())
     assert status == 1
     assert all(line.isascii() and line.isprintable() for line in said)
@@ -85,7 +86,7 @@ def unproven(line):
     record = json.loads(line)
     for leaf in record["leaves"]:
         leaf["proof"] = None
-    return chain.canonical(record | {"checkpoint": None})
+    return hashing.canonical(record | {"checkpoint": None})
 
 
 def test_a_record_without_a_proof_beside_those_with_a_newer_checkpoint_is_named(bundle):

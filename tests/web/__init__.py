@@ -11,7 +11,7 @@ from typing import Any, Self
 from urllib.request import ProxyHandler, build_opener
 
 
-class Site:
+class WebSite:
     """Use as a context manager. `place` is its host and port on the loopback."""
 
     place: str

@@ -21,14 +21,14 @@ from uuid import UUID
 from tests.stage import stage
 from tests.web.reader import Reader
 from tests.web.wide import Wide
-from tests.web.world import Question, world
+from tests.web.world import WebQuestion, world
 
 ENDLESS = 600.0  # seconds
 GOING_ON = ("queued", "running")
 
 
 @dataclass
-class Result:
+class WebResult:
     ends: Counter[str] = field(default_factory=Counter)
     right: int = 0
     rightly_not: int = 0
@@ -55,7 +55,7 @@ class Result:
         )
 
 
-class Guard:
+class ConnectionGuard:
     """Who was connected to by this process, beside those that may be."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ class Guard:
             self.strange |= {place} - self.allowed
 
 
-class Said:
+class SaidModels:
     """Stands where the models stand."""
 
     timeout = 120.0
@@ -84,18 +84,20 @@ class Said:
 
         return ProviderQueue()
 
-    def way(self, model: str) -> Any:
-        from engine.llm.client import Way
+    def request_mode(self, model: str) -> Any:
+        from engine.llm.client import RequestMode
 
-        return Way()
+        return RequestMode()
 
     async def ask(self, model: str, messages: Any, form: Any, on_growth: Any, way: Any) -> Any:
-        from engine.llm.answer import Reply
-        from engine.llm.prompting import read_fenced
+        from engine.llm.prompt_blocks import read_fence
+        from engine.llm.streaming import ModelReply
 
         self.calls += 1
         await asyncio.sleep(0)
-        return Reply(text=self.reader.say(form.name, read_fenced(messages[1]["content"])), finish="stop", model=model)
+        return ModelReply(
+            text=self.reader.say(form.name, read_fence(messages[1]["content"])), finish="stop", model=model
+        )
 
     async def close(self) -> None:
         pass
@@ -103,43 +105,43 @@ class Said:
 
 def asked(
     web: Wide,
-    questions: Sequence[Question],
+    questions: Sequence[WebQuestion],
     share: float,
     models: Any = None,
     model: str = "test/reader",
     also: Sequence[str] = (),
-) -> Result:
+) -> WebResult:
     """`models`: who is asked instead, by which name of a model, and at which places it may be."""
     from django.test.utils import override_settings
 
     search = {"provider": "searxng", "address": web.search, "key": ""}
-    guard = Guard([*web.hosts, web.search.removeprefix("http://"), *also])
-    began, models = time.monotonic(), models or Said(Reader(share))
+    guard = ConnectionGuard([*web.hosts, web.search.removeprefix("http://"), *also])
+    began, models = time.monotonic(), models or SaidModels(Reader(share))
     with override_settings(SEARCH=search, PAGES_ALLOWED_HOSTS=web.hosts):
         pks = [_submitted(one, model) for one in questions]
         asyncio.run(_performed(pks, models))
     guard.on = False
-    result = Result(calls=getattr(models, "calls", 0), seconds=time.monotonic() - began, strange=guard.strange)
+    result = WebResult(calls=getattr(models, "calls", 0), seconds=time.monotonic() - began, strange=guard.strange)
     for question, pk in zip(questions, pks, strict=True):
         _judge(result, web, question, pk, share)
     return result
 
 
-def _submitted(question: Question, model: str) -> UUID:
-    from inquiries.models import POSTS
+def _submitted(question: WebQuestion, model: str) -> UUID:
+    from inquiries.models import ROLES
     from inquiries.procedure import submit
-    from inquiries.rules.limits import Limits
+    from inquiries.rules.limits import InquiryLimits
 
-    models = dict.fromkeys(POSTS, model)
-    row = submit(owner=None, question=question.text, models=models, web=True, limits=Limits(patience=0))
+    models = dict.fromkeys(ROLES, model)
+    row = submit(owner=None, question=question.text, models=models, web=True, limits=InquiryLimits(patience=0))
     return row.pk
 
 
 async def _performed(pks: Sequence[UUID], models: Any) -> None:
     from engine.models import Run
-    from engine.worker import Engine
+    from engine.queue.worker import Worker
 
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     try:
         async with asyncio.timeout(ENDLESS):
@@ -150,11 +152,11 @@ async def _performed(pks: Sequence[UUID], models: Any) -> None:
         await performing
 
 
-def _judge(result: Result, web: Wide, question: Question, pk: UUID, share: float) -> None:
+def _judge(result: WebResult, web: Wide, question: WebQuestion, pk: UUID, share: float) -> None:
     from inquiries.models import Inquiry, Quote
-    from inquiries.quotes import Folded, find
+    from inquiries.quotes import FoldedText, find_quote
 
-    row = Inquiry.objects.whole().get(pk=pk)
+    row = Inquiry.objects.with_assignments().get(pk=pk)
     result.ends[row.run.outcome or row.run.status] += 1
     for quote in Quote.objects.filter(claim__inquiry=pk).select_related("source"):
         result.quotes += 1
@@ -162,7 +164,7 @@ def _judge(result: Result, web: Wide, question: Question, pk: UUID, share: float
         if quote.source.kind == "page":
             there = re.sub(r"</t[dh]><t[dh]>", " | ", re.sub(r"<p style.*?</p>", "", web.text_of(quote.source.address)))
             there = re.sub(r"<[^>]+>", "\n", there)
-        if not find(quote.text, Folded(there)):
+        if not find_quote(quote.text, FoldedText(there)):
             result.not_there.append(f"{question.text} {quote.text}")
     answered = row.run.outcome == "answered"
     result.right += answered and bool(question.answer) and question.answer in row.answer
@@ -183,7 +185,7 @@ def main(shares: Sequence[int], number: int) -> bool:
     questions, fine = world().questions, True
     chosen = questions[:: max(len(questions) // number, 1)][:number]
     with Wide() as web, stage("sqlite"):
-        from engine.evidence.audit import verify_all
+        from engine.audit.full_verification import verify_all
 
         for share in shares:
             result = asked(web, chosen, share / 100)

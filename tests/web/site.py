@@ -66,7 +66,7 @@ TEXTS = {
 }
 
 
-class Answers:
+class SiteAnswers:
     def __init__(self) -> None:
         self.seen: list[dict[str, object]] = []
 
@@ -100,7 +100,7 @@ class Answers:
 
 
 async def main() -> None:
-    server = await asyncio.start_server(Answers().serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(SiteAnswers().serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     print(f"{host}:{port}", flush=True)
     await asyncio.to_thread(sys.stdin.read)

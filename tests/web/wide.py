@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from urllib.request import ProxyHandler, build_opener
 
 from tests.web.site import whole
-from tests.web.world import Page, world
+from tests.web.world import WebPageCopy, world
 
 SITES, HITS = 60, 8
 
@@ -55,7 +55,7 @@ class Wide:
             return response.read().decode()
 
 
-class Answers:
+class WideWebAnswers:
     def __init__(self, port: int) -> None:
         self.port, made = port, world()
         self.pages = {(host_of(one.host), one.path): one for one in made.pages}
@@ -85,13 +85,13 @@ class Answers:
         best = sorted((one for one in scored if one[0] > 0), key=lambda one: (-one[0], one[1]))[:HITS]
         return [self._hit(host, path, page) for _, (host, path), page in best]
 
-    def _score(self, page: Page, sought: set[str]) -> int:
+    def _score(self, page: WebPageCopy, sought: set[str]) -> int:
         """Whole words; those of a title count three times, and a trap lies before what it is about."""
         title, text = (set(re.findall(r"\w+", one.lower())) for one in (page.title, f"{page.body} {page.snippet}"))
         about = len(sought & title)
         return len(sought & text) + 2 * about + (page.weight if about > 1 else 0)
 
-    def _hit(self, host: str, path: str, page: Page) -> dict[str, str]:
+    def _hit(self, host: str, path: str, page: WebPageCopy) -> dict[str, str]:
         beginning = " ".join(re.sub(r"<[^>]+>", " ", page.body).split())[:200]
         return {"title": page.title, "url": f"http://{host}:{self.port}{path}", "content": page.snippet or beginning}
 
@@ -101,7 +101,7 @@ async def main() -> None:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     hosts = [host_of(number) for number in range(SITES + 1)]
-    await asyncio.start_server(Answers(port).serve, hosts, port)
+    await asyncio.start_server(WideWebAnswers(port).serve, hosts, port)
     print(port, flush=True)
     await asyncio.to_thread(sys.stdin.read)
 

@@ -1,4 +1,4 @@
-"""The text of a page of HTML, as JSON. A program for `toolbox/child.py`: what opens a page does nothing else.
+"""The text of a page of HTML, as JSON. A program for `toolbox/limited_process.py`: what opens a page does nothing else.
 
 All text that a reader would see is kept, in the order of the page: quotes are sought in it. What is hidden by the page
 itself (its elements or their own styles) is left out and counted; what a style sheet hides is not known here.
@@ -9,14 +9,14 @@ import re
 import sys
 from html.parser import HTMLParser
 
-SILENT = frozenset("script style template noscript svg canvas iframe object head select datalist math".split())
+SKIPPED_TAGS = frozenset("script style template noscript svg canvas iframe object head select datalist math".split())
 BLOCKS = frozenset(
     "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol p pre section summary table tbody tfoot thead tr ul".split()
 )
 CELLS = frozenset(("td", "th"))
 EMPTY = frozenset("area base br col embed hr img input link meta param source track wbr".split())
-HIDES = re.compile(
+HIDDEN_STYLE = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])"
     r"|(?:left|top|text-indent)\s*:\s*-\d{3,}|clip\s*:\s*rect\(\s*0",
     re.IGNORECASE,
@@ -24,7 +24,7 @@ HIDES = re.compile(
 MOST_LINKS, LONGEST_LINK, DEEPEST = 200, 500, 400
 
 
-class Reader(HTMLParser):
+class HtmlTextReader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []
@@ -58,7 +58,7 @@ class Reader(HTMLParser):
         if tag not in EMPTY and len(self._open) < DEEPEST:
             hides = _hides(given)
             self.hidden += hides and not self._out
-            self._open.append((tag, self._out or hides or tag in SILENT))
+            self._open.append((tag, self._out or hides or tag in SKIPPED_TAGS))
         self._pre = self._pre or tag == "pre"
 
     def handle_endtag(self, tag: str) -> None:
@@ -95,11 +95,11 @@ class Reader(HTMLParser):
 
 def _hides(given: "dict[str, str | None]") -> bool:
     hidden = "hidden" in given or (given.get("aria-hidden") or "").lower() == "true"
-    return hidden or bool(HIDES.search(given.get("style") or ""))
+    return hidden or bool(HIDDEN_STYLE.search(given.get("style") or ""))
 
 
-def read(text: str) -> dict[str, object]:
-    reader = Reader()
+def html_to_text(text: str) -> dict[str, object]:
+    reader = HtmlTextReader()
     reader.feed(text)
     reader.close()
     lines = [re.sub(r"[ \t\r\f\v]+", " ", line).strip() for line in "".join(reader.pieces).split("\n")]
@@ -110,4 +110,4 @@ def read(text: str) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(read(sys.stdin.buffer.read().decode(errors="replace"))))
+    print(json.dumps(html_to_text(sys.stdin.buffer.read().decode(errors="replace"))))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-LONGEST = 500 * 1024  # bytes that have to be looked at
-OURS = "magi"
+MAX_BYTES = 500 * 1024  # bytes that have to be looked at
+ROBOT_NAME = "magi"
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class _Rule:
     path: str
 
 
-def allows(text: str, path: str, name: str = OURS) -> bool:
+def allows(text: str, path: str, name: str = ROBOT_NAME) -> bool:
     """Whether who has this name may read this path, with its query."""
     fitting = [rule for rule in _rules(text, name) if rule.path and _fits(rule.path, path)]
     return not fitting or max(fitting, key=lambda rule: (len(rule.path), rule.allows)).allows
@@ -33,7 +33,7 @@ def _rules(text: str, name: str) -> list[_Rule]:
 
 def _groups(text: str) -> Iterator[tuple[set[str], list[_Rule]]]:
     names, rules, ruled = set[str](), list[_Rule](), False
-    for line in text[:LONGEST].splitlines():
+    for line in text[:MAX_BYTES].splitlines():
         key, _, value = (part.strip() for part in line.partition("#")[0].partition(":"))
         if key.lower() == "user-agent":
             if ruled:

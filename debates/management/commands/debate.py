@@ -7,20 +7,20 @@ from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.management.base import CommandError
 
-from debates import api
-from debates.attached import Attached
-from debates.forms import Submission, as_asked, panel_named
+from debates import responses
+from debates.attachments import DebateAttachments
+from debates.forms import DebateSubmission, panel_named, values_of_version
 from debates.models import Debate, Panel, PanelChanged, PanelVersion
+from debates.page.context import page_context
+from debates.page.sentences import acts_in_words, status_sentence
 from debates.procedure import submit
-from debates.rules.course import Sort
 from debates.rules.outcome import NO_DECISION
-from debates.scene import scene_of
-from debates.sentences import acts_in_words, sentence_under_plate
+from debates.rules.state import StatementKind
 from engine.models import Run
-from engine.models.budgets import BudgetUsedUp
-from runs.command import NOTHING, OTHERWISE, WELL, News, RunCommand, bad_input
-from runs.face import face_of
-from runs.forms import as_number, as_read
+from engine.models.budgets import BudgetExceeded
+from runs.forms import field_label, parse_number
+from runs.procedure.spec import spec_of_run
+from runs.run_command import NOTHING, OTHERWISE, WELL, ProgressLine, RunCommand, usage_error
 
 Line = tuple[tuple[int, int], tuple[str, int], str]
 """Its place, its key and what it says."""
@@ -48,29 +48,31 @@ class Command(RunCommand[Debate]):
 
     def submit(self, options: dict[str, Any]) -> Debate:
         panel = panel_called(options["panel"])
-        submission = Submission.of(**self._asked(panel, options), attached=read(options["document"], self.encoding))
+        submission = DebateSubmission.of(
+            **self._asked(panel, options), attached=read(options["document"], self.encoding)
+        )
         if not submission.is_valid():
             problems = [(one.path, one.message) for one in submission.problems]
-            raise bad_input(self.in_options(problems, {"documents": "document"}, otherwise="panel"))
+            raise usage_error(self.in_options(problems, {"documents": "document"}, otherwise="panel"))
         self.expected = self._expected(options["expect"], submission.values())
         try:
             return submit(owner=None, panel=panel, **submission.values())
-        except (BudgetUsedUp, PanelChanged) as error:
+        except (BudgetExceeded, PanelChanged) as error:
             raise CommandError(str(error), returncode=NOTHING) from error
 
     def _asked(self, panel: PanelVersion, options: dict[str, Any]) -> dict[str, Any]:
         question = self.text_of(options["question"], "question")
         own = {name: options[name] for name in ("title", "most", "spend", "seed") if options[name]}
-        return {**as_asked(panel), **own, "question": question}
+        return {**values_of_version(panel), **own, "question": question}
 
     def _expected(self, word: str | None, values: dict[str, Any]) -> str:
         known = [option["word"] for option in values["options"]]
-        found = next((one for one in known if word and as_read(one) == as_read(word)), "")
+        found = next((one for one in known if word and field_label(one) == field_label(word)), "")
         if word and not found:
-            raise bad_input(f"--expect: there is no such option. There are: {', '.join(known)}.")
+            raise usage_error(f"--expect: there is no such option. There are: {', '.join(known)}.")
         return found
 
-    def begins(self, row: Debate) -> Iterator[str]:
+    def report_start(self, row: Debate) -> Iterator[str]:
         names = ", ".join(member.name for member in row.seated)
         yield f"Debating “{row.run.title}” ({row.pk}): {names}."
         if titles := [str(one) for one in row.run.documents.all()]:
@@ -78,23 +80,25 @@ class Command(RunCommand[Debate]):
         if row.rehearsal:
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
-    def news(self, row: Debate) -> News:
+    def new_lines(self, row: Debate) -> ProgressLine:
         for _, key, line in sorted([*self._said(row), *self._done(row)], key=lambda one: one[0]):
             yield key, f"  {line}"
         if row.run.outcome:
-            face = face_of(row.run)
+            face = spec_of_run(row.run)
             yield (
                 "end",
-                " ".join([f"{face.decided(row.run.outcome)[1]}.", *sentence_under_plate(scene_of(face.seen(row)))]),
+                " ".join(
+                    [f"{face.outcome_filter(row.run.outcome)[1]}.", *status_sentence(page_context(face.snapshot(row)))]
+                ),
             )
 
     def _said(self, row: Debate) -> Iterator[Line]:
-        for message in api.messages(row):
+        for message in responses.message_objects(row):
             to = "" if message["speaking_to"] == ["everyone"] else f" to {', '.join(message['speaking_to'])}"
             verdict = "abstains" if message["abstained"] else message["verdict"]
             stands = f" [{verdict}]" if verdict else ""
             words = message["content"]
-            if message["kind"] == Sort.LEAVING:
+            if message["kind"] == StatementKind.LEAVING:
                 to, words = " withdraws", message["verdict_reasoning"]
             said = f"{message['number']}. {message['name']}{to}{stands}{': ' if words else ''}{words}"
             yield (message["number"], 0), ("message", message["number"]), said
@@ -102,7 +106,7 @@ class Command(RunCommand[Debate]):
     def _done(self, row: Debate) -> Iterator[Line]:
         """Acts have numbers of their own, and come behind the message after which they were done."""
         if row.steers.all():
-            for act, lead, text in acts_in_words(scene_of(face_of(row.run).seen(row))):
+            for act, lead, text in acts_in_words(page_context(spec_of_run(row.run).snapshot(row))):
                 yield (act.after, act.number), ("act", act.number), f"Act {act.number}. {lead} {text}"
 
     def status_of(self, run: Run) -> int:
@@ -111,26 +115,26 @@ class Command(RunCommand[Debate]):
         return WELL if not self.expected or run.outcome == self.expected else OTHERWISE
 
 
-def read(files: Sequence[str], encoding: str = "") -> Attached:
-    found = Attached(encoding=encoding)
+def read(files: Sequence[str], encoding: str = "") -> DebateAttachments:
+    found = DebateAttachments(encoding=encoding)
     for name in files:
         try:
             with open(name, "rb") as file:
                 found.add_files([File(file, Path(name).name)])
         except OSError as error:
-            raise bad_input(f"--document: {name} cannot be read: {error.strerror}.") from error
+            raise usage_error(f"--document: {name} cannot be read: {error.strerror}.") from error
     return found
 
 
 def panel_called(which: str | None) -> PanelVersion:
     """The current version of the panel of that name or id; of the first that is offered where none is named."""
     if which is None:
-        first = Panel.objects.offered().whole().first()
+        first = Panel.objects.available().with_content().first()
         if first is None or first.current is None:
-            raise bad_input("--panel: There is no panel. Make one in the library.")
+            raise usage_error("--panel: There is no panel. Make one in the library.")
         return first.current
     text = which.encode(errors="replace").decode()  # an argument may hold bytes that are no text
     try:
-        return panel_named(as_number(text) or text)
+        return panel_named(parse_number(text) or text)
     except ValidationError as error:
-        raise bad_input(f"--panel: {error.message}") from error
+        raise usage_error(f"--panel: {error.message}") from error

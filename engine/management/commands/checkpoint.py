@@ -2,17 +2,17 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from engine import terminal
-from engine.evidence import checkpoints, signing
+from engine import console
+from engine.ledger import checkpoints, signing
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "Sign what the log is now, keep it as the engine does, and print it: to be kept elsewhere, by cron or mail."
 
     def handle(self, **options: Any) -> None:
         try:
             made = checkpoints.make_and_send()
-        except checkpoints.BrokenLog as error:
+        except checkpoints.LogInconsistent as error:
             raise CommandError(str(error)) from error
         if made is None:
             raise CommandError("The log is empty: there is nothing to sign yet.")

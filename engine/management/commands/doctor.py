@@ -3,11 +3,11 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from engine import terminal
-from engine.doctor import examine
+from engine import console
+from engine.doctor import run_checks
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     needs_tables = False
     help = "Is everything there that an engine needs? One line each; exit status 1 if anything is unusable."
 
@@ -15,7 +15,7 @@ class Command(terminal.Command):
         parser.add_argument("--model", action="append", default=[], help="a model to try, as provider/model")
 
     def handle(self, *, model: list[str], **options: Any) -> None:
-        findings = asyncio.run(examine(model))
+        findings = asyncio.run(run_checks(model))
         for finding in findings:
             self.stdout.write(str(finding))
         self.stdout.flush()

@@ -4,13 +4,14 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from engine import mcp, remote, terminal
+from engine import console, mcp
 from engine.models import McpTool
+from engine.runtime import definition_check
 
 LINE = 100  # characters of a description
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "Look at the tools of an MCP server, and show how each is classed. Who classes them does so in the admin."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,8 +23,8 @@ class Command(terminal.Command):
             names = f"It names {', '.join(known)}." if known else "It names none."
             raise CommandError(f"MAGI_MCP_SERVERS names no server {server}. {names}")
         try:
-            listing = remote.look_at(known[server])
-        except mcp.Away as away:
+            listing = definition_check.refresh_listing(known[server])
+        except mcp.ServerUnavailable as away:
             raise CommandError(str(away)) from away
         for row in McpTool.objects.filter(server=server):
             self.stdout.write("\n".join(_lines(row)))
@@ -32,5 +33,5 @@ class Command(terminal.Command):
 
 
 def _lines(row: McpTool) -> Iterator[str]:
-    yield f"{row}: {row.standing}"
+    yield f"{row}: {row.status}"
     yield f"    {' '.join(row.description.split())[:LINE] or 'No description.'}"

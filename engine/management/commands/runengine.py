@@ -3,11 +3,11 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
-from engine import terminal
-from engine.worker import Engine
+from engine import console
+from engine.queue.worker import Worker
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "One more engine process."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -19,7 +19,7 @@ class Command(terminal.Command):
 
 async def perform(concurrency: int | None) -> None:
     """Claim and perform until SIGTERM or SIGINT, then stop well."""
-    engine = Engine(concurrency)
+    engine = Worker(concurrency)
     loop, asked_to_stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked_to_stop.set)

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import Error
 
-from engine import terminal
-from engine.evidence.audit import verify_all
-from engine.evidence.checkpoints import read_anchor
-from engine.evidence.findings import Fault, Report
-from engine.evidence.verification import verify_one
+from engine import console
+from engine.audit.full_verification import verify_all
+from engine.audit.verification import verify_one
+from engine.ledger.checkpoints import read_anchor
+from engine.ledger.report import VerificationFault, VerificationReport
 from engine.plurals import counted
 
 BROKEN = 1
@@ -19,7 +19,7 @@ USAGE = 64
 MOST_SHOWN = 20
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = (
         "Verify the record: hashes, rows, rules and the log. Exit status 0: intact; 1: not, and the first bad record."
     )
@@ -43,7 +43,7 @@ class Command(terminal.Command):
         if faults:
             self._show(faults)
 
-    def _verify_some(self, ids: list[UUID]) -> list[Fault]:
+    def _verify_some(self, ids: list[UUID]) -> list[VerificationFault]:
         found = []
         for pk, kept, faults in map(verify_one, ids):
             found += faults
@@ -57,7 +57,7 @@ class Command(terminal.Command):
                 self.stdout.write(f"{pk}: intact, {entries}")
         return found
 
-    def _verify_all(self, anchor: Path | None, file: Path | None) -> list[Fault]:
+    def _verify_all(self, anchor: Path | None, file: Path | None) -> list[VerificationFault]:
         try:
             report = verify_all(read_anchor(anchor) if anchor else None, os.cpu_count() or 1, file)
         except (OSError, ValueError) as error:
@@ -67,7 +67,7 @@ class Command(terminal.Command):
             self.stderr.write(f"Notice: {notice}.")
         return report.faults
 
-    def _show(self, faults: list[Fault]) -> None:
+    def _show(self, faults: list[VerificationFault]) -> None:
         for fault in faults[:MOST_SHOWN]:
             self.stderr.write(str(fault))
         more = len(faults) - MOST_SHOWN
@@ -80,7 +80,7 @@ class Command(terminal.Command):
 NOT_HELD = "Held against no checkpoint of its own, as told."
 
 
-def _summary(report: Report) -> str:
+def _summary(report: VerificationReport) -> str:
     entries = _number(report.entries, "entry", "entries")
     records = f"{_number(report.runs, 'record', 'records')} with {entries}, {report.redacted:,} redacted"
     if report.adopted:

@@ -7,15 +7,15 @@ from uuid import UUID
 from django.core.management.base import CommandError
 
 from engine.models import Gate, NewDocument
-from engine.models.budgets import BudgetUsedUp
-from inquiries.forms import CRITICS, LIMITS, MODELS, asked, filled, followed_complaint
-from inquiries.models import ATTACHED, Inquiry, OrderKind
-from inquiries.models.reading import course_of
+from engine.models.budgets import BudgetExceeded
+from inquiries.forms import CRITICS, LIMITS, MODELS, follow_up_problem, form_values, submit_values
+from inquiries.models import ATTACHED, AssignmentKind, Inquiry
+from inquiries.models.queries import history_of
 from inquiries.procedure import submit
-from inquiries.rules.course import NOT_ANSWERED
 from inquiries.rules.limits import BOUNDS
-from runs.command import NOTHING, News, RunCommand, bad_input
-from runs.site import address
+from inquiries.rules.state import NOT_ANSWERED
+from runs.run_command import NOTHING, ProgressLine, RunCommand, usage_error
+from runs.site_url import address
 from toolbox import documents
 
 NEWS = 240  # characters of what somebody has said
@@ -64,23 +64,25 @@ class Command(RunCommand[Inquiry]):
         own |= {name: options[name] for name in (*CRITICS, *MODELS, *LIMITS, "two_sites")}
         given = {"question": question, "retry_limit": options["limit"], "roster": options["posts"], **own}
         follows = _followed(options["follows"]) if options["follows"] else None
-        values, problems = asked(filled(given), [read(name, self.encoding) for name in options["document"]], follows)
+        values, problems = submit_values(
+            form_values(given), [read(name, self.encoding) for name in options["document"]], follows
+        )
         if problems:
-            raise bad_input(self.in_options(problems, CALLED))
+            raise usage_error(self.in_options(problems, CALLED))
         try:
             return submit(owner=None, **values)
-        except BudgetUsedUp as error:
+        except BudgetExceeded as error:
             raise CommandError(str(error), returncode=NOTHING) from error
 
-    def begins(self, row: Inquiry) -> Iterator[str]:
+    def report_start(self, row: Inquiry) -> Iterator[str]:
         yield f"Asking “{row.run.title}” ({row.pk})."
         places = [*(one.title for one in row.sources.all()), *(["the web"] if row.web else [])]
         yield f"Looking in {', '.join(places)}."
         if row.rehearsal:
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
-    def news(self, row: Inquiry) -> News:
-        for number, line in enumerate(course_of(row.ordered, NEWS), 1):
+    def new_lines(self, row: Inquiry) -> ProgressLine:
+        for number, line in enumerate(history_of(row.assignments_in_order, NEWS), 1):
             yield number, f"  {line}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
@@ -95,7 +97,7 @@ class Command(RunCommand[Inquiry]):
 def _quotes(row: Inquiry) -> Iterator[str]:
     """Of each claim of the answer, with those that it is reasoned from."""
     claims = {one.number: one for one in row.claims.all()}
-    works = [one for one in row.ordered if one.kind == OrderKind.WORK]
+    works = [one for one in row.assignments_in_order if one.kind == AssignmentKind.WORK]
     for claim in (one for one in claims.values() if works and one.order_id == works[-1].pk):
         carrying = [claim, *(claims[number] for number in claim.reasoned_from if number in claims)]
         for quote in (quote for one in carrying for quote in one.quotes.all()):
@@ -103,17 +105,17 @@ def _quotes(row: Inquiry) -> Iterator[str]:
 
 
 def _followed(pk: UUID) -> Inquiry:
-    row = Inquiry.objects.whole().filter(pk=pk).first()
-    if complaint := followed_complaint(row) if row else "There is no such inquiry.":
-        raise bad_input(f"--follows: {complaint}")
+    row = Inquiry.objects.with_assignments().filter(pk=pk).first()
+    if complaint := follow_up_problem(row) if row else "There is no such inquiry.":
+        raise usage_error(f"--follows: {complaint}")
     assert row  # noqa: S101 - for the type checker
     return row
 
 
 def read(name: str, encoding: str) -> NewDocument:
     try:
-        return documents.read(name, Path(name).read_bytes(), ATTACHED, encoding=encoding)
+        return documents.read_document(name, Path(name).read_bytes(), ATTACHED, encoding=encoding)
     except documents.UnreadableDocument as error:
-        raise bad_input(f"--document: {error}") from error
+        raise usage_error(f"--document: {error}") from error
     except OSError as error:
-        raise bad_input(f"--document: {name}: {error.strerror}.") from error
+        raise usage_error(f"--document: {name}: {error.strerror}.") from error

@@ -2,15 +2,15 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from engine import terminal
+from engine import console
 from engine.models import NewDocument
 from engine.plurals import counted
 from inquiries.models import ATTACHED, Collection
-from runs.command import ENCODING, bad_input, checked_encoding
+from runs.run_command import ENCODING, checked_encoding, usage_error
 from toolbox import documents
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = (
         "Fill a collection of documents that inquiries look in. A document of the same title takes the place of what "
         "was there; what an inquiry has looked in stays with it. Without a name: say which there are."
@@ -29,7 +29,7 @@ class Command(terminal.Command):
                 self.stdout.write(f"{one}: {counted(one.documents.count(), 'document')}")
             return
         if "," in options["name"] or len(options["name"]) > 80:
-            raise bad_input("name: A name of a collection has at most 80 characters, and no comma.")
+            raise usage_error("name: A name of a collection has at most 80 characters, and no comma.")
         encoding = checked_encoding(options["encoding"])
         files = [read(name, encoding) for name in options["add"]]
         collection, _ = Collection.objects.get_or_create(name=options["name"])
@@ -45,8 +45,8 @@ class Command(terminal.Command):
 
 def read(name: str, encoding: str) -> NewDocument:
     try:
-        return documents.read(name, Path(name).read_bytes(), ATTACHED, encoding=encoding)
+        return documents.read_document(name, Path(name).read_bytes(), ATTACHED, encoding=encoding)
     except documents.UnreadableDocument as error:
-        raise bad_input(f"--add: {error}") from error
+        raise usage_error(f"--add: {error}") from error
     except OSError as error:
-        raise bad_input(f"--add: {name}: {error.strerror}.") from error
+        raise usage_error(f"--add: {name}: {error.strerror}.") from error

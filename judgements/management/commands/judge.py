@@ -9,12 +9,12 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from engine.decoding import decoded
-from engine.models.budgets import BudgetUsedUp
-from judgements.forms import Submission, council_named
+from engine.models.budgets import BudgetExceeded
+from judgements.forms import JudgementSubmission, council_named
 from judgements.models import Council, CouncilChanged, Judgement
 from judgements.procedure import submit
 from judgements.rules import Verdict
-from runs.command import NOTHING, OTHERWISE, News, RunCommand, bad_input
+from runs.run_command import NOTHING, OTHERWISE, ProgressLine, RunCommand, usage_error
 
 DEFAULT_COUNCIL = "Magi"
 CLIENT = Path(__file__).resolve().parents[3] / "client"
@@ -33,7 +33,7 @@ class Command(RunCommand[Judgement]):
     def _elsewhere(self, options: dict[str, Any]) -> NoReturn:
         """Another MAGI is asked, by the client that everybody has, and nothing is kept here."""
         if options["agents"]:
-            raise bad_input("A gate elsewhere is asked for a council: leave --agents out.")
+            raise usage_error("A gate elsewhere is asked for a council: leave --agents out.")
         sys.path.insert(0, str(CLIENT))
         from magi.__main__ import main  # type: ignore[import-not-found]
 
@@ -56,22 +56,22 @@ class Command(RunCommand[Judgement]):
         council = None if options["agents"] else _council(options["council"] or DEFAULT_COUNCIL)
         agents = council.agents() if council else _agents(options["agents"])
         content = self.text_of(options["content"], "content")
-        submission = Submission.of(options["title"], content, agents)
+        submission = JudgementSubmission.of(options["title"], content, agents)
         if not submission.is_valid():
             problems = [(one.path, one.message) for one in submission.problems]
             by = "agents" if options["agents"] else "council"
-            raise bad_input(self.in_options(problems, {"agents": by}))
+            raise usage_error(self.in_options(problems, {"agents": by}))
         try:
             return submit(owner=None, council=council.current if council else None, **submission.values())
-        except (BudgetUsedUp, CouncilChanged) as error:
+        except (BudgetExceeded, CouncilChanged) as error:
             raise CommandError(str(error), returncode=NOTHING) from error
 
-    def begins(self, row: Judgement) -> Iterator[str]:
+    def report_start(self, row: Judgement) -> Iterator[str]:
         yield f"Judging “{row.run.title}” ({row.pk})."
         if row.rehearsal:
             yield row.rehearsal_sentence
 
-    def news(self, row: Judgement) -> News:
+    def new_lines(self, row: Judgement) -> ProgressLine:
         made = [(decision, agent) for agent in row.agents.all() for decision in agent.decisions.all()]
         for decision, agent in sorted(made, key=lambda one: one[0].pk):
             said = f"{decision.decision} ({decision.call.seconds_in_all:.1f} s). {decision.reason}"
@@ -85,17 +85,17 @@ def _council(name: str) -> Council:
     try:
         return council_named(name.encode(errors="replace").decode())  # an argument may hold bytes that are no text
     except ValidationError as error:
-        raise bad_input(f"--council: {error.message}") from error
+        raise usage_error(f"--council: {error.message}") from error
 
 
 def _agents(file: str) -> list[dict[str, str]]:
     try:
         agents = json.loads(decoded(Path(file).read_bytes()).text)
     except (OSError, ValueError, RecursionError) as error:
-        raise bad_input(f"--agents: {file} cannot be read: {error}") from error
+        raise usage_error(f"--agents: {file} cannot be read: {error}") from error
     whole = isinstance(agents, list) and all(_is_agent(agent) for agent in agents)
     if not whole or len(agents) != 3:
-        raise bad_input(f"--agents: {file} must hold exactly three agents, each with name, model and criteria.")
+        raise usage_error(f"--agents: {file} must hold exactly three agents, each with name, model and criteria.")
     return agents
 
 

@@ -3,13 +3,13 @@ from typing import Any
 from django.core.management.commands import migrate
 from django.db import connections
 
-from engine import terminal
+from engine import console
 from engine.founding import found
 
 NOT_ALL = ("app_label", "plan", "check_unapplied", "fake", "fake_initial", "prune")
 
 
-class Command(terminal.Command, migrate.Command):
+class Command(console.ConsoleCommand, migrate.Command):
     """Django's own, but for a database in which there is nothing yet: that one is founded."""
 
     needs_tables = False

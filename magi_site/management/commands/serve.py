@@ -13,13 +13,13 @@ from django.core.management.base import CommandError
 from django.db import ProgrammingError
 from twisted.internet import defer, reactor
 
-from engine import tables, terminal
-from engine.evidence import sealing
-from engine.worker import Engine, report_end
-from magi_site.access import first_sign_in_path
+from engine import console, tables
+from engine.audit import sealing
+from engine.queue.worker import Worker, log_task_failure
 from magi_site.asgi import application
-from magi_site.automation import USER_PRINCIPAL_ID
-from runs.site import note_served_at
+from magi_site.automation_endpoint import USER_PRINCIPAL_ID
+from magi_site.first_login import first_administrator_link
+from runs.site_url import note_served_at
 
 GRACE = 10.0
 NOT_ALLOWED = "42501"  # PostgreSQL's word for a missing privilege
@@ -36,7 +36,7 @@ class SiteServer(Server):
         return super().create_application(protocol, scope)
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     needs_tables = False
     help = "Site and engine in one process."
 
@@ -56,7 +56,7 @@ class Command(terminal.Command):
             self.stdout.write("Preparing the database ...")
             self.stdout.flush()
         _migrate()
-        if adopted := sealing.adopt():
+        if adopted := sealing.adopt_unsealed_runs():
             self.stdout.write(f"Sealed {adopted:,} judgements that were there before the log began.")
         place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if settings.ENVIRONMENT.local:
@@ -80,9 +80,9 @@ class Command(terminal.Command):
 
     def _start_engine(self) -> None:
         """Called when the event loop runs: the engine lives on it, too."""
-        engine = Engine()
+        engine = Worker()
         self._performing = asyncio.get_event_loop().create_task(engine.run())
-        self._performing.add_done_callback(report_end)
+        self._performing.add_done_callback(log_task_failure)
 
         def stop() -> defer.Deferred:
             return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
@@ -92,7 +92,7 @@ class Command(terminal.Command):
 
 def _facts(place: str) -> Iterator[tuple[str, str]]:
     """What whoever has started it wants to know first."""
-    if path := first_sign_in_path():
+    if path := first_administrator_link():
         yield "Sign in", f"{place}{path}"
         yield "", "as the first administrator, with a link that works once"
     if settings.PROVIDERS:

@@ -4,14 +4,14 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
-from engine import terminal
+from engine import console
 from engine.models import Run
-from engine.steering import Over
-from missions.models import keeping
-from runs.steering import act
+from engine.run_control import RunEnded
+from missions.models import writes
+from runs.run_actions import apply_and_announce
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = (
         "Let a mission go on elsewhere, when the machine with its workspace does not come back: its commands are cut, "
         "and it begins from the files that are kept."
@@ -27,7 +27,7 @@ class Command(terminal.Command):
         if Run.objects.in_progress().filter(pk=mission).exists():
             raise CommandError(f"An engine on {run.host} works on it.")
         try:
-            act(mission, partial(keeping.give_up, mission, "The command line"))
-        except Over as over:
+            apply_and_announce(mission, partial(writes.abandon_mission, mission, "The command line"))
+        except RunEnded as over:
             raise CommandError("It is over.") from over
         self.stdout.write(f"{run.host} was given up.")

@@ -4,13 +4,13 @@ from argparse import ArgumentParser
 
 from django.core.management.base import CommandError
 
-from engine import terminal
-from missions import workshop
-from missions.probing import tried
-from missions.terminals.launcher import Launcher, Server
+from engine import console
+from missions import workspace
+from missions.sandbox_selftest import run_sandbox_probe
+from missions.terminals.launcher import Launcher, LauncherServer
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     needs_tables = False
     help = (
         "Begins the commands of missions, for engines that may be another user. It holds nothing: to end it ends none."
@@ -22,12 +22,12 @@ class Command(terminal.Command):
         )
 
     def handle(self, *, user: list[int], **options: object) -> None:
-        found = tried()
+        found = run_sandbox_probe()
         if not found.holds:
             raise CommandError(found.sentence)
         self.stdout.write(found.sentence)
-        address = workshop.home() / workshop.SOCKET
+        address = workspace.missions_folder() / workspace.SOCKET
         self.stdout.write(f"Commands are begun at {address}.")
         self.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(Server(Launcher(workshop.home()), frozenset(user)).serve(address))
+            asyncio.run(LauncherServer(Launcher(workspace.missions_folder()), frozenset(user)).serve(address))

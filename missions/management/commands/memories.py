@@ -5,15 +5,15 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from engine import terminal
+from engine import console
 from engine.plurals import counted
-from missions import remembering
-from missions.memory_files import LISTS, Wrong
+from missions import memory_review
+from missions.memory_files import LISTS, InvalidMemoryFile
 from missions.models import MemoryVersion
-from missions.models.memories import named
+from missions.models.memories import memory_named
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = (
         "Long-term memories as files of Markdown: export and import a folder of them, list them, or set who sees one. "
         "Exit status 1 where a file was left out."
@@ -38,14 +38,14 @@ class Command(terminal.Command):
         verbs[verb](**options)
 
     def _export(self, *, folder: Path, library: str, **options: Any) -> None:
-        for name in remembering.write_out(folder, library):
+        for name in memory_review.export_memories(folder, library):
             self.stdout.write(name)
 
     def _import(self, *, folder: Path, library: str, **options: Any) -> None:
         if not folder.is_dir():
             raise CommandError(f"{folder} is no folder.")
         wrong = 0
-        for name, why in remembering.bring(folder, library):
+        for name, why in memory_review.import_memories(folder, library):
             self.stdout.write(f"{name}: {why}" if why else name)
             wrong += bool(why)
         if wrong:
@@ -59,17 +59,17 @@ class Command(terminal.Command):
             self.stdout.write(f"{one.memory.name}, version {one.number}: waits to be accepted")
 
     def _set(self, *, name: str, library: str, **options: Any) -> None:
-        memory = named(name, library)
-        current = memory and remembering.current_of(memory)
+        memory = memory_named(name, library)
+        current = memory and memory_review.current_version(memory)
         if not memory or not current:
             raise CommandError(f"There is no memory {name}.")
         lists = {one: options[one] for one in LISTS if options[one] is not None}
         try:
-            said = remembering.changed(current, **lists)
-            version = remembering.propose(
-                said, remembering.COMMAND, library=memory.library, base=current.number, accepted=True
+            said = memory_review.memory_changes(current, **lists)
+            version = memory_review.propose(
+                said, memory_review.COMMAND, library=memory.library, base=current.number, accepted=True
             )
-        except (Wrong, remembering.ChangedMeanwhile) as error:
+        except (InvalidMemoryFile, memory_review.MemoryChanged) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{memory.name}, version {version.number}.")
 

@@ -10,21 +10,21 @@ from django.core.management.base import CommandError
 
 from engine import tables
 from engine.models import Gate, Run
-from engine.models.budgets import BudgetUsedUp
-from missions import sweep
-from missions.display import files_changed
-from missions.display.ending import figures
-from missions.files import FileProblem, Workspace, text_of
-from missions.forms import asked
-from missions.leaving import WHO
+from engine.models.budgets import BudgetExceeded
+from missions import reaper
+from missions.display import changed_files
+from missions.display.outcome import figures
+from missions.egress_policy import APPROVER_CHOICES
+from missions.forms import submit_values
+from missions.interactive_cli import InteractiveSession
 from missions.models import Mission
-from missions.origins import Origin, RepositoryRefused, of_archive, of_folder
 from missions.procedure import submit
 from missions.pull_requests import patch_for
-from missions.spoken import Talk
-from runs.command import NOTHING, News, RunCommand, bad_input
+from missions.workspace_files import FileProblem, Workspace, text_of
+from missions.workspace_sources import RepositoryRefused, WorkspaceSource, of_folder, source_from_archive
 from runs.management.commands.gates import named
-from runs.site import address
+from runs.run_command import NOTHING, ProgressLine, RunCommand, usage_error
+from runs.site_url import address
 
 CALLED = {"files": "workspace", "mission": "follows", "agents": "crew", "limits": "steps"}  # options, by fields
 
@@ -51,7 +51,7 @@ class Command(RunCommand[Mission]):
         parser.add_argument("--steps", metavar="N", help="at most")
         parser.add_argument("--title", default="")
         parser.add_argument("--by", metavar="USER", default="", help="whose it is, and who decides at its gates here")
-        for name, who in WHO.items():
+        for name, who in APPROVER_CHOICES.items():
             parser.add_argument(f"--{name}", choices=list(who), default="", help="who decides about that")
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
@@ -60,7 +60,7 @@ class Command(RunCommand[Mission]):
         over the next line is the next goal. The status is that of the last one."""
         tables.migrate()
         self._by = named(options["by"]) if options["by"] else None
-        talk = Talk(self._by, self._say) if sys.stdin.isatty() and options["goal"] != "-" else None
+        talk = InteractiveSession(self._by, self._say) if sys.stdin.isatty() and options["goal"] != "-" else None
         self._talk = talk
         while True:
             try:
@@ -80,50 +80,53 @@ class Command(RunCommand[Mission]):
 
     async def _follow(self, run: Run) -> None:
         """Where no other engine runs, the ends of commands are looked for here."""
-        looking = asyncio.create_task(sweep.keep())
+        looking = asyncio.create_task(reaper.sweep_periodically())
         try:
             await super()._follow(run)
         finally:
             looking.cancel()
 
-    def rests(self, pk: UUID, status: str) -> bool:
+    def wait_for_person(self, pk: UUID, status: str) -> bool:
         """What waits for a command or a time goes on by itself; at a gate somebody may be about to type."""
-        if not super().rests(pk, status) or status != Run.Status.WAITING:
+        if not super().wait_for_person(pk, status) or status != Run.Status.WAITING:
             return status not in (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.WAITING)
-        waits = bool(Mission.objects.at_work().get(pk=pk).paused) or Gate.objects.pending().filter(run=pk).exists()
+        waits = bool(Mission.objects.active().get(pk=pk).paused) or Gate.objects.pending().filter(run=pk).exists()
         return waits and not (self._talk and self._talk.listens)
 
     def submit(self, options: dict[str, Any]) -> Mission:
         self._options = options
         goal = self.text_of(options["goal"], "goal")
-        own = {name: options[name] for name in ("title", "crew", "model", "check", "steps", "spend", "git", *WHO)}
-        origin = self._origin(Path(options["workspace"])) if options["workspace"] else Origin(())
+        own = {
+            name: options[name]
+            for name in ("title", "crew", "model", "check", "steps", "spend", "git", *APPROVER_CHOICES)
+        }
+        origin = self._origin(Path(options["workspace"])) if options["workspace"] else WorkspaceSource(())
         come: dict[str, Any] = {"note": origin.note, "repository": origin.repository}
-        values, problems = asked({"goal": goal, **own}, origin.files, follows=options["follows"], **come)
+        values, problems = submit_values({"goal": goal, **own}, origin.files, follows=options["follows"], **come)
         if problems:
-            raise bad_input(self.in_options(problems, CALLED))
+            raise usage_error(self.in_options(problems, CALLED))
         try:
             made = submit(owner=self._by, **values)
-        except BudgetUsedUp as error:
+        except BudgetExceeded as error:
             raise CommandError(str(error), returncode=NOTHING) from error
         if self._talk:
-            self._talk.begin(made.pk)
+            self._talk.start(made.pk)
         return made
 
-    def _origin(self, place: Path) -> Origin:
+    def _origin(self, place: Path) -> WorkspaceSource:
         try:
             if not place.is_file():
-                return of_folder(place) or Origin(list(self._read(place)))
-            return of_archive(place.read_bytes(), place.name)
+                return of_folder(place) or WorkspaceSource(list(self._read(place)))
+            return source_from_archive(place.read_bytes(), place.name)
         except (OSError, RepositoryRefused) as error:
-            raise bad_input(f"--workspace: {place}: {error}") from error
+            raise usage_error(f"--workspace: {place}: {error}") from error
 
     def _read(self, folder: Path) -> Iterator[tuple[str, str]]:
         """The texts of a folder; what is none is named and left out."""
         try:
             found, _ = Workspace(folder).listed(".", 64, 100_000)
         except (OSError, FileProblem) as error:
-            raise bad_input(f"--workspace: {folder}: {error}") from error
+            raise usage_error(f"--workspace: {folder}: {error}") from error
         for one in found:
             data = Workspace(folder).read(one.path) if one.kind == "file" and one.size <= 400_000 else b"\0"
             if one.kind == "file" and data and not text_of(data):
@@ -131,24 +134,24 @@ class Command(RunCommand[Mission]):
             elif one.kind == "file" and ".git" not in Path(one.path).parts:
                 yield one.path, text_of(data)
 
-    def begins(self, row: Mission) -> Iterator[str]:
+    def report_start(self, row: Mission) -> Iterator[str]:
         yield f"Working on “{row.run.title}” ({row.pk})."
         yield f"Crew: {', '.join(one.name for one in row.crew_list)}."
         if row.rehearsal:
             yield "Rehearsal: no model was asked. Steps follow a stated script; commands really run."
 
-    def news(self, row: Mission) -> News:
+    def new_lines(self, row: Mission) -> ProgressLine:
         for one in row.steps.all():
             if self._options["thoughts"]:
                 yield f"thought {one.pk}", f"  {one.agent.name} {one.number}: {one.reasoning}"
             if self._options["calls"] and one.tool and one.settled:
                 yield f"call {one.pk}", f"    {one.tool} {one.args[:200]} -> {one.result[:200]}"
-        for said in row.talk:
+        for said in row.messages_in_order:
             if said.recipient == 0 and said.sender:
                 yield f"message {said.number}", f"{row.agent(said.sender).name}: {said.text}"
         yield from self._asked(list(Gate.objects.pending().filter(run=row.pk)))
 
-    def _asked(self, gates: list[Gate]) -> News:
+    def _asked(self, gates: list[Gate]) -> ProgressLine:
         """One at a time with its text: what is typed then is about that one."""
         for gate in gates:
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
@@ -163,6 +166,6 @@ class Command(RunCommand[Mission]):
             Path(path).write_bytes(patch_for(row))
         if not row.run.outcome:
             return super().word(row)
-        changed = [f"{one.word}: {one.path}" for one in files_changed(row)]
+        changed = [f"{one.word}: {one.path}" for one in changed_files(row)]
         said = [f"{super().word(row)}: {row.result}", *([row.unproven] if row.unproven else [])]
         return "\n".join([*said, f"What tools did: {figures(row)}", *changed])

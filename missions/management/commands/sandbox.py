@@ -2,11 +2,11 @@ from argparse import ArgumentParser
 
 from django.core.management.base import CommandError
 
-from engine import terminal
-from missions.probing import beside, probed
+from engine import console
+from missions.sandbox_selftest import probe_result, run_startup_probe
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     needs_tables = False
     help = (
         "Says whether commands can be held here; with --probe tries what a hostile program would, also against what "
@@ -17,9 +17,9 @@ class Command(terminal.Command):
         parser.add_argument("--probe", action="store_true", help="try what the sandbox keeps out")
 
     def handle(self, *, probe: bool, **options: object) -> None:
-        holds, sentence = probed(tries=probe)
+        holds, sentence = probe_result(tries=probe)
         if probe:
-            self.stdout.write(beside())
+            self.stdout.write(run_startup_probe())
         if not holds:
             raise CommandError(sentence)
         self.stdout.write(sentence)

@@ -1,11 +1,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from engine import terminal
+from engine import console
 from office import example
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "Load an office to try things in: people, tasks, a calendar, documents and a stock, marked as examples."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -6,16 +6,16 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from engine.models import Gate, Run
-from engine.models.budgets import BudgetUsedUp
+from engine.models.budgets import BudgetExceeded
 from plans.display import speaker_of
-from plans.forms import asked, begun_from, team_named, too_long_for
+from plans.forms import find_team, start_values, submit_values, too_long_for
 from plans.models import Plan, TeamChanged
-from plans.models.reading import figures_of, note_of
+from plans.models.queries import figures_of, note_of
 from plans.procedure import submit
-from plans.rules.words import Outcome
-from runs.command import NOTHING, News, RunCommand, bad_input
-from runs.forms import as_number
-from runs.site import address
+from plans.rules.enums import PlanOutcome
+from runs.forms import parse_number
+from runs.run_command import NOTHING, ProgressLine, RunCommand, usage_error
+from runs.site_url import address
 
 
 class Command(RunCommand[Plan]):
@@ -24,7 +24,7 @@ class Command(RunCommand[Plan]):
         "step that writes or sends is said to be done, and no tool did it; 2 nothing came of it, 3 it waits for "
         "somebody, 64 bad usage or input."
     )
-    well = (Outcome.DONE,)
+    well = (PlanOutcome.DONE,)
 
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("task", nargs="?", default="-", help="what is to be done; - reads it")
@@ -37,36 +37,36 @@ class Command(RunCommand[Plan]):
     def submit(self, options: dict[str, Any]) -> Plan:
         task = self.text_of(options["task"], "task")
         own = {name: options[name] for name in ("title", "matter", "spend")}
-        values, problems = asked({"task": task, **own})
+        values, problems = submit_values({"task": task, **own})
         if problems:
-            raise bad_input(self.in_options(problems, {}))
+            raise usage_error(self.in_options(problems, {}))
         team = self._team(options["team"])
         if problems := too_long_for(values["task"], team):
-            raise bad_input(self.in_options(problems, {}))
+            raise usage_error(self.in_options(problems, {}))
         try:
             earlier = self._earlier(options["begin"])
             return submit(owner=None, team=team, earlier=earlier, **values)
-        except (BudgetUsedUp, TeamChanged) as error:
+        except (BudgetExceeded, TeamChanged) as error:
             raise CommandError(str(error), returncode=NOTHING) from error
 
     def _earlier(self, which: str | None) -> Plan | None:
         try:
-            return begun_from(which, None)
+            return start_values(which, None)
         except ValidationError as error:
-            raise bad_input(f"--from: {error.message}") from error
+            raise usage_error(f"--from: {error.message}") from error
 
     def _team(self, which: str | None) -> Any:
         try:
-            return team_named(which and (as_number(which) or which))
+            return find_team(which and (parse_number(which) or which))
         except ValidationError as error:
-            raise bad_input(f"--team: {error.message}") from error
+            raise usage_error(f"--team: {error.message}") from error
 
-    def begins(self, row: Plan) -> Iterator[str]:
+    def report_start(self, row: Plan) -> Iterator[str]:
         yield f"Planning “{row.run.title}” ({row.pk}) with {row.team_version.name}."
         if row.rehearsal:
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
-    def news(self, row: Plan) -> News:
+    def new_lines(self, row: Plan) -> ProgressLine:
         for step in row.steps_now:
             yield (step.pk, ""), f"  {step.number}. {step.owner}: {step.action}"
         for step in row.steps_now:
@@ -83,4 +83,4 @@ class Command(RunCommand[Plan]):
         return "\n".join([super().word(row), *said])
 
     def status_of(self, run: Run) -> int:
-        return NOTHING if run.outcome == Outcome.FAILED else super().status_of(run)
+        return NOTHING if run.outcome == PlanOutcome.FAILED else super().status_of(run)

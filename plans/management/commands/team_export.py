@@ -4,12 +4,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from engine import terminal
-from plans.forms import team_named
-from plans.team_files import written_as_file
+from engine import console
+from plans.forms import find_team
+from plans.team_files import team_file_text
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "Write a team as a file of JSON that team_import takes."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -17,7 +17,7 @@ class Command(terminal.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            version = team_named(options["name"])
+            version = find_team(options["name"])
         except ValidationError as error:
             raise CommandError(error.messages[0]) from error
-        self.stdout.write(written_as_file(version), ending="")
+        self.stdout.write(team_file_text(version), ending="")

@@ -6,15 +6,15 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import IntegrityError
 
-from engine import tables, terminal
+from engine import console, tables
 from engine.decoding import UnknownEncoding, decoded
 from engine.plurals import counted
 from plans import team_files
 from plans.models import Team
-from runs.saved import NameReserved
+from runs.presets import NameReserved
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "Make a team of a file of JSON, or another version of the one that has its name."
     needs_tables = False  # they are made: a team may be the first thing that there is
 
@@ -24,8 +24,8 @@ class Command(terminal.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         tables.migrate()
         try:
-            team = team_files.read(_text_of(options["file"]))
-        except team_files.Wrong as wrong:
+            team = team_files.parse_team_file(_text_of(options["file"]))
+        except team_files.InvalidTeamFile as wrong:
             raise CommandError(str(wrong)) from wrong
         for sentence in team.left_out:
             self.stderr.write(f"Left out: {sentence}")
@@ -40,7 +40,7 @@ class Command(terminal.Command):
             if existing:
                 version = existing.revise(name=team.name, author=None, **team.held)
             else:
-                version = Team.objects.found(name=team.name, owner=None, **team.held).current
+                version = Team.objects.create_first(name=team.name, owner=None, **team.held).current
         except NameReserved as reserved:
             raise CommandError(str(reserved)) from reserved
         except IntegrityError as error:

@@ -4,17 +4,17 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from engine import terminal
-from engine.gates import DoesNotFit, NotDecided
+from engine import console
+from engine.gate_decisions import DecisionRefused, InvalidAnswer
 from engine.models import Gate
-from engine.models.gates import Decision
-from runs import steering
-from runs.command import USAGE
+from engine.models.gates import DecisionValue
+from runs import run_actions
+from runs.run_command import USAGE
 
 from .gates import named
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "Decide at a gate. Nothing is written where it is refused; the status is 1 then."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,13 +29,13 @@ class Command(terminal.Command):
     def handle(self, *, gate: int, by: str, then: str, digest: str, **options: Any) -> None:
         decision, said = _said(options)
         try:
-            decided = steering.decide(gate, named(by), decision, choice=then, digest=digest, **said)
+            decided = run_actions.decide(gate, named(by), decision, choice=then, digest=digest, **said)
         except Gate.DoesNotExist as error:
             raise CommandError(f"There is no gate {gate}.", returncode=USAGE) from error
-        except DoesNotFit as error:
+        except InvalidAnswer as error:
             sentence = self.in_options(error.problems, {"choice": "then", "decision": decision, "text": decision})
             raise CommandError(sentence, returncode=USAGE) from error
-        except NotDecided as error:
+        except DecisionRefused as error:
             raise CommandError(str(error)) from error
         self.stdout.write(decided.state)
 
@@ -49,11 +49,11 @@ def _add_decisions(parser: ArgumentParser) -> None:
 
 def _said(options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if options["approve"]:
-        return Decision.APPROVE, {}
+        return DecisionValue.APPROVE, {}
     if options["reject"] is not None:
-        return Decision.REJECT, {"text": options["reject"]}
+        return DecisionValue.REJECT, {"text": options["reject"]}
     try:
         form = json.loads(options["answer"])
     except ValueError:
         form = None
-    return Decision.ANSWER, {"answer": form} if isinstance(form, dict | list) else {"text": options["answer"]}
+    return DecisionValue.ANSWER, {"answer": form} if isinstance(form, dict | list) else {"text": options["answer"]}

@@ -8,11 +8,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from engine.evidence import bundles, checkpoints
-from engine.terminal import DatabaseCommand
-from runs.export import bundle, table
-from runs.face import faces
-from runs.site import address
+from engine.audit import bundles
+from engine.console import DatabaseCommand
+from engine.ledger import checkpoints
+from runs.procedure.spec import specs
+from runs.record.export import evidence_bundle, table
+from runs.site_url import address
 
 USAGE = 64
 
@@ -24,27 +25,27 @@ class Command(DatabaseCommand):
         parser.add_argument("--since", type=_day, metavar="DATE", help="only what was submitted then or later")
         parser.add_argument("--format", choices=["jsonl", "csv"], default="jsonl")
         parser.add_argument(
-            "--kind", choices=list(faces()), default=next(iter(faces())), help="of a CSV, which has one"
+            "--kind", choices=list(specs()), default=next(iter(specs())), help="of a CSV, which has one"
         )
         parser.add_argument("--anchor", type=Path, metavar="FILE", help="prove them by this checkpoint, kept elsewhere")
 
     def handle(self, *, since: datetime | None, format: str, kind: str, anchor: Path | None, **options: Any) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")
-        for text in table(faces()[kind], since, address()) if format == "csv" else _bundle(since, anchor):
+        for text in table(specs()[kind], since, address()) if format == "csv" else _bundle(since, anchor):
             self.stdout.write(text, ending="")
 
 
 def _bundle(since: datetime | None, anchor: Path | None) -> Iterator[str]:
     pks = bundles.runs_since(since)  # before the checkpoint, which so covers them all
-    return bundle(pks, _tree(anchor))
+    return evidence_bundle(pks, _tree(anchor))
 
 
-def _tree(anchor: Path | None) -> bundles.Tree | None:
+def _tree(anchor: Path | None) -> bundles.LogTree | None:
     try:
         checkpoints.make_and_send()
         return bundles.tree(checkpoints.read_anchor(anchor) if anchor else None)
-    except checkpoints.BrokenLog as error:
+    except checkpoints.LogInconsistent as error:
         raise CommandError(str(error)) from error
     except (OSError, ValueError) as error:
         raise CommandError(f"The anchor cannot be used: {error}", returncode=USAGE) from error

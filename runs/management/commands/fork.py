@@ -4,19 +4,19 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
-from engine import terminal
+from engine import console
 from engine.models import Run
-from engine.models.budgets import BudgetUsedUp
+from engine.models.budgets import BudgetExceeded
 from runs import forking
-from runs.command import USAGE
-from runs.face import face_of
 from runs.forking import ForkEffects, ForkRefused, NoForkPoint, WrongForm
-from runs.site import address
+from runs.procedure.spec import spec_of_run
+from runs.run_command import USAGE
+from runs.site_url import address
 
 from .gates import named
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = (
         "Go on from a step or message of a run, as another run. Exit status: 0 it was queued, 1 it was refused, 64 bad "
         "usage."
@@ -34,7 +34,7 @@ class Command(terminal.Command):
         found = Run.objects.filter(pk=run).first()
         if found is None:
             raise CommandError(f"There is no run {run}.", returncode=USAGE)
-        row = face_of(found).rows().get(pk=run)
+        row = spec_of_run(found).rows().get(pk=run)
         try:
             number = forking.number_of(at)
             if preview:
@@ -44,9 +44,9 @@ class Command(terminal.Command):
             made = forking.fork(row, number, owner=named(by) if by else None, **said)
         except (NoForkPoint, WrongForm) as wrong:
             raise CommandError(str(wrong), returncode=USAGE) from wrong
-        except (ForkRefused, BudgetUsedUp) as refused:
+        except (ForkRefused, BudgetExceeded) as refused:
             raise CommandError(str(refused)) from refused
-        self.stdout.write(f"{made.pk}\n{address()}{face_of(found).address('live', made.pk)}")
+        self.stdout.write(f"{made.pk}\n{address()}{spec_of_run(found).address('live', made.pk)}")
 
     def _show(self, shown: ForkEffects) -> None:
         self.stdout.write(f"A fork after {shown.place} leaves behind:")

@@ -4,16 +4,16 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 
-from engine import terminal
+from engine import console
 from engine.models import Gate
-from engine.models.gates import in_order
-from runs.api.objects import gate_object
-from runs.command import USAGE
-from runs.deciding import for_me
-from runs.site import address
+from engine.models.gates import ordered_gates
+from runs.approvals.pending import pending_for
+from runs.run_command import USAGE
+from runs.run_object import gate_object
+from runs.site_url import address
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "Say what waits to be decided, what has an end first."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,7 +21,7 @@ class Command(terminal.Command):
         parser.add_argument("--json", action="store_true", help="as the API shows it")
 
     def handle(self, *, mine: str | None, json: bool, **options: Any) -> None:
-        gates = list((for_me(named(mine)) if mine else in_order(Gate.objects.pending())).whole())
+        gates = list((pending_for(named(mine)) if mine else ordered_gates(Gate.objects.pending())).with_decisions())
         if json:
             self.stdout.write(as_json(gates))
             return

@@ -3,17 +3,17 @@ from uuid import UUID
 
 from django.core.management.base import CommandError, CommandParser
 
-from engine import terminal
+from engine import console
 from engine.models import Run
-from runs.face import faces
-from runs.redaction import due, redact, redact_due, wipe
+from runs.procedure.spec import specs
+from runs.record.redaction import due_runs, redact_due, redact_run, wipe_database_files
 
 USAGE = 64
 LEFT = "The free room of the database's files may still hold some of it. `redact --wipe` rewrites them."
 MOST_LISTED = 1_000
 
 
-class Command(terminal.Command):
+class Command(console.ConsoleCommand):
     help = "Erase the texts of runs for good: on somebody's demand, or of all whose time is over (--due)."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,7 +43,7 @@ class Command(terminal.Command):
         if not reason:
             raise CommandError("Say who demands it and why: --reason. It stays in the record.", returncode=USAGE)
         for pk in ids:
-            if not Run.objects.filter(pk=pk, procedure__in=faces()).exists():
+            if not Run.objects.filter(pk=pk, procedure__in=specs()).exists():
                 raise CommandError(f"There is no run {pk}.", returncode=USAGE)
         refused = [pk for pk in ids if not self._redacted(pk, reason, names)]
         self._wipe()
@@ -52,21 +52,21 @@ class Command(terminal.Command):
 
     def _redacted(self, pk: UUID, reason: str, names: bool) -> bool:
         try:
-            redact(pk, "", reason, names=names)
+            redact_run(pk, "", reason, names=names)
         except ValueError as error:
             self.stderr.write(f"{pk}: {error}")
             return False
         self.stdout.write(f"{pk}: redacted")
-        for made in Run.objects.filter(pk__in=Run.objects.below(pk), redacted=None).order_by("created", "pk"):
+        for made in Run.objects.filter(pk__in=Run.objects.descendants_of(pk), redacted=None).order_by("created", "pk"):
             self.stdout.write(f"{made.pk}: made by it, and not redacted with it; it may repeat its texts")
         return True
 
     def _wipe(self, *, whole: bool = False) -> None:
-        if not wipe(whole=whole):
+        if not wipe_database_files(whole=whole):
             self.stderr.write(LEFT)
 
     def _list_due(self) -> None:
-        found = due(MOST_LISTED + 1)
+        found = due_runs(MOST_LISTED + 1)
         for pk, reason in found[:MOST_LISTED]:
             self.stdout.write(f"{pk}: {reason}")
         self.stdout.write(f"{'More than ' if len(found) > MOST_LISTED else ''}{len(found[:MOST_LISTED]):,} are due.")

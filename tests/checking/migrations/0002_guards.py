@@ -1,12 +1,12 @@
 from django.db import migrations
 
-from engine.evidence import guards
+from engine.ledger import immutability
 
 
 def install(apps, schema_editor):
     from tests.checking.face import Checking
 
-    guards.install(schema_editor.connection, Checking.guards.values())
+    immutability.install_triggers(schema_editor.connection, Checking.guards.values())
 
 
 class Migration(migrations.Migration):

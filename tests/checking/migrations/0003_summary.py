@@ -1,13 +1,13 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from engine.evidence import guards
+from engine.ledger import immutability
 
 
 def install(apps, schema_editor):
     from tests.checking.face import Checking
 
-    guards.install(schema_editor.connection, [Checking.guards["checking_summary"]])
+    immutability.install_triggers(schema_editor.connection, [Checking.guards["checking_summary"]])
 
 
 def call(to, **values):

@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from engine.mcp.arguments import class_of, problems
+from engine.mcp.schema_models import argument_problems, model_from_schema
 
 A_LETTER = {
     "type": "object",
@@ -25,7 +25,7 @@ ITSELF = {"type": "object", "$ref": "#"}
 
 def refused(schema, arguments):
     with pytest.raises(ValidationError) as error:
-        class_of(json.dumps(schema)).model_validate(arguments)
+        model_from_schema(json.dumps(schema)).model_validate(arguments)
     return error.value.errors()[0]["msg"]
 
 
@@ -36,7 +36,9 @@ def test_each_thing_that_is_wrong_is_told_with_its_place():
 
 
 def test_what_fits_comes_back_as_it_was():
-    assert class_of(json.dumps(A_LETTER)).model_validate({"to": "mira"}).model_dump(mode="json") == {"to": "mira"}
+    assert model_from_schema(json.dumps(A_LETTER)).model_validate({"to": "mira"}).model_dump(mode="json") == {
+        "to": "mira"
+    }
 
 
 def test_what_is_no_object_is_refused():
@@ -44,19 +46,19 @@ def test_what_is_no_object_is_refused():
 
 
 def test_a_pattern_that_would_take_for_ever_is_not_run():
-    assert problems(FOR_EVER, {"to": "a" * 9 + "!"}) == []  # which does not fit it
+    assert argument_problems(FOR_EVER, {"to": "a" * 9 + "!"}) == []  # which does not fit it
 
 
 def test_nothing_is_fetched_from_anywhere():
-    assert problems(ELSEWHERE, {"to": "mira"}) == ["its schema names another that is not there"]
+    assert argument_problems(ELSEWHERE, {"to": "mira"}) == ["its schema names another that is not there"]
 
 
 def test_a_schema_that_names_itself_for_ever_ends():
-    assert problems(ITSELF, {}) == ["its schema cannot be followed to its end"]
+    assert argument_problems(ITSELF, {}) == ["its schema cannot be followed to its end"]
 
 
 def test_a_few_lines_that_stand_for_a_million_millions_end():
-    assert problems(DOUBLED, {}) == ["its schema cannot be followed to its end"]
+    assert argument_problems(DOUBLED, {}) == ["its schema cannot be followed to its end"]
 
 
 MANY_WRONG = {"type": "object", "required": [f"a{n}" for n in reversed(range(1_500))]}
@@ -67,14 +69,16 @@ for _ in range(6):
 
 
 def test_a_part_that_names_another_kind_of_schema_runs_no_pattern_either():
-    assert problems({"type": "object", "properties": {"to": OTHER_RULES}}, {"to": "a" * 9 + "!"}) == []
+    assert argument_problems({"type": "object", "properties": {"to": OTHER_RULES}}, {"to": "a" * 9 + "!"}) == []
 
 
 def test_the_first_of_very_many_complaints_are_told_at_once():
     # of the first 50 that are found, in the order of their texts
-    assert problems(MANY_WRONG, {})[0] == "$: 'a1450' is a required property"
+    assert argument_problems(MANY_WRONG, {})[0] == "$: 'a1450' is a required property"
 
 
 def test_a_schema_that_is_looked_at_again_and_again_ends():
     everything = {"type": "object", "additionalProperties": NESTED}
-    assert problems(everything, dict.fromkeys(map(str, range(100)), "")) == ["its schema cannot be followed to its end"]
+    assert argument_problems(everything, dict.fromkeys(map(str, range(100)), "")) == [
+        "its schema cannot be followed to its end"
+    ]

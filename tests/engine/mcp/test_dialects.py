@@ -2,9 +2,9 @@
 
 import json
 
-from engine.mcp.answers import listing
-from engine.mcp.arguments import class_of, problems
 from engine.mcp.dialects import modern
+from engine.mcp.responses import parse_tool_list
+from engine.mcp.schema_models import argument_problems, model_from_schema
 
 LETTER = {"name": "letter", "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}}
 AT = {"a": {"type": "string"}}
@@ -54,7 +54,7 @@ LEFT_OUT = [
 def offered(schema):
     """Beside a tool that is as it should be."""
     odd = {"name": "odd"} | ({} if schema is None else {"inputSchema": schema})
-    found = listing([odd, LETTER])
+    found = parse_tool_list([odd, LETTER])
     assert "letter" in [one.name for one in found.tools]
     return {one.name: one for one in found.tools}.get("odd"), found.left_out
 
@@ -63,12 +63,12 @@ def test_older_drafts_mean_what_they_meant():
     wrong = []
     for schema, fits, does_not in TAKEN:
         tool, left_out = offered(schema)
-        if tool is None or problems(modern(tool.schema), fits):
-            wrong.append((schema, left_out or problems(modern(tool.schema), fits)))
-        elif does_not is not None and not problems(modern(tool.schema), does_not):
+        if tool is None or argument_problems(modern(tool.schema), fits):
+            wrong.append((schema, left_out or argument_problems(modern(tool.schema), fits)))
+        elif does_not is not None and not argument_problems(modern(tool.schema), does_not):
             wrong.append((schema, does_not))
         else:
-            class_of(json.dumps(tool.schema)).model_validate(fits)
+            model_from_schema(json.dumps(tool.schema)).model_validate(fits)
     assert wrong == []
 
 
@@ -76,7 +76,7 @@ def test_one_odd_tool_is_named_and_the_others_stay():
     found = {json.dumps(schema): offered(schema) for schema in LEFT_OUT}
     assert {schema: tool for schema, (tool, said) in found.items() if tool or "odd " not in "".join(said)} == {}
     assert [
-        len(listing([one, LETTER]).tools) for one in (7, None, {}, {"name": 3}, {"name": "a", "description": 4})
+        len(parse_tool_list([one, LETTER]).tools) for one in (7, None, {}, {"name": 3}, {"name": "a", "description": 4})
     ] == ([1] * 5)
 
 

@@ -8,8 +8,9 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 from django.urls import reverse
 
-from engine import doctor, mcp, remote
+from engine import doctor, mcp
 from engine.models import McpTool
+from engine.runtime import definition_check
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +30,7 @@ def keeper(client):
 @pytest.fixture
 def letter(served):
     """A tool that was looked at and is not classed."""
-    remote.look_at(mcp.servers()["others"])
+    definition_check.refresh_listing(mcp.servers()["others"])
     return McpTool.objects.get(name="letter")
 
 
@@ -52,14 +53,14 @@ def test_who_may_class_says_what_a_tool_does(client, keeper, letter):
     assert "Sends a letter to somebody." in html
     assert client.post(page_of(letter), said(definition=letter.definition)).status_code == 302
     letter.refresh_from_db()
-    assert (letter.on, letter.effect, letter.allowed_by, letter.outside) == (True, "reaches_out", "kaede", True)
+    assert (letter.is_enabled, letter.effect, letter.allowed_by, letter.outside) == (True, "reaches_out", "kaede", True)
 
 
 def test_what_the_server_says_of_itself_only_fills_in_the_form(client, keeper, served, folder):
     folder.say(lies=True)
     client.post(reverse("admin:look_at_mcp"))
     row = McpTool.objects.get(name="letter")
-    assert (row.hinted, row.effect, row.on) == ("reads", "", False)
+    assert (row.hinted, row.effect, row.is_enabled) == ("reads", "", False)
     assert 'value="reads" id="id_effect_1" checked' in client.get(page_of(row)).content.decode()
 
 
@@ -68,14 +69,14 @@ def test_who_has_read_another_description_classes_nothing(client, keeper, letter
     client.post(reverse("admin:look_at_mcp"))
     answer = client.post(page_of(letter), said(definition=letter.definition))
     assert "describes it otherwise by now" in answer.content.decode()
-    assert not McpTool.objects.get(name="letter").on
+    assert not McpTool.objects.get(name="letter").is_enabled
 
 
 def test_a_tool_is_switched_off_again(client, keeper, letter):
-    letter.class_as("reads", False, True, keeper, letter.definition)
+    letter.classify("reads", False, True, keeper, letter.definition)
     client.post(page_of(letter), said(effect="", definition=letter.definition))
     letter.refresh_from_db()
-    assert (letter.on, letter.standing[:3]) == (False, "off")
+    assert (letter.is_enabled, letter.status[:3]) == (False, "off")
 
 
 def test_staff_without_the_permission_sees_none(client, letter):
@@ -92,12 +93,12 @@ def test_looking_again_names_a_server_that_is_away(client, keeper, settings):
 
 def test_the_command_shows_how_each_is_classed(letter):
     assert "mcp.others.letter: off: nobody has said what it does (the server says: reaches out)" in told("others")
-    letter.class_as("writes", True, False, None, letter.definition)
+    letter.classify("writes", True, False, None, letter.definition)
     assert "mcp.others.letter: on: writes, may be done twice, says the command line" in told("others")
 
 
 def test_the_command_names_what_is_described_otherwise(letter, folder):
-    letter.class_as("writes", True, False, None, letter.definition)
+    letter.classify("writes", True, False, None, letter.definition)
     folder.say(descriptions=OTHERWISE)
     assert "mcp.others.letter: off: it is described otherwise than it was classed" in told("others")
 
@@ -123,5 +124,5 @@ async def test_the_doctor_says_what_helps_where_one_is_away(settings):
 
 
 async def finding():
-    with override_settings(EXAMINERS=[]):  # which have nothing to do with it
-        return next(one for one in await doctor.examine() if one.subject == "MCP server others")
+    with override_settings(DOCTOR_CHECKS=[]):  # which have nothing to do with it
+        return next(one for one in await doctor.run_checks() if one.subject == "MCP server others")

@@ -69,7 +69,7 @@ async def test_a_call_is_made_once_with_the_header_that_is_its_secret(remote, st
 
 async def test_more_than_ten_megabytes_end_the_answer(remote, standing):
     standing[0].say(long=11 * 1024 * 1024)
-    with pytest.raises(mcp.Cut, match="more than 10 MB at once"):
+    with pytest.raises(mcp.CallInterrupted, match="more than 10 MB at once"):
         await said(remote)
     assert len(standing[0].calls) == 1
 
@@ -82,21 +82,21 @@ async def test_five_megabytes_are_read(remote, standing):
 async def test_one_that_hangs_is_given_up_at_its_time(remote, standing, settings):
     settings.MCP_SERVERS["remote"]["timeout"] = 5.0
     standing[0].say(call="hang")
-    with pytest.raises(mcp.Cut, match="did not answer within 5 s"):
+    with pytest.raises(mcp.CallInterrupted, match="did not answer within 5 s"):
         await said(mcp.servers()["remote"])
 
 
 async def test_one_that_is_not_there_is_said(settings):
     settings.MCP_SERVERS = {"remote": {"url": f"http://127.0.0.1:{free_port()}/mcp"}}
-    with pytest.raises(mcp.Away, match=r"The MCP server remote cannot be reached"):
-        await mcp.listing_of(mcp.servers()["remote"])
+    with pytest.raises(mcp.ServerUnavailable, match=r"The MCP server remote cannot be reached"):
+        await mcp.fetch_tool_list(mcp.servers()["remote"])
 
 
 async def test_one_that_dies_in_mid_call_has_perhaps_done_it_and_is_asked_again_when_it_is_back(tmp_path, settings):
     folder, port = Folder(tmp_path), free_port()
     settings.MCP_SERVERS = {"remote": {"url": f"http://127.0.0.1:{port}/mcp", "timeout": 20.0}}
     folder.say(call="die")
-    with serving(folder, port), pytest.raises(mcp.Cut, match="gave no answer"):
+    with serving(folder, port), pytest.raises(mcp.CallInterrupted, match="gave no answer"):
         await said(mcp.servers()["remote"])
     folder.say(call="")
     with serving(folder, port):
@@ -122,6 +122,6 @@ async def test_an_answer_that_is_packed_is_not_opened(settings):
     with ThreadingHTTPServer(("127.0.0.1", 0), Packed) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         settings.MCP_SERVERS = {"packed": {"url": f"http://127.0.0.1:{server.server_port}/mcp", "timeout": 5.0}}
-        with pytest.raises(mcp.Away, match="it packs its answers although it was asked not to"):
-            await mcp.listing_of(mcp.servers()["packed"])
+        with pytest.raises(mcp.ServerUnavailable, match="it packs its answers although it was asked not to"):
+            await mcp.fetch_tool_list(mcp.servers()["packed"])
         server.shutdown()

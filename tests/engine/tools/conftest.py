@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from engine.models import Gate
-from engine.worker import Engine
+from engine.queue.worker import Worker
 from tests.engine.test_waiting import perform_until, queued
 from tests.engine.tools.user import (
     DONE,
@@ -53,7 +53,7 @@ def cut(mira, models):
         HANGING.add(1)
         run = await queued("using", owner=mira)
         STEPS[run.pk] = steps
-        engine = Engine(models=models)
+        engine = Worker(models=models)
         performing = asyncio.create_task(engine.run())
         async with asyncio.timeout(60):
             while not DONE or DONE[-1] == "stranger":

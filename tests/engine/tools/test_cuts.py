@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine import faults
+from engine import fault_injection
 from engine.models import Budget, Gate, GateDecision
-from engine.tools import tools
+from engine.tools import available_tools
 from tests.engine.test_waiting import queued
 from tests.engine.tools.user import (
     DONE,
@@ -64,7 +64,7 @@ async def test_who_is_told_that_it_was_cut_looks_for_itself(cut, going_on):
     run = await cut(one("tell"))
     assert ((await going_on(run)).outcome, DONE) == ("interrupted", ["mira"])
     [call] = await calls()
-    assert "nobody knows whether it happened" in tools()["tell"].told(call)
+    assert "nobody knows whether it happened" in available_tools()["tell"].describe_result(call)
     await assert_sound()
 
 
@@ -90,7 +90,7 @@ async def test_a_person_says_what_became_of_it_once(cut, going_on, mira, said, o
     assert (await going_on(run)).outcome == outcome
     last = (await calls())[-1]
     assert (len(DONE), last.number, last.gate_id, await Gate.objects.acount()) == (done, 2, gate.pk, 1)
-    assert told in tools()["write"].told(last)
+    assert told in available_tools()["write"].describe_result(last)
     await assert_sound()
 
 
@@ -140,12 +140,12 @@ async def test_what_reads_and_breaks_is_tried_twice(using):
     assert (await calls())[-1].error == "It broke: ZeroDivisionError: a fuse"
 
 
-@pytest.mark.parametrize("point", faults.POINTS_OF_TOOLS)
+@pytest.mark.parametrize("point", fault_injection.POINTS_OF_TOOLS)
 async def test_an_error_around_a_commit_does_nothing_twice(using, point):
-    faults.arm(f"{point}=raise@1")
+    fault_injection.arm_fault(f"{point}=raise@1")
     try:
         run = await using(one("write"), one("book"))
     finally:
-        faults.arm("")
+        fault_injection.arm_fault("")
     assert (run.outcome, DONE, await Budget.objects.acount()) == ("done done", ["mira"], 1)
     await assert_sound()

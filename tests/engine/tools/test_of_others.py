@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from asgiref.sync import sync_to_async
 
-from engine import mcp, steering
+from engine import mcp, run_control
 from engine.models import Gate, McpTool, Run, ToolCall
-from engine.tools import Refused, Tool, found, tools
-from engine.worker import Engine
+from engine.queue.worker import Worker
+from engine.tools import Tool, ToolRefused, available_tools, find_tool
 from tests.engine.test_waiting import queued
 from tests.engine.tools.user import STEPS, assert_sound, decide, one, statuses
 from tests.waiting import wait_until
@@ -43,7 +43,7 @@ def cut(mira, models, folder):
     async def cut_short(*steps):
         run = await queued("using", owner=mira)
         STEPS[run.pk] = steps
-        engine = Engine(models=models)
+        engine = Worker(models=models)
         performing = asyncio.create_task(engine.run())
         await asyncio.to_thread(wait_until, lambda: folder.calls, "the call")
         await engine.stop(grace=0)
@@ -54,23 +54,23 @@ def cut(mira, models, folder):
 
 
 async def test_nobody_is_offered_a_tool_that_nobody_has_classed(others):
-    listing = await mcp.listing_of(others)
-    await sync_to_async(McpTool.objects.see)("others", listing)
-    assert NAME not in await sync_to_async(tools)()
-    assert "switched off until an administrator has said what it does" in (await sync_to_async(found)(NAME)).off
+    listing = await mcp.fetch_tool_list(others)
+    await sync_to_async(McpTool.objects.record_listing)("others", listing)
+    assert NAME not in await sync_to_async(available_tools)()
+    assert "switched off until an administrator has said what it does" in (await sync_to_async(find_tool)(NAME)).off
 
 
 async def test_a_classed_one_stands_beside_ours_with_its_own_schema(classed):
     await classed("writes", repeatable=True)
-    tool: Tool = (await sync_to_async(tools)())[NAME]
-    assert (tool.effect, tool.may_repeat, tool.outside, tool.source) == ("writes", True, True, "mcp.others")
+    tool: Tool = (await sync_to_async(available_tools)())[NAME]
+    assert (tool.effect, tool.is_idempotent, tool.outside, tool.source) == ("writes", True, True, "mcp.others")
     assert tool.schema["required"] == ["to"]
 
 
 async def test_arguments_that_do_not_fit_its_schema_are_refused(classed):
     await classed()
-    tool = (await sync_to_async(tools)())[NAME]
-    with pytest.raises(Refused, match=r"\$.times: 0 is less than the minimum of 1"):
+    tool = (await sync_to_async(available_tools)())[NAME]
+    with pytest.raises(ToolRefused, match=r"\$.times: 0 is less than the minimum of 1"):
         tool.read({"to": "mira", "times": 0})
 
 
@@ -85,7 +85,7 @@ async def test_one_that_is_described_otherwise_after_its_approval_is_not_perform
     folder.say(descriptions=OTHERWISE)
     run = await going_on(approved)
     assert (run.status, run.outcome, folder.calls) == ("finished", "failed", [])
-    assert not (await McpTool.objects.aget(name="letter")).on
+    assert not (await McpTool.objects.aget(name="letter")).is_enabled
     assert (await gate_of(run)).used is None
 
 
@@ -101,7 +101,7 @@ async def test_who_is_asked_about_what_it_was_is_asked_no_more(using, classed, o
     await classed()
     run = await using(one(NAME))
     folder.say(descriptions=OTHERWISE)
-    told = await sync_to_async(McpTool.objects.see)("others", await mcp.listing_of(others))
+    told = await sync_to_async(McpTool.objects.record_listing)("others", await mcp.fetch_tool_list(others))
     assert ((await gate_of(run)).state, told) == ("void", [run.pk])
     assert (await Run.objects.aget(pk=run.pk)).status == "queued"
 
@@ -110,8 +110,8 @@ async def test_one_that_comes_back_as_it_was_stays_off(classed, others, folder):
     await classed()
     for descriptions in (OTHERWISE, {"letter": "Sends a letter to somebody."}):
         folder.say(descriptions=descriptions)
-        await sync_to_async(McpTool.objects.see)("others", await mcp.listing_of(others))
-    assert not (await McpTool.objects.aget(name="letter")).on
+        await sync_to_async(McpTool.objects.record_listing)("others", await mcp.fetch_tool_list(others))
+    assert not (await McpTool.objects.aget(name="letter")).is_enabled
 
 
 async def test_what_it_brings_is_of_strangers_and_asks_a_person_ever_after(using, classed):
@@ -147,8 +147,8 @@ async def test_who_classes_what_he_has_not_read_classes_nothing(classed, others,
     await classed()
     row = await McpTool.objects.aget(name="letter")
     folder.say(descriptions=OTHERWISE)
-    await sync_to_async(McpTool.objects.see)("others", await mcp.listing_of(others))
-    assert not await sync_to_async(row.class_as)("reads", False, False, None, row.definition)
+    await sync_to_async(McpTool.objects.record_listing)("others", await mcp.fetch_tool_list(others))
+    assert not await sync_to_async(row.classify)("reads", False, False, None, row.definition)
 
 
 async def test_what_was_cut_is_asked_about_though_the_tool_is_off_by_now(
@@ -163,7 +163,7 @@ async def test_what_was_cut_is_asked_about_though_the_tool_is_off_by_now(
     folder.say(call="hang")
     run = await cut(one(NAME))
     folder.say(call="", descriptions=OTHERWISE)
-    await sync_to_async(McpTool.objects.see)("others", await mcp.listing_of(others))
+    await sync_to_async(McpTool.objects.record_listing)("others", await mcp.fetch_tool_list(others))
     run = await going_on(run)
     gate = await gate_of(run)
     assert (run.status, gate.kind) == ("waiting", "uncertain")
@@ -177,11 +177,11 @@ async def test_who_cancels_a_run_cancels_the_call_that_is_under_way(classed, fol
     folder.say(call="hang")
     run = await queued("using", owner=mira)
     STEPS[run.pk] = (one(NAME),)
-    engine = Engine(models=models)
+    engine = Worker(models=models)
     performing = asyncio.create_task(engine.run())
     await asyncio.to_thread(wait_until, lambda: folder.calls, "the call")
-    await sync_to_async(steering.cancel)(run.pk)
-    engine.drop(run.pk)
+    await sync_to_async(run_control.cancel)(run.pk)
+    engine.drop_run(run.pk)
     await asyncio.to_thread(wait_until, (folder.path / "cancelled").exists, "that the call is cancelled")
     await engine.stop(grace=0)
     await performing

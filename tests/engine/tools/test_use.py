@@ -5,20 +5,20 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 
-from engine import steering
-from engine.evidence import sealing
-from engine.evidence.entries import Entry
-from engine.evidence.told import names_of
+from engine import run_control
+from engine.audit import sealing
+from engine.audit.entries_from_rows import names_of
+from engine.ledger.entries import Entry
 from engine.models import Budget, Effect, Gate, Run, ToolCall
-from engine.tools import Tool, tools
-from engine.worker import Engine
+from engine.queue.worker import Worker
+from engine.tools import Tool, available_tools
 from tests.databases import tampering
 from tests.engine.guarded import refused
 from tests.engine.test_waiting import perform_until, queued
 from tests.engine.tools.user import (
     DONE,
     STEPS,
-    Letter,
+    LetterArguments,
     Using,
     assert_sound,
     calls,
@@ -42,18 +42,21 @@ def test_two_tools_of_one_name_stop_the_start(settings, monkeypatch):
     monkeypatch.setattr(Using, "tools", (*Using.tools, Using.tools[0]))
     settings.PROCEDURES = {"twice": "tests.engine.tools.user.Using"}
     with pytest.raises(ImproperlyConfigured, match="Two tools are called send: of twice and twice"):
-        tools()
+        available_tools()
 
 
 def test_a_tool_acts_in_the_database_or_outside_of_it(settings, monkeypatch):
     monkeypatch.setattr(Using, "tools", (tool("neither", Effect.READS),))
     settings.PROCEDURES = {"neither": "tests.engine.tools.user.Using"}
     with pytest.raises(ImproperlyConfigured, match="neither of neither needs either perform or change"):
-        tools()
+        available_tools()
 
 
 def test_another_description_is_another_tool():
-    before, after = tool("a", Effect.READS, perform=send), Tool("a", "Other.", Letter, Effect.READS, perform=send)
+    before, after = (
+        tool("a", Effect.READS, perform=send),
+        Tool("a", "Other.", LetterArguments, Effect.READS, perform=send),
+    )
     assert (before.definition != after.definition, len(before.definition)) == (True, 64)
 
 
@@ -87,7 +90,7 @@ async def test_what_does_not_fit_is_an_answer_and_no_row(mira, models, monkeypat
     said = []
 
     async def perform(self, run):
-        said.append(await run.use("1", name, arguments))
+        said.append(await run.execute_tool("1", name, arguments))
         return lambda: None
 
     monkeypatch.setattr(Using, "perform", perform)
@@ -113,7 +116,7 @@ async def test_what_is_too_long_is_cut_and_said(using):
     await using(one("page"))
     [call] = await calls()
     assert (call.output, call.output_size, call.outside) == ("x" * 20, 30, True)
-    assert tools()["page"].told(call) == "x" * 10 + "\n[20 more characters are left out]"
+    assert available_tools()["page"].describe_result(call) == "x" * 10 + "\n[20 more characters are left out]"
 
 
 # ---- gates --------------------------------------------------------------------------------------------------
@@ -157,7 +160,7 @@ async def test_what_a_council_was_asked_alone_before_that_is_asked_anew(using, g
     run = await using(one("write", policy={"who": "council", "council": "Trio"}))
     child = await queued("using", owner=mira, parent=run, root=run)
     STEPS[child.pk] = [one("page")]
-    alone = Engine(only=child.pk, models=models)  # the end of the child wakes the run, which would ask anew at once
+    alone = Worker(only=child.pk, models=models)  # the end of the child wakes the run, which would ask anew at once
     await perform_until(child, models, "finished", engine=alone)
     await decide((await Gate.objects.aget()).pk, mira, "approve")
     assert (await going_on(run)).status == "waiting"
@@ -180,9 +183,9 @@ async def test_what_was_allowed_is_done_once_to_the_letter(using, going_on, mira
 async def test_another_description_needs_another_approval(using, going_on, mira, monkeypatch, settings):
     run = await using(one("send"))
     await decide((await Gate.objects.aget()).pk, mira, "approve")
-    other = Tool("send", "Sends more than you think.", Letter, Effect.REACHES_OUT, perform=send)
+    other = Tool("send", "Sends more than you think.", LetterArguments, Effect.REACHES_OUT, perform=send)
     monkeypatch.setattr(Using, "tools", (other,))
-    settings.TOOLBOX = [__name__]
+    settings.SHARED_TOOLS = [__name__]
     assert (await going_on(run)).status == "waiting"
     assert (DONE, [gate.state async for gate in Gate.objects.all()]) == ([], ["approved", "pending"])
 
@@ -202,10 +205,10 @@ async def test_what_was_refused_is_never_done_and_says_by_whom(using, going_on, 
 
 async def test_a_call_that_is_open_holds_back_what_comes_after_it(cut, mira):
     run = await cut(one("page", "stranger"), one("tell"))
-    await sync_to_async(steering.act)(run.pk, lambda: None)
+    await sync_to_async(run_control.apply_action)(run.pk, lambda: None)
     kinds = [kind async for kind in Entry.objects.filter(run=run.pk).values_list("kind", flat=True)]
     assert kinds == ["submitted", "tool"]
-    await sync_to_async(steering.cancel)(run.pk, mira)
+    await sync_to_async(run_control.cancel)(run.pk, mira)
     assert await statuses() == ["done", "interrupted"]
     await assert_sound()
 
@@ -232,7 +235,7 @@ async def test_its_texts_are_erased_with_the_run(using):
 
     def redact():
         with transaction.atomic():
-            sealing.redact(run.pk, "mira", "Asked for it.", names=names_of(Run.objects.get()))
+            sealing.record_redaction(run.pk, "mira", "Asked for it.", names=names_of(Run.objects.get()))
             Run.objects.erase(run.pk, names=False)
         return {(call.arguments, call.output, call.error) for call in ToolCall.objects.all()}
 

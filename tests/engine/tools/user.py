@@ -5,10 +5,10 @@ import asyncio
 from asgiref.sync import sync_to_async
 from pydantic import BaseModel, ConfigDict
 
-from engine.evidence.audit import verify_all
+from engine.audit.full_verification import verify_all
 from engine.models import Budget, Effect, Run, ToolCall
-from engine.procedure import Procedure
-from engine.tools import OPEN, Output, Refused, Tool
+from engine.runtime.procedure import Procedure
+from engine.tools import OPEN_STATES, Tool, ToolOutput, ToolRefused
 from tests.read_gates import decide_as_read
 
 DONE: list = []  # stands for the world outside of the database
@@ -18,7 +18,7 @@ STEPS: dict = {}  # what each run uses, in order: tool, arguments and more
 RUNS_OUT = [{"word": "end", "decision": "reject", "sentence": "End it"}]
 
 
-class Letter(BaseModel):
+class LetterArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     to: str
@@ -29,7 +29,7 @@ async def send(letter, use):
     DONE.append(letter.to)
     KEYS.append(use.key)
     if letter.to == "nobody":
-        raise Refused("Nobody lives there.")
+        raise ToolRefused("Nobody lives there.")
     if letter.to == "broken":
         raise ZeroDivisionError("a fuse")
     if letter.to == "wordy":
@@ -45,7 +45,7 @@ def book(letter, use):
     """What it changes is a row of the database."""
     Budget.objects.create(limit=1)
     if letter.to == "nobody":
-        raise Refused("Nobody lives there.")
+        raise ToolRefused("Nobody lives there.")
     return f"Booked for {letter.to}."
 
 
@@ -59,11 +59,11 @@ async def read_page(letter, use):
         await asyncio.sleep(0.01)
     if letter.to == "broken":
         raise ZeroDivisionError("a fuse")
-    return Output("x" * 30, outside=True)
+    return ToolOutput("x" * 30, outside=True)
 
 
 def tool(name, effect, **values):
-    return Tool(name, f"Does {name}.", Letter, effect, **values)
+    return Tool(name, f"Does {name}.", LetterArguments, effect, **values)
 
 
 class Using(Procedure):
@@ -79,12 +79,14 @@ class Using(Procedure):
     )
 
     async def perform(self, run):
-        found = [await run.use(f"{number}", *asked, **more) for number, (asked, more) in enumerate(STEPS[run.pk], 1)]
+        found = [
+            await run.execute_tool(f"{number}", *asked, **more) for number, (asked, more) in enumerate(STEPS[run.pk], 1)
+        ]
         return lambda: Run.objects.filter(pk=run.pk).update(outcome=" ".join(call.status for call in found))
 
 
 def one(tool, to="mira", **more):
-    return ((tool, {"to": to}), {"policy": OPEN} | more)
+    return ((tool, {"to": to}), {"policy": OPEN_STATES} | more)
 
 
 decide = sync_to_async(decide_as_read)

@@ -1,0 +1,276 @@
+"""A yes or no to a step, or to all: at the gates that were sent to the caller, as nobody names them here."""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from engine.gate_decisions import DECISION_LENGTH, may_decide, reaches_out
+from engine.models import Gate, Run
+from engine.models.gates import DecisionValue
+from engine.run_control import RunEnded
+from plans import comments
+from plans.models import Plan, Sent, Step
+from plans.models.queries import number_of
+from plans.rules.approval_policy import ApprovalKind, DecisionMeaning
+from plans.rules.gate_text import ACTION, parse_action, quoted
+from plans.rules.scheduling import ACTION_LENGTH, BEFORE_WORK
+from runs.api import gates
+from runs.api.errors import ApiError, field_errors
+from runs.api.responses import address_of, not_found
+from runs.api.scopes import credential_of
+from runs.api.waiting import wait_until
+from runs.forms import PlainTextField
+from runs.rights import STEER
+
+from .objects import gates_at, is_pending, status_of
+from .schemas import HumanFeedback, HumanFeedbackForAll
+from .sessions import plan_in, session_owner, uuid_of
+
+WAIT_SECONDS = 20.0  # seconds until a changed step should have been asked about
+DECIDE_ON_PAGE_TEXT = (ApprovalKind.UNCERTAIN, ApprovalKind.BUDGET)  # more can be said there than yes and no
+ANSWERED_TEXT = (ApprovalKind.QUESTION, ApprovalKind.SEAT)
+PATHS = {"text": "human_feedback", "answer": "human_feedback", "decision": "approved", "choice": "approved"}
+CHANGED = "It was not sent to you yet as it is now. Look at it, and decide again."
+
+
+# ---- what is said -----------------------------------------------------------------------------------------
+
+
+def feedback_text(gate: Gate, approved: bool, words: str) -> dict[str, Any]:
+    """A yes or no, as this gate takes it."""
+    kind = ApprovalKind(gate.kind)
+    if not approved:
+        return {"decision": DecisionValue.REJECT, "choice": _refusal(kind, words), "text": words}
+    if kind in ANSWERED_TEXT:
+        if not words.strip():
+            raise field_errors([("human_feedback", "This is a question: write the answer here.")])
+        return {"decision": DecisionValue.ANSWER, "answer": words}
+    choice = {ApprovalKind.FAILURE: DecisionMeaning.AGAIN, ApprovalKind.PLAN: DecisionMeaning.ACCEPT}.get(kind, "")
+    return {"decision": DecisionValue.APPROVE, "choice": choice, "text": words}
+
+
+def _refusal(kind: ApprovalKind, words: str) -> DecisionMeaning:
+    if kind is ApprovalKind.TOOL:
+        return DecisionMeaning.REFUSE
+    return DecisionMeaning.REVISE if words.strip() else DecisionMeaning.SKIP
+
+
+def decide(request: HttpRequest, gate: Gate, said: dict[str, Any]) -> Gate:
+    """At a gate that the caller was sent, or whose yes sends nothing: what a step sends is asked about by itself."""
+    if gate.kind in DECIDE_ON_PAGE_TEXT:
+        raise ApiError(409, f"More than yes and no can be said here: {address_of(request)}/gates/{gate.pk}/")
+    try:
+        return gates.gate_response(request, gate.pk, digest=gate.digest, **said)
+    except ApiError as refused:
+        errors = [(PATHS.get(path, path), sentence) for path, sentence in refused.errors]
+        raise ApiError(refused.status, refused.detail, errors, refused.headers) from refused
+
+
+# ---- one step ---------------------------------------------------------------------------------------------
+
+
+async def step_feedback(request: HttpRequest, asked: HumanFeedback) -> str:
+    """The sentence that says what was decided."""
+    step, gate, is_changed = await sync_to_async(_asked_at)(request, asked)
+    if is_changed:
+        seen, gate = gate, await _changed(request, step, asked.action)
+        _refuse_unseen(step, seen, gate)
+    said = feedback_text(gate, asked.approved, asked.words)
+    after = await sync_to_async(decide)(request, gate, said)
+    return f"{step} {_in_a_word(said)}{', others are asked as well' if after.pending else ''}"
+
+
+def _in_a_word(said: dict[str, Any]) -> str:
+    return {DecisionValue.ANSWER: "answered", DecisionValue.REJECT: "rejected"}.get(said["decision"], "approved")
+
+
+def _asked_at(request: HttpRequest, asked: HumanFeedback) -> tuple[Step, Gate, bool]:
+    """Of which step, at which gate, and whether the step is to be changed first: not where the decision would be
+    refused all the same."""
+    plan = plan_in(request, asked.plan_id, asked.session_id)
+    step = _step_of(request, plan, asked.step_id)
+    refuse_unfitting(asked)
+    gate, owner = _sent(request, plan, step), session_owner(request)
+    if not _is_changed(step, asked) or not gate.pending or not may_decide(gate, owner):
+        return step, gate, False
+    if not STEER.covers(owner, plan.run):
+        raise ApiError(403, STEER.refusal("plan"))
+    return step, gate, True
+
+
+def refuse_unfitting(asked: HumanFeedback | HumanFeedbackForAll) -> None:
+    """Two things at once, and texts that cannot be taken."""
+    if len(asked.words) > DECISION_LENGTH:
+        raise field_errors([("human_feedback", f"It has more than {DECISION_LENGTH:,} characters.")])
+    wrong = _two_things(asked)
+    if wrong:
+        raise field_errors([("updated_action", wrong)])
+    if asked.action:
+        _refuse_unkeepable(asked.action)
+
+
+def _two_things(asked: HumanFeedback | HumanFeedbackForAll) -> str:
+    if asked.action and not asked.approved:
+        return "Change it and approve it, or reject it and say why."
+    if asked.action and not asked.step_id:
+        return "One text cannot be the action of many steps: name the step."
+    return ""
+
+
+def _refuse_unkeepable(action: str) -> None:
+    try:
+        PlainTextField(max_length=ACTION_LENGTH, lines=True, needed="Write what is to be done.").clean(action)
+    except ValidationError as error:
+        raise field_errors([("updated_action", str(error.message))]) from error
+
+
+def _step_of(request: HttpRequest, plan: Plan, key: str) -> Step:
+    pk = uuid_of(key)
+    found = next((step for step in plan.steps.all() if step.pk == pk), None)
+    if found:
+        return found
+    if pk and Step.objects.filter(pk=pk, plan__run__owner=session_owner(request)).exists():
+        raise field_errors([("step_id", "The step is of another plan.")])
+    raise not_found("step")
+
+
+def _sent(request: HttpRequest, plan: Plan, step: Step) -> Gate:
+    """The gate that the caller was sent for this step, if it is what is asked about it now."""
+    at_step = gates_at(plan, step)
+    asked = [gate for gate in at_step if is_pending(gate)]
+    sent = Sent.objects.by_step(credential_of(request).pk, plan.pk).get(step.pk)
+    if late := next((gate for gate in at_step if gate.pk == sent and _is_late(gate)), None):
+        return late  # to decide there is refused with when it was over
+    if not asked:
+        raise ApiError(409, f"{step} is {status_of(step, at_step)}: nothing waits to be decided.")
+    if found := next((gate for gate in asked if gate.pk == sent), None):
+        return found
+    raise ApiError(409, f"{step} is {status_of(step, at_step)}. {CHANGED}")
+
+
+def _is_late(gate: Gate) -> bool:
+    return gate.state == Gate.State.EXPIRED or (
+        gate.state == Gate.State.REJECTED and not (gate.last_decision and gate.last_decision.by)
+    )
+
+
+# ---- and with another text --------------------------------------------------------------------------------
+
+
+def _is_changed(step: Step, asked: HumanFeedback) -> bool:
+    return bool(asked.action) and asked.action != step.action
+
+
+async def _changed(request: HttpRequest, step: Step, action: str) -> Gate:
+    """The gate at which the step is asked about as it is now."""
+    await sync_to_async(change_action)(request, step, action)
+    with suppress(ApiError):  # too many wait already: it may be asked about all the same
+        await wait_until(step.plan_id, session_owner(request), WAIT_SECONDS, partial(_is_asked, step, action))
+    gate = await sync_to_async(_gate_about)(step, action)
+    if gate is None and await sync_to_async(_is_a_persons)(step):
+        raise ApiError(409, f"{step} was changed, and is for a person now: no agent of the team has a tool for it.")
+    if gate is None:
+        raise ApiError(409, f"{step} was changed, and is not asked about yet. Look at it, and approve it then.")
+    return gate
+
+
+def _refuse_unseen(step: Step, seen: Gate, gate: Gate) -> None:
+    """Its tools were named by the planner since, and the caller has seen none but those of the old text."""
+    if gate.text.partition(ACTION)[0] != seen.text.partition(ACTION)[0]:
+        raise ApiError(
+            409, f"{step} was changed, and has another agent or other tools now. Look at it, and approve it then."
+        )
+
+
+def _is_a_persons(step: Step) -> bool:
+    now = Step.objects.get(pk=step.pk)
+    return now.agent_id is None and not now.tools_due
+
+
+def change_action(request: HttpRequest, step: Step, action: str) -> None:
+    try:
+        comments.change_step(step.plan_id, session_owner(request), step.number, {"action": action})
+    except comments.CommentRefused as refused:
+        raise ApiError(409, str(refused)) from refused
+    except RunEnded as over:
+        raise ApiError(409, "The plan is over.") from over
+
+
+def _gate_about(step: Step, action: str) -> Gate | None:
+    asked = Gate.objects.newest(step.plan_id, step.gate_step)
+    return asked if asked and asked.pending and parse_action(asked.text) == quoted(action) else None
+
+
+def _is_asked(step: Step, action: str, plan: UUID) -> bool:
+    now = Step.objects.only("status", "agent", "tools_due").get(pk=step.pk)
+    if now.agent_id is None and not now.tools_due:
+        return True  # nobody is asked about it before a person does it
+    over = now.status not in BEFORE_WORK or Run.objects.only("status").get(pk=plan).is_ended
+    return over or _gate_about(step, action) is not None
+
+
+# ---- all steps --------------------------------------------------------------------------------------------
+
+
+def all_steps_feedback(request: HttpRequest, asked: HumanFeedbackForAll) -> str:
+    plan = plan_in(request, asked.plan_id, asked.session_id)
+    refuse_unfitting(asked)
+    waiting = [gate for gate in plan.run.gates.all() if is_pending(gate)]
+    if not waiting:
+        raise ApiError(409, "Nothing of this plan waits to be decided.")
+    return _all_approved(request, plan, waiting, asked) if asked.approved else _plan_rejected(request, waiting, asked)
+
+
+def _plan_rejected(request: HttpRequest, waiting: Sequence[Gate], asked: HumanFeedbackForAll) -> str:
+    """It is said of the plan, at the plan's gate or the first one that takes it."""
+    choice = DecisionMeaning.REVISE if asked.words.strip() else DecisionMeaning.END
+    takes = [gate for gate in waiting if choice in {one["word"] for one in gate.choices}]
+    gate = min(takes, key=lambda one: (one.kind != ApprovalKind.PLAN, one.pk), default=None)
+    if gate is None:
+        raise ApiError(409, "What waits of this plan takes no such answer.")
+    decide(request, gate, {"decision": DecisionValue.REJECT, "choice": choice, "text": asked.words})
+    return "Plan rejected: it is planned anew" if choice is DecisionMeaning.REVISE else "Plan rejected: it ends"
+
+
+def _all_approved(request: HttpRequest, plan: Plan, waiting: Sequence[Gate], asked: HumanFeedbackForAll) -> str:
+    sent = Sent.objects.by_step(credential_of(request).pk, plan.pk)
+    said = Counter(
+        _approved(request, plan, gate, sent, asked.words) for gate in waiting if gate.kind != ApprovalKind.PLAN
+    )
+    if not said["had changed"]:
+        for gate in (gate for gate in waiting if gate.kind == ApprovalKind.PLAN):
+            decide(request, gate, feedback_text(gate, True, asked.words))
+    return _counted(said)
+
+
+def _approved(request: HttpRequest, plan: Plan, gate: Gate, sent: dict[UUID, int], words: str) -> str:
+    """What became of it. A caller that has looked at the plan approves what it was sent; one that never did, all that
+    is asked about steps as they were planned."""
+    step = next((one for one in plan.steps.all() if one.number == number_of(gate)), None)
+    is_sent = step is not None and sent.get(step.pk) == gate.pk
+    if gate.cut or (gate.kind not in (ApprovalKind.STEP, ApprovalKind.PLAN) and reaches_out(gate)):
+        return "still waiting"  # one by one
+    if gate.kind == ApprovalKind.STEP and sent and not is_sent:
+        return "had changed"
+    if step is None or gate.kind in DECIDE_ON_PAGE_TEXT or (gate.kind != ApprovalKind.STEP and not is_sent):
+        return "still waiting"
+    if gate.kind in ANSWERED_TEXT and not words.strip():
+        return "still waiting"
+    try:
+        decide(request, gate, feedback_text(gate, True, words))
+    except ApiError as refused:
+        return "had changed" if refused.status == 409 else "still waiting"
+    return "approved"
+
+
+def _counted(said: Counter[str]) -> str:
+    """As in: 4 steps approved, 1 had changed."""
+    steps = f"{said['approved']} step{'' if said['approved'] == 1 else 's'} approved"
+    return ", ".join([steps, *(f"{said[word]} {word}" for word in ("had changed", "still waiting") if said[word])])

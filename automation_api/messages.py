@@ -1,0 +1,169 @@
+"""The messages of a session: told by the rows that what they say came of, so they cannot differ from it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid5
+
+from engine.llm.providers import clean_storable_text
+from engine.models import Gate, GateDecision, Run
+from engine.models.gates import DecisionValue
+from plans.models import Plan, Step, StepState
+from plans.models.queries import figures_of, number_of
+from plans.models.writes import HUMAN, MANAGER, PLANNER
+from plans.rules.approval_policy import ApprovalKind
+from plans.rules.enums import StepEvent
+from runs.run_object import isoformat
+from toolbox.agent_step import AgentAct
+
+from .objects import feedback_words, gate_message, is_pending, reply_of, session_of
+
+EVENT_TEXT = {
+    DecisionValue.APPROVE: "Approved",
+    DecisionValue.REJECT: "Rejected",
+    DecisionValue.ANSWER: "Answered",
+    DecisionValue.OVERRIDE: "Approved",
+    DecisionValue.EXPIRE: "Nobody answered in time",
+    DecisionValue.FAIL: "The council came to nothing",
+}
+
+
+@dataclass(frozen=True)
+class ThreadMessage:
+    """`key`: of what it tells, in its plan. `by`: whoever spoke. `gate`: which it asks about."""
+
+    plan: Plan
+    key: str
+    at: datetime
+    source: str
+    content: str
+    step: Step | None = None
+    by: str = ""
+    gate: Gate | None = None
+
+    @property
+    def id(self) -> str:
+        return str(uuid5(self.plan.pk, self.key))
+
+    def to_object(self, user_id: str) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "data_type": "agent_message",
+            "session_id": session_of(self.plan),
+            "user_id": user_id,
+            "plan_id": str(self.plan.pk),
+            "content": self.content,
+            "source": self.source,
+            "ts": isoformat(self.at),
+            "step_id": str(self.step.pk) if self.step else None,
+        }
+
+
+def message_source(said: Iterable[ThreadMessage]) -> dict[UUID, int]:
+    """The gates of steps that these messages ask about."""
+    asked = ((one.step, one.gate) for one in said if one.step and one.gate and is_pending(one.gate))
+    return {step.pk: gate.pk for step, gate in asked}
+
+
+def messages_of_plan(plan: Plan) -> list[ThreadMessage]:
+    """Oldest first."""
+    steps = {step.number: step for step in plan.steps.all()}
+    task = ThreadMessage(plan, "task", plan.run.created, HUMAN, plan.task, by=plan.run.asked_by)
+    later = [*_plans(plan), *_gates(plan, steps), *_steps(plan, steps), *_words(plan, steps)]
+    said = [task, *sorted(later, key=lambda one: one.at)]
+    return [*said, *_end(plan, said[-1].at)]
+
+
+def _plans(plan: Plan) -> Iterator[ThreadMessage]:
+    by_rule = {one.content for one in plan.messages.all() if one.source == MANAGER}
+    for one in plan.revisions.all():
+        if one.planned and not (one.questions and one.questions in by_rule):
+            content = one.questions or one.thought or f"Revision {plan.revision_number(one)}."
+            yield ThreadMessage(plan, f"revision-{one.number}", one.planned, PLANNER, content)
+
+
+def _gates(plan: Plan, steps: dict[int, Step]) -> Iterator[ThreadMessage]:
+    for gate in plan.run.gates.all():
+        step = steps.get(number_of(gate) or 0)
+        if not (gate.kind == ApprovalKind.QUESTION and step is None):  # those are what the planner said
+            agent = gate.kind == ApprovalKind.QUESTION and step
+            asked = ThreadMessage(
+                plan, f"gate-{gate.pk}", gate.made, agent.owner if agent else MANAGER, gate.text, step
+            )
+            yield replace(asked, gate=gate)
+        for one in gate_message(gate):
+            by = HUMAN if one.by and not one.of_council else MANAGER
+            yield ThreadMessage(plan, f"decision-{one.pk}", one.made, by, _decided(one), step, one.by)
+
+
+def _decided(one: GateDecision) -> str:
+    words = feedback_words(one)
+    if one.decision == DecisionValue.ANSWER and words:
+        return words
+    said = EVENT_TEXT[DecisionValue(one.decision)] + (f" ({one.choice})" if one.choice else "")
+    return f"{said}: {words}" if words else f"{said}."
+
+
+def _steps(plan: Plan, steps: dict[int, Step]) -> Iterator[ThreadMessage]:
+    for step in steps.values():
+        action = ""
+        for state in step.history:
+            action = state.action or action
+            key = f"step-{step.number}-{state.number}"
+            if state.event in (StepEvent.BEGIN, StepEvent.AGAIN):
+                yield ThreadMessage(plan, key, state.made, MANAGER, action, step)
+            elif state.event in (StepEvent.REPLY, StepEvent.GIVE_UP):
+                yield _ended(plan, key, step, state)
+
+
+def _ended(plan: Plan, key: str, step: Step, state: StepState) -> ThreadMessage:
+    said = reply_of(step) if state.event == StepEvent.REPLY else state.why
+    return ThreadMessage(plan, key, state.made, _who_ended(step, state), said, step, state.by_name)
+
+
+def _who_ended(step: Step, state: StepState) -> str:
+    """Its agent by a move of its own, a person at a gate, or the rules where no move could be used."""
+    if state.by_name or step.agent is None:
+        return HUMAN
+    acts = {move.act for move in step.moves.all() if move.series == state.series}
+    return step.owner if acts & {AgentAct.REPLY, AgentAct.GIVE_UP} else MANAGER
+
+
+def _words(plan: Plan, steps: dict[int, Step]) -> Iterator[ThreadMessage]:
+    """What people said besides deciding, and what was said of the plan. What was said at a gate stands there."""
+    ended = {f"{step}: {state.why}" for step in steps.values() for state in step.history}  # stands at its step
+    at_gates = Counter(filter(None, map(_said_at, plan.run.gates.all())))
+    for one in plan.messages.all():
+        said = (one.by_name, one.to_step, one.content)
+        if one.source not in (HUMAN, MANAGER) or one.content in ended:
+            continue
+        if one.source == HUMAN and at_gates[said]:
+            at_gates[said] -= 1
+            continue
+        yield ThreadMessage(
+            plan, f"message-{one.number}", one.made, one.source, one.content, steps.get(one.to_step), one.by_name
+        )
+
+
+def _said_at(gate: Gate) -> tuple[str, int, str] | None:
+    """As `deciding` hands it on to whom it is for."""
+    said = clean_storable_text(str(gate.answer or gate.words or ""))
+    return (gate.last_decision.by, number_of(gate) or 0, said) if gate.last_decision and said else None
+
+
+def _end(plan: Plan, last: datetime) -> Iterator[ThreadMessage]:
+    run = plan.run
+    if run.is_ended and run.ended:
+        at = max(run.ended, last)  # the database says when it ended, which may be another clock
+        yield ThreadMessage(plan, f"end-{run.retries}", at, MANAGER, _how_it_ended(plan))
+
+
+def _how_it_ended(plan: Plan) -> str:
+    run = plan.run
+    if run.status == Run.Status.FAILED:
+        return str((run.error or {}).get("message", "It failed."))
+    if run.status == Run.Status.CANCELLED:
+        return f"Cancelled by {run.cancelled_by_name}." if run.cancelled_by_name else "Cancelled."
+    return f"{plan.summary}\n\nWhat tools did: {figures_of(plan)}" if plan.summary else ""

@@ -1,0 +1,86 @@
+"""What debates and panels are made of, before it is rows."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from django.db import models
+
+from engine.models import DocumentLimits
+from runs.forms import field_label
+
+QUESTION_LENGTH = 20_000
+NAME_LENGTH = 60
+WHO_LENGTH = 4_000
+WORD_LENGTH = 40
+MEANING_LENGTH = 200
+DEFAULT_REPLY_WORDS = 24  # hours that a person has for a turn
+MOST_MEMBERS, MOST_OPTIONS = 9, 6
+DOCUMENTS = DocumentLimits(number=8, size=2 * 2**20, characters=60_000)
+
+
+class OptionDirection(models.TextChoices):
+    """How an option looks: what it comes to for the question."""
+
+    FOR = "for", "For"
+    BETWEEN = "between", "In between"
+    AGAINST = "against", "Against"
+
+
+class HistoryView(models.TextChoices):
+    """How members see what was said before."""
+
+    PERSPECTIVE = "perspective", "Each from its own side"
+    MINUTES = "minutes", "All alike, members as letters"
+
+
+class DebateFlag(models.TextChoices):
+    """What came about in a debate that is over: a label by which it is found."""
+
+    CHANGED = "changed", "Changed"
+    MINORITY = "minority", "A minority"
+    UNANIMOUS = "unanimous", "Unanimous"
+    NO_DECISION = "no_decision", "No decision"
+    CHALLENGED = "challenged", "Challenged"
+    PERSON = "person", "A person took part"
+    SILENT = "silent", "Somebody fell silent"
+    CHAIR_NAMED_OPTION = "chair_named_option", "The chair named an option"
+
+
+class OptionDict(TypedDict, total=False):
+    word: str
+    meaning: str
+    direction: str
+
+
+class MemberDict(TypedDict, total=False):
+    name: str
+    who: str
+    model: str
+    fallback: str
+    user: Any
+
+
+class SwitchDict(TypedDict, total=False):
+    """What a debate may be told beside its rule; without a word it is on, but for `OFF`."""
+
+    reply: bool
+    call: bool
+    challenge: bool
+    first: bool
+    free_floor: bool
+    advisory: bool
+
+
+SWITCHES = tuple(SwitchDict.__annotations__)
+SWITCHED_OFF = ("free_floor", "advisory")
+
+
+def active_switches(switches: Mapping[str, Any]) -> dict[str, bool]:
+    """All of them, with how those stand of which nothing is said."""
+    return {name: bool(switches.get(name, name not in SWITCHED_OFF)) for name in SWITCHES}
+
+
+def is_named(option: str, text: str) -> bool:
+    """Whether a text speaks of it: who reviews it wants to know where the chair did."""
+    return re.search(rf"(?<!\w){re.escape(field_label(option))}(?!\w)", field_label(text)) is not None

@@ -1,0 +1,261 @@
+"""What a debate's engine and its people write: each is a part of one transaction that holds the run's row."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Max
+from django.utils import timezone
+
+from engine.llm.errors import TRUNCATED_CODE
+from engine.models import Gate, ModelCall, Run
+from engine.text.search_terms import index_words, label_term
+from runs.models import SearchText
+
+from ..prompt_context import PromptPoint
+from ..prompts import DebateAnswer, is_unfinished
+from ..rules import state as rules
+from ..rules.outcome import DebateOutcome
+from .constants import DebateFlag
+from .debates import Debate, Member, Option
+from .messages import FirstVerdict, Message, Point, Steer, Turn
+from .messages import Point as PointRow
+
+
+def save_first_verdict(debate: UUID, seat: int, call: ModelCall, said: DebateAnswer) -> None:
+    FirstVerdict.objects.create(
+        member=_member(debate, seat),
+        reasoning=said.reasoning,
+        confidence=said.confidence,
+        call=call,
+        **_stated(debate, said.verdict),
+    )
+
+
+def save_missing_first_verdict(debate: UUID, seat: int, code: str) -> None:
+    FirstVerdict.objects.create(member=_member(debate, seat), missing=code)
+
+
+def save_turn(debate: UUID, turn: rules.TurnState) -> None:
+    Turn.objects.create(
+        debate_id=debate,
+        number=turn.number,
+        member=_member(debate, turn.seat),
+        why=turn.why,
+        after=turn.after,
+        asked_by=turn.asked_by,
+        steer=turn.steer,
+        weights=[list(one) for one in turn.weights],
+        ticket=turn.ticket,
+        series=turn.series,
+    )
+    if turn.steer is not None:
+        Steer.objects.filter(debate=debate, number=turn.steer, done=None).update(done=timezone.now())
+
+
+def save_skip(debate: UUID, number: int, reason: str) -> None:
+    """Where a person is being asked, nobody asks any more.
+
+    In the record skips stand in the order of their times, whichever host's clock they are of: each comes after all
+    that were before. In a transaction that has the run's row.
+    """
+    Gate.objects.filter(run=debate, step=f"turn-{number}").void()
+    turns = Turn.objects.filter(debate=debate)
+    before = turns.filter(state=rules.MemberStatus.SKIPPED).aggregate(Max("closed"))["closed__max"]
+    now = timezone.now()
+    closed = max(now, before + timedelta(microseconds=1)) if before else now
+    turns.filter(number=number, state=rules.MemberStatus.OPEN).update(
+        state=rules.MemberStatus.SKIPPED, reason_skipped=reason, closed=closed
+    )
+
+
+def save_member_failure(debate: UUID, seat: int) -> None:
+    """Whoever sits there cannot come back: silent at once, by the timekeeper. In the closing nobody is asked again."""
+    found = Debate.objects.with_messages().get(pk=debate)
+    course = found.state()
+    if course.because or seat in course.silent or seat in course.withdrawn:
+        return
+    Steer.objects.create(
+        debate=found,
+        number=len(course.steers) + 1,
+        by_name=found.at_seat(0).name,
+        act=rules.SteeringKind.GIVE_UP,
+        member=found.at_seat(seat),
+        after=course.newest,
+        done=timezone.now(),
+    )
+
+
+def save_message(
+    debate: UUID,
+    in_turn: int,
+    said: DebateAnswer,
+    *,
+    heard: int = 0,
+    continues: int | None = None,
+    calls: Sequence[int] = (),
+    cut: bool = False,
+) -> Message:
+    """What was said in turn `in_turn`. `heard`: the newest message that its speaker had read; `calls`: what it took;
+    `cut`: it ended before it was whole, however often it was continued."""
+    turn = Turn.objects.select_related("member").get(debate=debate, number=in_turn)
+    closing = turn.why == rules.TurnReason.CLOSING
+    counts = not closing and continues is None and rules.TURNS[turn.member.kind].counts
+    now, (number, clock) = timezone.now(), _next(debate)
+    number = _in_closing(turn) if closing else number
+    message = Message.objects.create(
+        debate_id=debate,
+        number=number,
+        clock=clock if counts else None,
+        kind=rules.StatementKind.CLOSING if closing else rules.StatementKind.SAID,
+        turn=turn,
+        member=turn.member,
+        speaking_to=list(said.to),
+        expects_answer=said.wants_answer,
+        content=said.content,
+        reasoning=said.reasoning,
+        artifact=json.dumps(asdict(said.artifact), ensure_ascii=False) if said.artifact else "",
+        moved_by=list(said.moved_by),
+        withdrawn=said.withdrawn,
+        continues=continues,
+        heard=heard,
+        cut=cut,
+        calls=list(calls),
+        made=now,
+        **_stated(debate, said.verdict),
+    )
+    _keep_points(message, said.points)
+    Turn.objects.filter(pk=turn.pk).update(state=rules.MemberStatus.SPOKEN, closed=now)
+    if not closing:  # a last word can be found once all may read it
+        texts = [said.content, said.reasoning, *(point.claim for point in said.points)]
+        SearchText.objects.add(debate, index_words("\n".join(texts)))
+    return message
+
+
+def _keep_points(message: Message, points: Iterable[PromptPoint]) -> None:
+    PointRow.objects.bulk_create(
+        PointRow(
+            message=message,
+            number=number,
+            claim=point.claim,
+            option=point.option,
+            side=point.side,
+            document=point.document,
+            line=point.line or None,
+            answers=point.answers,
+        )
+        for number, point in enumerate(points, 1)
+    )
+
+
+def save_note(debate: UUID, note: str, after: int, facts: Mapping[str, Any], words: str, claim: int) -> None:
+    """`facts`: what the note says by numbers and names, `words` what it says."""
+    Message.objects.create(
+        debate_id=debate,
+        number=_next(debate)[0],
+        kind=rules.StatementKind.NOTE,
+        note=note,
+        after=after,
+        facts=dict(facts),
+        content=words,
+        claim=claim,
+    )
+
+
+def begin_closing(debate: UUID, because: str, turns: Sequence[rules.TurnState], *, known: int) -> None:
+    """Nothing is written where the chair has given time since the look that saw its end: the next look decides.
+    `known`: the newest act that was seen then."""
+    if Steer.objects.filter(debate=debate, act=rules.SteeringKind.EXTEND, number__gt=known).exists():
+        return
+    for turn in turns:
+        save_turn(debate, turn)
+    Debate.objects.filter(pk=debate).update(ended_because=because)
+    Steer.objects.filter(debate=debate, done=None).update(done=timezone.now())
+
+
+def conclude(debate: UUID, because: str) -> None:
+    """Write what the verdicts make by the rule, in the transaction of the run's end."""
+    found = Debate.objects.with_messages().get(pk=debate)
+    course = found.state()
+    outcome = found.result(course)
+    Debate.objects.filter(pk=debate).update(no_decision=outcome.code)
+    Debate.objects.filter(pk=debate, ended_because="").update(ended_because=because)
+    Run.objects.filter(pk=debate).update(outcome=outcome.word)
+    named = any(message.names_option for message in found.messages.all())
+    closings = [one for one in found.messages.all() if one.kind == rules.StatementKind.CLOSING]
+    last_words = "\n".join(f"{one.content}\n{one.reasoning}" for one in closings)
+    labels = [label_term("outcome", outcome.word), *flags_of(course, outcome, named=named)]
+    SearchText.objects.add(debate, [*labels, *index_words(last_words)])
+
+
+def flags_of(course: rules.DebateState, outcome: DebateOutcome, *, named: bool) -> list[str]:
+    """By what makes a debate worth a look it can be found. `named`: the chair spoke of an option."""
+    known = {
+        DebateFlag.CHANGED: bool(course.changes),
+        DebateFlag.MINORITY: bool(outcome.option) and sum(outcome.tally.values()) > outcome.tally[outcome.option],
+        DebateFlag.UNANIMOUS: bool(outcome.option) and outcome.tally[outcome.option] == outcome.base,
+        DebateFlag.NO_DECISION: not outcome.option,
+        DebateFlag.CHALLENGED: course.challenged is not None,
+        DebateFlag.PERSON: any(seat.person for seat in course.seats),
+        DebateFlag.SILENT: bool(course.silent),
+        DebateFlag.CHAIR_NAMED_OPTION: named,
+    }
+    return [label_term("flag", flag) for flag, holds in known.items() if holds]
+
+
+def calls_of(last: ModelCall) -> list[int]:
+    """The calls that brought an answer: its last one, and those before it that were cut off."""
+    if last.attempt == 1:
+        return [last.pk]
+    same = {"run": last.run_id, "step": last.step, "series": last.series}
+    parts = ModelCall.objects.filter(**same, error_code=TRUNCATED_CODE, attempt__lt=last.attempt).order_by("attempt")
+    return [*parts.values_list("pk", flat=True), last.pk]
+
+
+def is_cut(calls: Sequence[int]) -> bool:
+    """Whether the answer that these calls brought has no end."""
+    if len(calls) < 2:
+        return False
+    return is_unfinished(
+        list(ModelCall.objects.filter(pk__in=calls).order_by("attempt").values_list("answer", flat=True))
+    )
+
+
+def _next(debate: UUID) -> tuple[int, int]:
+    """The number of the next message, and what the clock says with it."""
+    newest = Message.objects.filter(debate=debate).aggregate(number=Max("number"), clock=Max("clock"))
+    return (newest["number"] or 0) + 1, (newest["clock"] or 0) + 1
+
+
+def _in_closing(turn: Turn) -> int:
+    """Last words are said at once: they stand in the order of their seats, whoever answers first, and leave the place
+    of one that was not said."""
+    closings = Turn.objects.filter(debate=turn.debate_id, why=rules.TurnReason.CLOSING)
+    said = Message.objects.filter(debate=turn.debate_id).exclude(kind=rules.StatementKind.CLOSING)
+    newest = said.aggregate(Max("number"))["number__max"] or 0
+    return newest + 1 + closings.filter(number__lt=turn.number).count()
+
+
+def _member(debate: UUID, seat: int) -> Member:
+    return Member.objects.get(debate=debate, seat=seat)
+
+
+def _stated(debate: UUID, verdict: str) -> dict[str, Any]:
+    if not verdict or verdict == rules.ABSTAIN:
+        return {"verdict": None, "abstained": verdict == rules.ABSTAIN}
+    return {"verdict": Option.objects.get(debate=debate, word=verdict), "abstained": False}
+
+
+def erase(pk: UUID) -> None:
+    """All texts that somebody wrote; who sat where, options, verdicts, changes, numbers and times stay."""
+    Debate.objects.filter(pk=pk).update(question="", seed_word="")
+    Option.objects.filter(debate=pk).update(meaning="")
+    Member.objects.filter(debate=pk).update(who="")
+    FirstVerdict.objects.filter(member__debate=pk).update(reasoning="")
+    Turn.objects.filter(debate=pk).update(reason_skipped="")
+    Point.objects.filter(message__debate=pk).update(claim="")
+    Message.objects.filter(debate=pk).update(content="", reasoning="", artifact="", request="")
+    Steer.objects.filter(debate=pk).update(text="", reasoning="", request="")

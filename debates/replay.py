@@ -1,0 +1,132 @@
+"""A debate as it was at a moment: what its page is played again from.
+
+Most of what is in a debate never changes once it is there, so that rows are left out and not copied: a long one is
+turned back hundreds of times.
+"""
+
+from collections.abc import Iterator, Mapping
+from copy import copy
+from datetime import datetime, timedelta
+from itertools import zip_longest
+from typing import Any, cast
+
+from engine.models import ModelCall
+from runs.procedure.point_in_time import replace_rows
+from runs.procedure.spec import RunSnapshot
+
+from .models import Debate, Member, Turn
+from .page.display import DebateDisplay
+from .rules.state import MemberStatus, NoteKind, TurnReason
+
+FRAME_BATCH = timedelta(milliseconds=40)
+DEADLINE = "pending"
+PARTIAL_TEXT = ("messages", "turns", "steers")  # lists of rows that are added one by one
+
+
+def at_moment(debate: Debate, moment: datetime) -> Debate:
+    """A turn that was over later is open, an act that was honoured later is not, and nothing is closing before its
+    time."""
+    then: Any = copy(debate)
+    then.__dict__.pop("so_far", None)  # what its rules see of it was worked out from other rows
+    lists = dict(then._prefetched_objects_cache)
+    lists |= {name: replace_rows(lists[name], _made_by(lists[name], moment)) for name in PARTIAL_TEXT}
+    lists["turns"] = replace_rows(lists["turns"], [_turn_at(turn, moment) for turn in lists["turns"]])
+    lists["steers"] = replace_rows(lists["steers"], [_done_at(steer, moment) for steer in lists["steers"]])
+    lists["members"] = replace_rows(lists["members"], [_member_at(member, moment) for member in lists["members"]])
+    then._prefetched_objects_cache = lists
+    then.no_decision = ""
+    if not any(turn.why == TurnReason.CLOSING for turn in lists["turns"]):
+        then.ended_because = ""
+    return cast(Debate, then)
+
+
+def _made_by(rows: Any, moment: datetime) -> list[Any]:
+    return [row for row in rows if row.made <= moment]
+
+
+def _turn_at(turn: Turn, moment: datetime) -> Turn:
+    if turn.closed is None or turn.closed <= moment:
+        return turn
+    then = copy(turn)
+    then.state, then.closed, then.reason_skipped = MemberStatus.OPEN, None, ""
+    return then
+
+
+def _done_at(steer: Any, moment: datetime) -> Any:
+    if steer.done is None or steer.done <= moment:
+        return steer
+    then = copy(steer)
+    then.done = None
+    return then
+
+
+def _member_at(member: Member, moment: datetime) -> Member:
+    """Without what it had not said alone by then."""
+    if not hasattr(member, "first") or member.first.made <= moment:
+        return member
+    then = copy(member)
+    then._state = copy(member._state)
+    then._state.fields_cache = {**member._state.fields_cache, "first": None}
+    return then
+
+
+# ---- along the line of time -------------------------------------------------------------------------------
+
+
+def moments(seen: RunSnapshot[Debate]) -> Iterator[datetime]:
+    """When the page changed. What happened in one go is one moment: a message, the note after it and whoever has the
+    floor next are written right after one another."""
+    times = sorted(_changes(seen))
+    for time, following in zip_longest(times, times[1:]):
+        if following is None or following - time > FRAME_BATCH:
+            yield time
+
+
+def _changes(seen: RunSnapshot[Debate]) -> Iterator[datetime]:
+    """Somebody was asked, said something, was skipped, or steered. An attempt that failed shows from its end on; one
+    that brought an answer from when that was kept."""
+    debate = seen.row
+    yield from (message.made for message in debate.messages.all())
+    yield from (steer.made for steer in debate.steers.all())
+    yield from (member.first.made for member in debate.seated if hasattr(member, "first"))
+    yield from (turn.closed for turn in debate.turns.all() if turn.closed and turn.state == MemberStatus.SKIPPED)
+    yield from (turn.made for turn in debate.turns.all() if turn.why == TurnReason.CLOSING)
+    for call in seen.calls:
+        yield call.started
+        if call.ended and call.status != ModelCall.Status.ANSWERED:
+            yield call.ended
+
+
+def answers_until(debate: Debate) -> Mapping[int, str]:
+    """What was said, by the call that brought it; of an answer in parts, by the last."""
+    alone = {one.first.call_id: one.first.reasoning for one in debate.seated if hasattr(one, "first")}
+    said = {message.calls[-1]: message.content for message in debate.messages.all() if message.calls}
+    return {call: text for call, text in (alone | said).items() if call}
+
+
+def chapter(before: DebateDisplay | None, display: DebateDisplay) -> str:
+    """What the members said alone, the debate itself, each of its deadlines, and the last words."""
+    if display.is_ended:
+        return ""
+    if display.stage == "first":
+        return "" if all(alone.hidden for alone in display.alone) else "Alone"
+    if before is None or before.stage != display.stage:
+        return {"open": "Debate", "closing": "Last words"}[display.stage]
+    passed = _deadlines(display)
+    return str(passed[-1]) if passed and passed != _deadlines(before) else ""
+
+
+def _deadlines(display: DebateDisplay) -> list[int | None]:
+    notes = (slot.message for slot in display.slots if slot.message and slot.message.note == NoteKind.DEADLINE)
+    return [note.after for note in notes]
+
+
+def replay_mark(before: DebateDisplay | None, display: DebateDisplay) -> str:
+    """How it ended; the verdict that somebody has just changed to; or that there was a deadline."""
+    if before is None:
+        return ""
+    if display.is_ended:
+        return display.state
+    if len(display.changes) > len(before.changes):
+        return display.changes[-1].look.state
+    return DEADLINE if _deadlines(display) != _deadlines(before) else ""

@@ -1,0 +1,399 @@
+"""What has happened in a debate so far, as its rules see it, and what follows from that alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from operator import attrgetter
+
+ABSTAIN = "ABSTAIN"
+EVERYONE: tuple[int, ...] = ()
+
+REMINDER_EVERY, SPAN = 4, 20
+MOST, LEAST_MOST, USUAL_MOST = 200, 4, 60
+SILENT_AFTER = 3  # turns skipped in a row
+
+
+class MessageKind(StrEnum):
+    """What somebody at the table is."""
+
+    MEMBER = "member"
+    TIMEKEEPER = "timekeeper"
+
+
+@dataclass(frozen=True)
+class TurnSettings:
+    """How a kind takes part: is it given the floor, does it have a verdict, do its messages move the clock?"""
+
+    floor: bool = False
+    votes: bool = False
+    counts: bool = False
+
+
+# a further kind: a line here, one in `prompts.LAYERS` and one in `prompts.FORMS`
+TURNS: dict[str, TurnSettings] = {
+    MessageKind.MEMBER: TurnSettings(floor=True, votes=True, counts=True),
+    MessageKind.TIMEKEEPER: TurnSettings(),
+}
+
+
+class TurnReason(StrEnum):
+    """Why somebody has the floor."""
+
+    ASKED = "asked"
+    REPLY = "reply"
+    ROLL_CALL = "roll_call"
+    CHALLENGE = "challenge"
+    CALL = "call"
+    DRAW = "draw"
+    CLOSING = "closing"
+
+
+DRAWN = (TurnReason.DRAW, TurnReason.CHALLENGE)
+
+
+class StatementKind(StrEnum):
+    """Whose words a message is."""
+
+    SAID = "said"
+    NOTE = "note"
+    CHAIR = "chair"
+    CLOSING = "closing"
+    LEAVING = "leaving"  # a person withdraws out of turn: with a verdict and its reason, and nothing said
+
+
+AT_ANY_TIME = (StatementKind.CHAIR, StatementKind.LEAVING)  # in no turn: it may come while somebody is being asked
+MOVING = (StatementKind.SAID, StatementKind.CHAIR, StatementKind.LEAVING)  # what may be named as a reason for a change
+
+
+class NoteKind(StrEnum):
+    OPENING = "opening"
+    REMINDER = "reminder"
+    DEADLINE = "deadline"
+
+
+class MemberStatus(StrEnum):
+    """How a turn stands."""
+
+    OPEN = "open"
+    SPOKEN = "spoken"
+    SKIPPED = "skipped"
+
+
+class SteeringKind(StrEnum):
+    """What people do to a debate from outside: the chair's acts, and a look at what nobody is shown yet, which steers
+    nothing."""
+
+    ASK = "ask"
+    EXTEND = "extend"
+    CLOSE = "close"  # after this message
+    CLOSE_AT_ONCE = "close_at_once"
+    END = "end"  # without a closing
+    RECALL = "recall"
+    GIVE_UP = "give_up"
+    WITHDRAW = "withdraw"  # in older debates alone: who leaves today does so in a message
+    LOOK = "look"  # at what the members said alone
+
+
+@dataclass(frozen=True)
+class DebateSettings:
+    """`options` in their order; `seed` 32 bytes."""
+
+    options: tuple[str, ...]
+    rule: str
+    seed: bytes
+    most: int = USUAL_MOST
+    reply: bool = True
+    call: bool = True
+    challenge: bool = True
+    first: bool = True
+    free_floor: bool = False
+
+
+@dataclass(frozen=True)
+class SeatState:
+    seat: int
+    name: str
+    kind: str = MessageKind.MEMBER
+    person: bool = False
+
+    @property
+    def turns(self) -> TurnSettings:
+        return TURNS[self.kind]
+
+
+@dataclass(frozen=True)
+class FirstStatement:
+    """What a member stood by alone, before the debate. `verdict` is empty where it could not be asked."""
+
+    seat: int
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class TurnState:
+    """`after`: the newest message when it was given. `series`: of which retry of the run it is. `steer`: by which act
+    of the chair. `ticket` and `weights` (by seat, in order) where it was drawn."""
+
+    number: int
+    seat: int
+    why: str
+    after: int = 0
+    state: str = MemberStatus.OPEN
+    series: int = 0
+    steer: int | None = None
+    asked_by: int | None = None
+    weights: tuple[tuple[int, int], ...] = ()
+    ticket: int | None = None
+
+
+@dataclass(frozen=True)
+class MessageState:
+    """`clock`: the how manieth of the members' messages it is, None where it does not count. `to`: seats, none for
+    everyone. `verdict`: an option, ABSTAIN, or empty for "as before". `turn`: the number of the turn it was said in.
+    `note` and `after` (by the clock) of a note, `claim` by which claim of the run it was written."""
+
+    number: int
+    sort: str
+    seat: int | None = None
+    clock: int | None = None
+    to: tuple[int, ...] = EVERYONE
+    wants_answer: bool = False
+    verdict: str = ""
+    moved_by: tuple[int, ...] = ()
+    withdrawn: bool = False
+    continues: int | None = None
+    turn: int | None = None
+    note: str = ""
+    after: int | None = None
+    claim: int = 0
+
+
+@dataclass(frozen=True)
+class SteeringState:
+    """`done`: it needs nothing any more. `verdict` of a member that leaves out of turn, `after` the newest message."""
+
+    number: int
+    act: str
+    seat: int | None = None
+    amount: int = 0
+    verdict: str = ""
+    done: bool = False
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class VerdictStatement:
+    """A verdict that was stated in message `number`; in older debates, after it by who left out of turn."""
+
+    number: int
+    seat: int
+    verdict: str
+    moved_by: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class VerdictChange:
+    """A member stands by another verdict than before, since message `number`."""
+
+    number: int
+    seat: int
+    before: str
+    verdict: str
+    moved_by: tuple[int, ...] = ()
+
+
+def changes_of(statements: Iterable[VerdictStatement]) -> list[VerdictChange]:
+    """Of statements in their order."""
+    stood: dict[int, str] = {}
+    found = []
+    for one in statements:
+        if one.seat in stood and stood[one.seat] != one.verdict:
+            found.append(VerdictChange(one.number, one.seat, stood[one.seat], one.verdict, one.moved_by))
+        stood[one.seat] = one.verdict
+    return found
+
+
+@dataclass(frozen=True)
+class DebateState:
+    """All of a debate that its rules look at. `because`: why it is closing, once it is. `claim`: the run's present one.
+    `affords` is False where the money would not pay another turn and the closing, `late` where its moment has come."""
+
+    settings: DebateSettings
+    seats: Sequence[SeatState]
+    firsts: Sequence[FirstStatement] = ()
+    turns: Sequence[TurnState] = ()
+    messages: Sequence[MessageState] = ()
+    steers: Sequence[SteeringState] = ()
+    because: str = ""
+    claim: int = 1
+    series: int = 0
+    affords: bool = True
+    late: bool = False
+
+    # ---- who is at the table -----------------------------------------------------------------------------
+
+    @cached_property
+    def speakers(self) -> list[SeatState]:
+        return [seat for seat in sorted(self.seats, key=lambda one: one.seat) if seat.turns.floor]
+
+    @cached_property
+    def voters(self) -> list[SeatState]:
+        return [seat for seat in self.speakers if seat.turns.votes]
+
+    @cached_property
+    def active(self) -> list[int]:
+        """The seats that may be given the floor, in order."""
+        return [one.seat for one in self.speakers if one.seat not in self.withdrawn and one.seat not in self.silent]
+
+    @cached_property
+    def active_voters(self) -> list[int]:
+        return [one.seat for one in self.voters if one.seat in self.active]
+
+    @cached_property
+    def withdrawn(self) -> frozenset[int]:
+        left = {message.seat for message in self.messages if message.withdrawn and message.seat is not None}
+        return frozenset(left | {steer.seat for steer in self.acts(SteeringKind.WITHDRAW) if steer.seat is not None})
+
+    @cached_property
+    def silent(self) -> frozenset[int]:
+        """Those that could not speak three turns in a row, or were given up."""
+        given_up = {steer.seat for steer in self.acts(SteeringKind.GIVE_UP) if steer.seat is not None}
+        return frozenset(given_up | {one.seat for one in self.speakers if self._lost(one.seat)})
+
+    def _lost(self, seat: int) -> bool:
+        own = [turn for turn in self.turns if turn.seat == seat and turn.series == self.series]
+        last = [turn.state for turn in own if turn.state != MemberStatus.OPEN][-SILENT_AFTER:]
+        return len(last) == SILENT_AFTER and set(last) == {MemberStatus.SKIPPED}
+
+    # ---- what was said -----------------------------------------------------------------------------------
+
+    @cached_property
+    def messages_said(self) -> list[MessageState]:
+        """Members' own messages, closings apart."""
+        return [message for message in self.messages if message.sort == StatementKind.SAID]
+
+    @cached_property
+    def clock(self) -> int:
+        return max((message.clock for message in self.messages if message.clock), default=0)
+
+    @cached_property
+    def most(self) -> int:
+        return min(MOST, self.settings.most + sum(steer.amount for steer in self.acts(SteeringKind.EXTEND)))
+
+    @property
+    def messages_left(self) -> int:
+        """Messages until the next deadline, or until the last message where that is nearer."""
+        return min(SPAN - self.clock % SPAN, self.most - self.clock)
+
+    @cached_property
+    def counts(self) -> Mapping[int, int]:
+        """Messages by seat; one and its continuation count once."""
+        return self._tallied(message.seat for message in self.messages_said if message.clock)
+
+    def _tallied(self, seats: Iterable[int | None]) -> Mapping[int, int]:
+        found = {one.seat: 0 for one in self.speakers}
+        for seat in seats:
+            if seat in found:
+                found[seat] += 1
+        return found
+
+    def clock_at(self, number: int) -> int:
+        """How far the clock was when message `number` was the newest."""
+        return max((one.clock for one in self.messages if one.clock and one.number <= number), default=0)
+
+    @cached_property
+    def newest(self) -> int:
+        return self.messages[-1].number if self.messages else 0
+
+    def newest_read(self, turn: TurnState) -> int:
+        """The newest message that whoever has this turn is told: in a closing nobody hears another's last word."""
+        return turn.after if turn.why == TurnReason.CLOSING else self.newest
+
+    @cached_property
+    def notes(self) -> list[MessageState]:
+        return [message for message in self.messages if message.sort == StatementKind.NOTE]
+
+    @cached_property
+    def deadline(self) -> MessageState | None:
+        """The newest note that was one."""
+        return next((note for note in reversed(self.notes) if note.note == NoteKind.DEADLINE), None)
+
+    # ---- what members stand by ---------------------------------------------------------------------------
+
+    @cached_property
+    def statements(self) -> list[VerdictStatement]:
+        """Wherever a verdict was stated; that of a challenge is not its member's own."""
+        challenges = {turn.number for turn in self.turns if turn.why == TurnReason.CHALLENGE}
+        stated = [
+            VerdictStatement(one.number, one.seat, one.verdict, one.moved_by)
+            for one in self.messages
+            if one.verdict and one.seat is not None and one.turn not in challenges
+        ]
+        left = [
+            VerdictStatement(one.after, one.seat, one.verdict)
+            for one in self.acts(SteeringKind.WITHDRAW)
+            if one.verdict and one.seat
+        ]
+        return sorted([*stated, *left], key=attrgetter("number"))
+
+    @cached_property
+    def verdict_of(self) -> Mapping[int, str]:
+        """The verdict of each seat that has one: an option or ABSTAIN."""
+        return {one.seat: one.verdict for one in self.statements}
+
+    def verdict_at(self, number: int) -> Mapping[int, str]:
+        """The same after message `number`."""
+        return {one.seat: one.verdict for one in self.statements if one.number <= number}
+
+    @cached_property
+    def changes(self) -> list[VerdictChange]:
+        return changes_of(self.statements)
+
+    @property
+    def undecided(self) -> list[int]:
+        """Active members with no verdict, who do not abstain either."""
+        return [seat for seat in self.active_voters if seat not in self.verdict_of]
+
+    def moved_since(self, clock: int) -> bool:
+        """Whether anybody stated a verdict anew or changed it in a later message than that."""
+        stood: dict[int, str] = {}
+        for one in self.statements:
+            if stood.get(one.seat) != one.verdict and self.clock_at(one.number) > clock:
+                return True
+            stood[one.seat] = one.verdict
+        return False
+
+    # ---- turns and acts ----------------------------------------------------------------------------------
+
+    @cached_property
+    def given(self) -> list[TurnState]:
+        """The turns of the debate itself, without those of its closing."""
+        return [turn for turn in self.turns if turn.why != TurnReason.CLOSING]
+
+    @cached_property
+    def closings(self) -> list[TurnState]:
+        return [turn for turn in self.turns if turn.why == TurnReason.CLOSING]
+
+    @cached_property
+    def open_turn(self) -> TurnState | None:
+        return next((turn for turn in self.given if turn.state == MemberStatus.OPEN), None)
+
+    @cached_property
+    def challenged(self) -> TurnState | None:
+        return next((turn for turn in self.given if turn.why == TurnReason.CHALLENGE), None)
+
+    def silent_for(self, seat: int) -> int:
+        """Messages since its last turn, spoken or skipped."""
+        last = next((turn for turn in reversed(self.given) if turn.seat == seat), None)
+        if not last:
+            return self.clock
+        spoken = next((one.number for one in self.messages if one.turn == last.number), last.after)
+        return self.clock - self.clock_at(spoken)
+
+    @property
+    def newest_act(self) -> int:
+        return max((steer.number for steer in self.steers), default=0)
+
+    def acts(self, *acts: SteeringKind) -> list[SteeringState]:
+        return [steer for steer in self.steers if steer.act in acts]

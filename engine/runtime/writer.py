@@ -1,0 +1,248 @@
+"""All of one engine's writes: one thread, one connection, and whatever waits goes into one transaction.
+
+Alone that is one commit for one piece of work; under load it becomes one for many by itself. A dropped connection
+heals here. Whether a commit happened whose answer was lost is read from a row that every transaction moves.
+
+Why so: docs/decisions.md, Runs, the queue and the writer.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from django.db import OperationalError, connection, connections, transaction
+from django.utils import timezone
+
+from .. import fault_injection
+from ..database_errors import UNREACHABLE
+from ..db import cached_sql
+from ..models import WriterMarker
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+FenceProof = Callable[[], None]
+"""What has to hold for a change to be made, or raises."""
+
+MAX_BATCH = 200
+MAX_TRANSACTION_SECONDS = (
+    0.03  # seconds that the changes of one transaction take: the first of them is seen when the last is done
+)
+LOCK_TIMEOUT = 30.0  # seconds that work waits for a database that is away before it fails
+LOST_CHANGE_TEXT = timedelta(days=1)
+
+
+class WriterClosed(OperationalError):
+    """The writer has ended; nothing was written."""
+
+
+class _Work(Generic[T]):
+    """One change, and the future of whoever waits for it."""
+
+    result: T
+
+    def __init__(
+        self, change: Callable[[], T], name: str, last: Callable[[T], None] | None, proof: FenceProof | None
+    ) -> None:
+        self.change, self.name, self.proof, self._last = change, name, proof, last
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[T] = self.loop.create_future()
+
+    def finish(self) -> None:
+        if self._last:
+            self._last(self.result)
+
+    def settle(self, error: BaseException | None) -> None:
+        if self.future.done():  # whoever waited has been cancelled
+            return
+        if error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(error)
+
+
+def _settle_all(batch: list[_Work[Any]], error: BaseException | None) -> None:
+    for work in batch:
+        work.settle(error)
+
+
+class Writer:
+    """`name` must differ from every other writer's. A change may be called again after a rollback."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._handed_over: queue.SimpleQueue[list[_Work[Any]] | None] = queue.SimpleQueue()
+        self._of_this_turn: list[_Work[Any]] = []  # of the event loop: it goes over to the thread as one
+        self._left: list[_Work[Any]] = []  # of the thread: what one transaction had no time for comes first in the next
+        self._number = 0
+        self._last_chance: float | None = None  # until when a database that is away is waited for, once it must end
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    async def write(
+        self,
+        change: Callable[[], T],
+        name: str = "",
+        last: Callable[[T], None] | None = None,
+        proof: FenceProof | None = None,
+    ) -> T:
+        """Commit what `change` does; its result. What it raises, or the database in the end, comes out here.
+
+        `last` gets that result after all other changes of the transaction: what needs a lock that everybody wants
+        takes it there, after all others and for the shortest time. `proof` is given before the change, in its
+        transaction, and once for changes with the same one that follow each other there.
+        """
+        if self._closed:
+            raise WriterClosed("the engine is stopping")
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=f"writer {self.name}", daemon=True)
+            self._thread.start()
+        work = _Work(change, name, last, proof)
+        if not self._of_this_turn:
+            work.loop.call_soon(self._hand_over)
+        self._of_this_turn.append(work)
+        return await work.future
+
+    def _hand_over(self) -> None:
+        if self._of_this_turn:
+            self._handed_over.put(self._of_this_turn)
+            self._of_this_turn = []
+
+    def flush_soon(self, longest: float) -> None:
+        """From now on a database that is away is waited for so many seconds in all."""
+        self._last_chance = time.monotonic() + longest
+
+    async def close(self) -> None:
+        """Everything that waits is still written, if the database takes it."""
+        self._closed = True
+        if self._last_chance is None:
+            self.flush_soon(5)
+        self._hand_over()
+        if self._thread:
+            self._handed_over.put(None)
+            await asyncio.to_thread(self._thread.join)
+
+    # ---- on the thread ------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        open_for_more = True
+        while open_for_more or self._left:
+            if self._left:
+                batch, self._left = self._left, []
+            else:
+                batch, open_for_more = self._next_batch()
+            if batch:
+                self._write(batch)
+        self._leave()
+
+    def _next_batch(self) -> tuple[list[_Work[Any]], bool]:
+        batch: list[_Work[Any]] = []
+        works = self._handed_over.get()
+        while works is not None:
+            batch += works
+            if len(batch) >= MAX_BATCH:
+                return batch, True
+            try:
+                works = self._handed_over.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _write(self, batch: list[_Work[Any]]) -> None:
+        try:
+            self._commit_patiently(batch)
+        except UNREACHABLE as error:
+            self._settle_in_doubt(batch, error)
+        except Exception as error:
+            # The boundary between those who wait and this thread, which must outlive every error of theirs.
+            self._settle_apart(batch, error)
+        else:
+            self._settle(batch)
+
+    def _settle(self, batch: list[_Work[Any]], error: BaseException | None = None) -> None:
+        batch[0].loop.call_soon_threadsafe(_settle_all, batch, error)
+
+    def _settle_in_doubt(self, batch: list[_Work[Any]], error: Exception) -> None:
+        """The database was away too long; perhaps the last commit happened all the same."""
+        try:
+            committed = self._has_committed()
+        except UNREACHABLE:
+            connection.close()
+            self._settle(batch, error)
+            return
+        if committed:
+            self._settle(batch)
+        else:
+            self._settle_apart(batch, error)
+
+    def _settle_apart(self, batch: list[_Work[Any]], error: Exception) -> None:
+        """One that fails must not take the others with it."""
+        if len(batch) == 1:
+            self._settle(batch, error)
+            return
+        for work in batch:
+            self._write([work])
+
+    def _commit_patiently(self, batch: list[_Work[Any]]) -> None:
+        self._number += 1
+        give_up, pause, doubtful = time.monotonic() + LOCK_TIMEOUT, 0.05, False
+        while True:
+            try:
+                if not (doubtful and self._has_committed()):
+                    self._commit(batch)
+                return
+            except UNREACHABLE as error:
+                connection.close()
+                if time.monotonic() + pause > min(give_up, self._last_chance or give_up):
+                    raise
+                if not doubtful:
+                    log.warning("The database did not take a commit, trying again: %s", error)
+                doubtful = True
+                time.sleep(pause)
+                pause = min(pause * 2, 1.0)
+
+    def _commit(self, batch: list[_Work[Any]]) -> None:
+        with transaction.atomic():
+            self._move_marker()
+            self._make(batch)
+            for work in batch:
+                work.finish()
+            for work in batch:
+                fault_injection.fault_point(f"before-{work.name}-commit")
+        for work in batch:
+            fault_injection.fault_point(f"after-{work.name}-commit")
+
+    def _make(self, batch: list[_Work[Any]]) -> None:
+        """What there is time for; what is left over leaves the batch, and is never put before what came earlier."""
+        proven: FenceProof | None = None
+        late = time.monotonic() + MAX_TRANSACTION_SECONDS
+        for number, work in enumerate(batch, 1):
+            if work.proof and work.proof is not proven:
+                work.proof()
+            proven = work.proof
+            work.result = work.change()
+            if time.monotonic() > late:
+                self._left = batch[number:] + self._left
+                del batch[number:]
+
+    def _move_marker(self) -> None:
+        mine = {"batch": self._number, "moved": timezone.now()}
+        if not cached_sql.update(WriterMarker, self.name, **mine):
+            WriterMarker.objects.filter(moved__lt=timezone.now() - LOST_CHANGE_TEXT).delete()
+            WriterMarker.objects.create(pk=self.name, **mine)
+
+    def _has_committed(self) -> bool:
+        return WriterMarker.objects.filter(pk=self.name, batch=self._number).exists()
+
+    def _leave(self) -> None:
+        try:
+            WriterMarker.objects.filter(pk=self.name).delete()
+        except UNREACHABLE as error:
+            log.info("The writer's marker stays for a day: %s", error)
+        finally:
+            connections.close_all()

@@ -1,0 +1,72 @@
+"""What people say to an inquiry: a hint for who works, that it shall stop and take what is there, another plan."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from engine.models import AuthorContribution, RunAuthor, record_name
+from engine.run_control import signal_worker
+from runs.forms import validate_text
+from runs.run_actions import apply_and_announce
+
+from .models import AssignmentKind, Order, writes
+from .models.queries import possible_words_to
+from .models.rule_state import load_inquiry
+from .rules.limits import HINTS
+from .rules.state import NEW_PLANS
+
+WORDS_LENGTH = 2_000
+RECENT_SECONDS = timedelta(seconds=5)
+REFUSED = {
+    AssignmentKind.HINT: "Its answer is being worded: nobody reads a hint any more.",
+    AssignmentKind.STOP: "It can be stopped while it researches, or answers once more.",
+    AssignmentKind.REPLAN: f"Its answer is being worded, or it was re-planned {NEW_PLANS} times.",
+}
+NO_WORDS = "Write in a few words what you want."
+TOO_MANY_HINTS = f"It was given {HINTS} hints, and takes no more."
+
+
+class HintRefused(Exception):
+    """Nothing was said. The text is a sentence for people."""
+
+
+class InvalidHint(Exception):
+    """What was sent cannot be. The text is a sentence for people."""
+
+
+def post_hint(inquiry: UUID, user: Any, kind: AssignmentKind, words: str = "") -> None:
+    """Refused, Wrong, Over. A hint is read before the next move; the others take the work from whoever is at it."""
+    words = _cleaned(words.strip(), NO_WORDS if kind != AssignmentKind.STOP else "")
+    if kind != AssignmentKind.STOP and len(words.split()) < 2:
+        raise InvalidHint(NO_WORDS)
+
+    def write() -> None:
+        if kind == AssignmentKind.STOP and _said_just_now(inquiry):
+            return  # sent twice: a second stop would leave out what the first one asks for
+        if kind not in (possible := possible_words_to(load_inquiry(inquiry))):
+            raise HintRefused(TOO_MANY_HINTS if kind == AssignmentKind.HINT and possible else REFUSED[kind])
+        writes.save_hint(inquiry, kind, record_name(user), words)
+        if words:
+            changes = kind == AssignmentKind.REPLAN
+            part = AuthorContribution.ASKED_CHANGES if changes else AuthorContribution.SAID
+            RunAuthor.objects.note(inquiry, user, part)
+        if kind != AssignmentKind.HINT:
+            signal_worker(inquiry)
+
+    apply_and_announce(inquiry, write)
+
+
+def _cleaned(words: str, needed: str) -> str:
+    try:
+        return validate_text(words, WORDS_LENGTH, needed)
+    except ValidationError as error:
+        raise InvalidHint(error.messages[0]) from error
+
+
+def _said_just_now(inquiry: UUID) -> bool:
+    newest = Order.objects.filter(inquiry=inquiry).order_by("-number").first()
+    stopped = newest is not None and newest.kind == AssignmentKind.STOP
+    return stopped and newest is not None and timezone.now() - newest.made < RECENT_SECONDS

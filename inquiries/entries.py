@@ -1,0 +1,306 @@
+"""An inquiry's record: what its rows tell, what it is found by, and what of it cannot be: its orders are folded again,
+and each quote is sought again where it is said to stand.
+
+Why so: docs/decisions.md, Inquiries.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F, Prefetch, Q
+
+from engine.audit.entries_from_rows import RunEntries
+from engine.ledger.entries import ENDED, SUBMITTED, TOOL
+from engine.ledger.hashing import EntryDraft, format_timestamp
+from engine.llm.providers import is_rehearsal
+from engine.models import ModelCall
+from engine.models.documents import document_label
+from engine.text.search_terms import label_term
+
+from .models import AssignmentKind, Claim, Inquiry, Move, Order, Post, Quote, RoleKind, Source
+from .prompts.finalizer import answer_with
+from .quotes import FoldedText, find_cells, find_quote, reused_quote
+from .rules.events import InquiryStage
+from .rules.limits import MAX_PARALLEL
+from .rules.state import NOT_ANSWERED, InquiryState, InquiryStateError, initial_state, state_after
+
+ORDER, MOVE, RESULT, CLAIM, SOURCE = (f"inquiry.{name}" for name in ("order", "move", "result", "claim", "source"))
+
+
+def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
+    """Add what the rows of these inquiries say to the drafts of their runs."""
+    attached = Prefetch("sources", Source.objects.listed())
+    of = Inquiry.objects.filter(pk__in=list(told)).select_related("roster_version")
+    for inquiry in of.prefetch_related("posts", attached):
+        _tell_submission(told[inquiry.pk][SUBMITTED][0], inquiry)
+        for ended in told[inquiry.pk][ENDED]:
+            ended.texts |= {name: getattr(inquiry, name) for name in ("answer", "trace", "why")}
+    if new:
+        return
+    _tell_moves(told)
+    _tell_work(told)
+
+
+def _tell_work(told: dict[UUID, RunEntries]) -> None:
+    of = list(told)
+    for order in Order.objects.filter(inquiry__in=of).select_related("gate").order_by("number"):
+        told[order.inquiry_id][ORDER].append(_order(order))
+    for source in Source.objects.filter(inquiry__in=of, document=None).select_related("tool_call").order_by("pk"):
+        told[source.inquiry_id][SOURCE].append(_source(source))
+    claims = Claim.objects.filter(inquiry__in=of).select_related("order").prefetch_related("quotes__source")
+    for claim in claims.order_by("number"):
+        told[claim.inquiry_id][CLAIM].append(_claim(claim))
+
+
+def _tell_moves(told: dict[UUID, RunEntries]) -> None:
+    of = list(told)
+    answered = Move.objects.filter(inquiry__in=of).annotate(answered_at=F("call__step"))
+    moves = list(answered.select_related("tool_call").order_by("pk"))
+    for move in moves:
+        told[move.inquiry_id][MOVE].append(_move(move))
+    for move in sorted((one for one in moves if one.settled and one.tool), key=lambda one: (one.settled, one.pk)):
+        told[move.inquiry_id][RESULT].append(_result(move))
+
+
+def _tell_submission(draft: EntryDraft, inquiry: Inquiry) -> None:
+    attached = [one for one in inquiry.sources.all() if one.document_id]
+    draft.facts |= {
+        "limits": inquiry.limits,
+        "retry_limit": inquiry.retry_limit,
+        "posts": {post.name: _post(post) for post in inquiry.posts.all()},
+        "prompt_version": inquiry.prompt_version,
+        "sources": [{"number": one.number, "kind": one.kind} for one in attached],
+    }
+    draft.facts |= {"web": True, "hosts": inquiry.hosts} if inquiry.web else {}
+    draft.facts |= {"collections": inquiry.collections} if inquiry.collections else {}
+    draft.facts |= {"follows": str(inquiry.follows_id)} if inquiry.follows_id else {}
+    if version := inquiry.roster_version:
+        draft.facts["roster"] = {"id": version.roster_id, "name": version.name, "version": version.number}
+    draft.texts["question"] = inquiry.question
+    draft.texts |= {f"title of source {one.number}": one.title for one in attached}
+
+
+def _post(post: Post) -> dict[str, Any]:
+    asked = {"kind": post.kind, "council": post.council, "hours": post.hours} if post.kind != RoleKind.MODEL else {}
+    asked |= {"council_id": post.council_id} if post.council_id else {}
+    return {"model": post.model, "fallback": post.fallback, **asked}
+
+
+def _order(one: Order) -> EntryDraft:
+    names = ("number", "kind", "station", "place", "step_id", "counts", "category", "error_code")
+    facts = {name: getattr(one, name) for name in names} | {"review": one.decision, "by": one.by_name}
+    facts |= {"gate": {"step": one.gate.step, "number": one.gate.number}} if one.gate else {}
+    texts = {name: getattr(one, name) for name in ("instruction", "reply", "feedback", "error")}
+    return EntryDraft(ORDER, format_timestamp(one.made) or "", facts, texts, row=one.pk)
+
+
+def _move(one: Any) -> EntryDraft:
+    facts: dict[str, Any] = {"key": one.key, "attempt": one.attempt, "tool": one.tool}
+    if one.answered_at.partition("-")[0] != one.key:  # one answer brought several
+        facts["answered_at"] = one.answered_at
+    texts = {name: getattr(one, name) for name in ("thought", "arguments", "done", "refused")}
+    return EntryDraft(MOVE, format_timestamp(one.made) or "", facts, texts, row=one.pk)
+
+
+def _result(one: Move) -> EntryDraft:
+    facts = {"key": one.key, "call": one.tool_call.number if one.tool_call else None}
+    return EntryDraft(RESULT, format_timestamp(one.settled) or "", facts, {"result": one.result}, row=one.pk)
+
+
+def _source(one: Source) -> EntryDraft:
+    facts: dict[str, Any] = {name: getattr(one, name) for name in ("number", "kind", "type", "extractor", "flags")}
+    call = one.tool_call
+    facts |= {"length": one.length, "call": {"step": call.step, "number": call.number} if call else None}
+    texts = {name: getattr(one, name) for name in ("title", "asked", "address", "bytes_digest", "text_digest")}
+    return EntryDraft(SOURCE, format_timestamp(one.made) or "", facts, texts | {"text": one.read}, row=one.pk)
+
+
+def _claim(one: Claim) -> EntryDraft:
+    quotes = list(one.quotes.all())
+    places = [{"source": quote.source.number, "parts": quote.parts} for quote in quotes]
+    facts = {"number": one.number, "order": one.order.number, "reasoned_from": one.reasoned_from, "bare": one.bare}
+    texts = {"text": one.text} | {f"quote {number}": quote.text for number, quote in enumerate(quotes, 1)}
+    return EntryDraft(CLAIM, format_timestamp(one.made) or "", facts | {"quotes": places}, texts, row=one.pk)
+
+
+def labels(said: RunEntries) -> Iterator[str]:
+    """Those that its rows make beside what any run is found by, from what is told of it."""
+    [submitted, *_] = said[SUBMITTED]
+    yield label_term("rehearsal", any(is_rehearsal(post["model"]) for post in submitted.facts["posts"].values()))
+    if roster := submitted.facts.get("roster"):
+        yield label_term("roster", roster["id"])
+
+
+# ---- what cannot be ---------------------------------------------------------------------------------------
+
+
+def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
+    """Its course has to be one that the rules know, its outcome the one they come to, and each quote has to stand where
+    it is said to."""
+    submitted = next((one for one in entries if one["kind"] == SUBMITTED), None)
+    if submitted is None:
+        return ""
+    return _course(submitted, entries) or _quotes(submitted["texts"], entries)
+
+
+def _course(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> str:
+    state, orders = (
+        initial_state(submitted["texts"].get("question", ""), submitted["facts"]["retry_limit"]),
+        list[Order](),
+    )
+    for number, one in enumerate((entry for entry in entries if entry["kind"] == ORDER), 1):
+        try:
+            orders.append(_order_of(one))
+            state = state_after(state, fact) if (fact := orders[-1].event) else state
+        except (InquiryStateError, ValueError, TypeError, KeyError):
+            return f"Order {number} cannot be what came next."
+        if one["facts"]["number"] != number:
+            return f"Order {number} is missing."
+    outcomes = [one["facts"].get("outcome") for one in entries if one["kind"] == ENDED]
+    if (outcome := next((one for one in reversed(outcomes) if one), None)) and not _is_its(outcome, state):
+        return f"It came out as {outcome}, which its orders do not come to."
+    return _said(submitted["facts"]["prompt_version"], entries, orders)
+
+
+WORDED_BY_A_MODEL = ("1", "2")  # versions of prompts in which the finalizer's text became the answer
+
+
+def _said(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Order]) -> str:
+    """Answer and trace are what the last order brought; the answer is the one that was approved."""
+    ended = [one["texts"] for one in entries if one["kind"] == ENDED and one["facts"].get("outcome")]
+    said = [ended[-1].get(name, "") for name in ("answer", "trace")] if ended else []
+    if not orders or not all(said):
+        return ""
+    due = [orders[-1].submitted_work.get(name, "") for name in ("answer", "trace")]
+    works = [one for one in orders if one.kind == AssignmentKind.WORK and one.station == InquiryStage.EXPERT]
+    if due[0] != NOT_ANSWERED and version not in WORDED_BY_A_MODEL:
+        claims = [one["facts"] for one in entries if one["kind"] == CLAIM]
+        numbers = [one["number"] for one in claims if one["order"] == works[-1].number]
+        due[0] = answer_with(works[-1].submitted_work.get("text", ""), numbers)
+    return "" if said == due else "Its answer or its trace is not the one that was approved."
+
+
+def _order_of(entry: Mapping[str, Any]) -> Order:
+    """The row, as far as it is told of."""
+    facts, texts = dict(entry["facts"]), entry.get("texts", {})
+    facts |= {"by_name": facts.pop("by"), "decision": facts.pop("review")}
+    facts.pop("gate", None)
+    names = ("instruction", "reply", "feedback", "error")
+    return Order(**facts, **{name: texts.get(name, "") for name in names})
+
+
+def _is_its(outcome: str, state: InquiryState) -> bool:
+    return state.over and not state.error and state.outcome == outcome
+
+
+def _quotes(asked: Mapping[str, str], entries: Sequence[dict[str, Any]]) -> str:
+    """As far as the texts are there. What a tool brought stands in what is told of the tool."""
+    folded, read = dict[int, FoldedText](), dict[int, str]()
+    brought = {(one["facts"]["step"], one["facts"]["number"]): one for one in entries if one["kind"] == TOOL}
+    for entry in (one for one in entries if one["kind"] == SOURCE):
+        call, text = entry["facts"]["call"], entry.get("texts", {}).get("text", "")
+        said = brought.get((call["step"], call["number"]), {}).get("texts", {}).get("output", "") if call else ""
+        read[entry["facts"]["number"]] = text
+        if said and text not in said:
+            return f"Source {entry['facts']['number']} is not what its tool brought."
+    for entry in (one for one in entries if one["kind"] == CLAIM):
+        for number, quote in enumerate(entry["facts"]["quotes"], 1):
+            words, source = entry.get("texts", {}).get(f"quote {number}"), quote["source"]
+            text = asked.get(f"text of {document_label(source)}") or read.get(source)
+            if not words or not text:
+                continue
+            if source not in folded:
+                folded[source] = FoldedText(text)
+            if not _stands(words, folded[source], quote["parts"]):
+                return f"A quote of claim {entry['facts']['number']} does not stand where it is said to."
+    return ""
+
+
+def _stands(words: str, source: FoldedText, parts: Sequence[Sequence[int]]) -> bool:
+    """As all of it, as a calculation is quoted; by the rule of today, that of older records, or that of cells."""
+    if words == source.original:
+        return parts == [[0, len(words)]]
+    places = (*(rule(words, source) for rule in (reused_quote, find_quote)), find_cells(words, source.original))
+    return any(place and [[one.start, one.end] for one in place.parts] == parts for place in places)
+
+
+Inconsistency = Iterator[tuple[UUID, str]]
+
+
+def inconsistent_runs(runs: Sequence[UUID]) -> Inconsistency:
+    yield from _of_other_calls(runs)
+    yield from _unheard(runs)
+    yield from _of_other_inquiries(runs)
+    idle = Post.objects.filter(inquiry__in=runs, kind=RoleKind.MODEL).exclude(council="", council_id=None, hours=None)
+    yield from ((one.inquiry_id, f"A model holds the post {one.name}, and it names who else does.") for one in idle)
+
+
+def _of_other_calls(runs: Sequence[UUID]) -> Inconsistency:
+    """Work, reviews and moves that are no answers of the calls that they stand at."""
+    for order in Order.objects.filter(inquiry__in=runs).select_related("call"):
+        if not (_is_answer(order) if order.call else order.gate_id or order.kind not in ASKED):
+            yield order.inquiry_id, f"Its {order} comes of no such call."
+    for move in Move.objects.filter(inquiry__in=runs).select_related("call", "tool_call"):
+        if not _is_made(move):
+            yield move.inquiry_id, f"Its {move} comes of no such call."
+        if (not move.settled and (move.result or not move.tool)) or (move.result and not move.tool):
+            yield move.inquiry_id, f"Its {move} came to something else than it says."
+
+
+FINALIZER, ANSWERED = "finalizer", ModelCall.Status.ANSWERED
+ASKED = (AssignmentKind.WORK, AssignmentKind.REVIEW)
+ANSWERS = (*ASKED, AssignmentKind.FINAL)  # the last words may be stated, or written by code where no model has any
+
+
+def _unheard(runs: Sequence[UUID]) -> Inconsistency:
+    """Last words of a model that nothing stands at."""
+    said = ModelCall.objects.filter(run__in=runs, step=FINALIZER, status=ANSWERED)
+    heard = Order.objects.filter(inquiry__in=runs, call__isnull=False).values("call")
+    for pk in said.exclude(pk__in=heard).values_list("run", flat=True):
+        yield pk, "A model has worded its answer, and no order stands at that."
+
+
+def _is_answer(order: Order) -> bool:
+    """Whether its call was made for it: at its place, or about that."""
+    call, place = order.call, order.place
+    if call is None or call.run_id != order.inquiry_id or call.status != ANSWERED or order.kind not in ANSWERS:
+        return False
+    return call.step == place or call.step.startswith((f"{place}.", f"critic.{place}."))
+
+
+def _is_made(move: Move) -> bool:
+    """Whether it was answered under its key, or one for another try at it, or that of a move which it was made at once
+    with; its tool was used under its own."""
+    call, used = move.call, move.tool_call
+    at = re.fullmatch(rf"{re.escape(move.place)}\.(\d+)(-\d+)?", call.step)
+    first = int(at[1]) if at else 0
+    answered = call.status == ANSWERED and first and first <= move.number < first + MAX_PARALLEL
+    if not answered or call.run_id != move.inquiry_id:
+        return False
+    return used is None or (used.run_id, used.step) == (move.inquiry_id, move.key)
+
+
+SOURCE_COLUMNS = ("asked", "address", "type", "extractor", "bytes_digest", "text_digest", "read")
+
+
+def _of_other_inquiries(runs: Sequence[UUID]) -> Inconsistency:
+    strange = Quote.objects.filter(claim__inquiry__in=runs).exclude(source__inquiry=F("claim__inquiry"))
+    for pk in strange.values_list("claim__inquiry", flat=True).distinct():
+        yield pk, "It quotes a source of another inquiry."
+    claims = Claim.objects.filter(inquiry__in=runs).exclude(order__inquiry=F("inquiry"))
+    for pk in claims.values_list("inquiry", flat=True).distinct():
+        yield pk, "It claims what another inquiry found."
+    told = Source.objects.filter(inquiry__in=runs, kind="document").exclude(**dict.fromkeys(SOURCE_COLUMNS, ""))
+    told |= Source.objects.filter(inquiry__in=runs, kind="document").exclude(tool_call=None, flags=[], length=0)
+    for source in told:
+        yield source.inquiry_id, f"Its source {source.number} is a document, and says how it was read elsewhere."
+    strangely = Source.objects.filter(inquiry__in=runs, tool_call__isnull=False).exclude(tool_call__run=F("inquiry"))
+    for source in strangely:
+        yield source.inquiry_id, f"Its source {source.number} was brought to another."
+    for pk in Inquiry.objects.filter(pk__in=runs, web=False).exclude(hosts=[]).values_list("pk", flat=True):
+        yield pk, "It looks nowhere outside, and names sites."
+    mine = Q(document__run=F("inquiry"), document__number=F("number"))
+    for source in Source.objects.filter(inquiry__in=runs, kind="document").exclude(mine):
+        yield source.inquiry_id, f"Its source {source.number} is no document of it."

@@ -1,0 +1,159 @@
+"""Councils, their versions, and every change of them.
+
+Why so: docs/decisions.md, Councils.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+from uuid import UUID
+
+from django.conf import settings
+from django.db import models
+
+from engine.council_approval import council_uses
+from engine.text.invisible_chars import visible_text
+from runs.presets import NAME_LENGTH, Preset, PresetChange, PresetOutOfDate, PresetQuerySet, PresetVersion
+
+from .. import rules
+
+CRITERIA_LENGTH = 4_000
+COUNCILS = UUID("6d616769-0000-4000-8000-636f756e6373")  # the one chain of all councils; no run has this key
+COUNCIL = "council"  # the kind of its entries
+
+AgentValues = dict[str, str]
+"""One agent as forms and submissions pass it: name, model, criteria, fallback."""
+
+
+class CouncilChanged(PresetOutOfDate):
+    """Whose agents judge is no longer what the council is."""
+
+
+class CouncilQuerySet(PresetQuerySet):
+    def with_content(self) -> Self:
+        """With the current version and its members, in two queries."""
+        return self.select_related("owner", "current").prefetch_related("current__members")
+
+
+class Council(Preset):
+    """A saved trio to start a judgement from."""
+
+    current = models.OneToOneField("CouncilVersion", on_delete=models.PROTECT, null=True, related_name="+")
+
+    objects = CouncilQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+
+    def agents(self) -> list[AgentValues]:
+        """The three agents as a new judgement takes them."""
+        return self.current.agents() if self.current else []
+
+    def name_complaint(self, name: str) -> str:
+        uses = {use.council_id: use.by for use in council_uses() if use.council_id != self.pk}
+        for other in Council.objects.ever_looked_like(name):
+            if other.pk in uses:
+                return (
+                    f"“{name}” is or was the name of the council “{other.name}” (id {other.pk}), which is asked by "
+                    f"{uses[other.pk]}. Give this one another name."
+                )
+        return ""
+
+    def named_by(self) -> list[str]:
+        return list(dict.fromkeys(use.by for use in council_uses() if use.council_id == self.pk))
+
+    @property
+    def agent_names(self) -> str:
+        return ", ".join(agent["name"] for agent in self.agents())
+
+    def version_of(self, agents: Sequence[AgentValues]) -> "CouncilVersion | None":
+        """The newest version that has just these agents, if any has."""
+        versions = self.versions.prefetch_related("members")
+        return next((version for version in versions if version.has_agents(agents)), None)
+
+
+class CouncilVersion(PresetVersion):
+    of, out_of_date = "council", CouncilChanged
+
+    council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="versions")
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint("council", "number", name="one_council_version_per_number")]
+
+    def agents(self) -> list[AgentValues]:
+        """The three agents as a new judgement takes them."""
+        return [{**member.values(), "model": member.model or settings.DEFAULT_MODEL} for member in self.members.all()]
+
+    def has_agents(self, agents: Sequence[AgentValues]) -> bool:
+        """Whether these are its three agents: with one changed they are no longer this council."""
+        return self.agents() == [{"fallback": "", **agent} for agent in agents]
+
+    def as_saved(self) -> tuple[str, list[AgentValues]]:
+        """Name and agents as they were written, with the models that were left open."""
+        return self.name, [member.values() for member in self.members.all()]
+
+    def has_same_content(self, name: str, held: Mapping[str, Any]) -> bool:
+        return self.as_saved() == (name, list(held["agents"]))
+
+    def set_content(self, held: Mapping[str, Any]) -> None:
+        seated = zip(rules.SEATS, held["agents"], strict=True)
+        Member.objects.bulk_create(Member(version=self, seat=seat, **agent) for seat, agent in seated)
+
+
+class CouncilChange(PresetChange):
+    chain, entry, whose, told_with = COUNCILS, COUNCIL, "council_id", ("version__members",)
+
+    council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="changes")
+    version = models.ForeignKey(CouncilVersion, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def held(self) -> dict[str, Any]:
+        members = self.version.members.all() if self.version else ()
+        return {"agents": [{"seat": member.seat, **member.values()} for member in members]}
+
+
+class EarlierCouncilName(models.Model):
+    """What a name meant when policies began to name councils by their ids: for those that were saved before, which
+    never change. Of a name that several had by then there is none."""
+
+    name = models.CharField(max_length=NAME_LENGTH, unique=True)
+    council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return visible_text(self.name)
+
+
+class AgentColumns(models.Model):
+    """Somebody in one of the three seats: name, model, criteria, and perhaps a model to ask where the first fails."""
+
+    seat = models.CharField(max_length=1, choices=[(seat, seat) for seat in rules.SEATS])
+    name = models.CharField(max_length=NAME_LENGTH)
+    model = models.CharField(max_length=200)
+    criteria = models.TextField(max_length=CRITERIA_LENGTH)
+    fallback = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return visible_text(self.name)
+
+    def values(self) -> AgentValues:
+        return {"name": self.name, "model": self.model, "criteria": self.criteria, "fallback": self.fallback}
+
+
+class Member(AgentColumns):
+    """A seat of a council's version. Without a model it takes the installation's default one."""
+
+    version = models.ForeignKey(CouncilVersion, on_delete=models.CASCADE, related_name="members")
+    model = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["seat"]
+        constraints = [models.UniqueConstraint("version", "seat", name="one_member_per_seat")]

@@ -1,0 +1,576 @@
+"""The rows of a mission as its rules and its prompts look at them."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Sum
+from pydantic import BaseModel
+
+from engine.llm.fitting import Fitted, fitted
+from engine.llm.tokens import prompt_tokens, room_of
+from engine.models import ModelCall, Run
+from engine.models.gates import GateState
+from engine.tools import Tool, available_tools, own_tools
+
+from .. import contents, customs, rules
+from ..prompts import memory
+from ..prompts.steps import AgentPromptTool, AgentWork, Messages, PromptMessage, PromptStep, plain
+from ..prompts.steps import step_messages as step_prompt
+from ..rules import COORDINATOR, PERSON, AgentSituation, LimitsUsed
+from . import asking, memory_selection
+from .files import FileVersion, newest_file_versions
+from .forks import Past
+from .missions import Agent, Halt, Message, Mission, Step
+from .repositories import Repository
+from .terminals import Terminal
+
+ROOM = 128_000  # tokens of a prompt, where nothing else is known of a model
+SHOWN_FILES = 20
+SAID_BEFORE = 5  # of what people have said stays in each prompt
+MIB = 1 << 20
+STOPPING = ("", "wait", "finish")
+IT_ASKS = "Command {number} waits for input"  # begins what an agent is told
+ASKING = ("asks", "password", "full_screen")
+NOTHING_LEFT = "Nothing is left that could wake you"  # begins what the coordinator is told
+
+
+def load_mission(pk: UUID) -> Mission:
+    return Mission.objects.active().get(pk=pk)
+
+
+# ---- how it stands --------------------------------------------------------------------------------------------
+
+
+def agent_situation(mission: Mission, number: int, now: datetime) -> AgentSituation:
+    steps = mission.steps_of(number)
+    last = (steps or mission.past_of(number) or [None])[-1]
+    halt = _halt(mission, number, len(steps))
+    heard = halt.heard if halt else last.heard if last else 0
+    unread = [one for one in mission.messages_in_order if one.recipient == number and one.number > heard]
+    until = timer_of(last)
+    revives = any(one.of_person or one.go_on for one in unread)
+    woken = (last is not None and _has_ended(mission, last, number)) or bool(until and until <= now)
+    return AgentSituation(
+        number,
+        last=last.made if last else None,
+        open=bool(last and last.settled is None),
+        stops=bool(last and last.tool in STOPPING and (last.ok or last.settled is None)),
+        halted=halt is not None,
+        unread=bool(unread),
+        revives=revives,
+        woken=woken,
+        until=until,
+        asks=bool(halt) and not revives and not asking.is_settled(mission, asking.halt_step(mission, halt)),
+    )
+
+
+def asked_in(step: str) -> tuple[str, int]:
+    """What a model is asked for in a step of the run, and the number of its agent; 0 where that is none of ours."""
+    first, _, rest = step.partition(".")
+    what, number = ("next step", first) if first.isdecimal() else (first, rest.partition(".")[0])
+    return what, int(number) if number.isdecimal() else 0
+
+
+def _has_ended(mission: Mission, last: Past, number: int) -> bool:
+    """The command that it waits for; else one of its own, since it was asked for the step after which it stopped."""
+    if not isinstance(last, Step):
+        return False  # what it had waited for is not here
+    wanted = last.arguments.get("for_command") if last.tool == "wait" else None
+    rows = [one for one in mission.terminals.all() if one.ended]
+    if wanted:
+        return any(one.number == wanted for one in rows)
+    since = last.call.started
+    return any(one.ended and one.ended > since and _is_of(mission, one.step_id, number) for one in rows)
+
+
+def question_addressee(mission: Mission, terminal: Terminal) -> int:
+    """Who has stopped and is to hear that this command asks: its agent, once until something is typed there; else 0."""
+    agent = _agent_of(mission, terminal)
+    last = mission.steps_of(agent)[-1]
+    idle = last.tool in ("", "wait") and last.settled
+    return agent if idle and not was_told_that_it_asks(mission, terminal) else 0
+
+
+def was_told_that_it_asks(mission: Mission, terminal: Terminal) -> bool:
+    """By the mission, or by a result, since something was typed there last."""
+    agent = _agent_of(mission, terminal)
+    typed = terminal.inputs.order_by("-number").values_list("made", flat=True).first() or terminal.made
+    said = IT_ASKS.format(number=terminal.number)
+    if any(
+        one.recipient == agent and one.text.startswith(said) and one.made >= typed for one in mission.messages_in_order
+    ):
+        return True
+    results = [facts_of(one.result) for one in mission.steps_of(agent) if one.settled and one.settled >= typed]
+    return any(one.get("command_id") == terminal.number and one.get("state") in ASKING for one in results)
+
+
+def _agent_of(mission: Mission, terminal: Terminal) -> int:
+    return next(one.agent.number for one in mission.steps.all() if one.pk == terminal.step_id)
+
+
+def facts_of(result: str) -> dict[str, Any]:
+    """Those of its first line; none of what has none."""
+    try:
+        found = json.loads(result.partition("\n")[0])
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_of(mission: Mission, step: int, number: int) -> bool:
+    return any(one.pk == step and one.agent.number == number for one in mission.steps.all())
+
+
+def halt_of(mission: Mission, number: int) -> Halt:
+    """That of an agent which has one."""
+    halt: Halt = _halt(mission, number, len(mission.steps_of(number)))
+    return halt
+
+
+def _halt(mission: Mission, number: int, steps: int) -> Any:
+    """That which nobody has gone on after."""
+    return next(
+        (one for one in mission.halts.all() if one.agent_id == mission.agent(number).pk and one.after == steps), None
+    )
+
+
+def timer_of(step: Past | None) -> datetime | None:
+    if step is None or step.tool != "wait" or not step.settled:
+        return None
+    seconds = step.arguments.get("seconds")
+    return step.settled + timedelta(seconds=seconds) if seconds else None
+
+
+def agent_situations(mission: Mission, now: datetime) -> list[AgentSituation]:
+    return [agent_situation(mission, one.number, now) for one in mission.crew_list]
+
+
+def next_action(mission: Mission, worked: float, now: datetime) -> rules.NextAction:
+    finished = mission.finish is not None
+    if not finished and not mission.paused:
+        if is_last(mission, worked):
+            return rules.ContinueAgents((COORDINATOR,))
+        if limit := rules.reached_limits(usage_of(mission, worked), asking.bounds_of(mission)):
+            begun = tuple(one.number for one in agent_situations(mission, now) if one.open)
+            return rules.ContinueAgents(begun) if begun else rules.Reached(limit)
+    return rules.what_next(
+        agent_situations(mission, now),
+        finished=finished,
+        paused=mission.paused,
+        living=any(one.is_running for one in mission.terminals.all()),
+        told=told_that_nothing_is_left(mission),
+        at_once=mission.bounds.at_once,
+    )
+
+
+def is_last(mission: Mission, worked: float) -> bool:
+    """Whether there is one more step, of whoever coordinates: a person wants the end, or there is no more to allow."""
+    bounds = asking.bounds_of(mission)
+    limit = rules.reached_limits(usage_of(mission, worked), bounds)
+    return asking.is_ended(mission) or bool(limit and not rules.may_grow(limit, bounds))
+
+
+def told_that_nothing_is_left(mission: Mission) -> bool:
+    """And since then nobody but the mission itself has written to the coordinator."""
+    for one in reversed(mission.messages_in_order):
+        if one.recipient == COORDINATOR and (one.sender or one.by_name or one.text.startswith(NOTHING_LEFT)):
+            return not one.sender and not one.by_name
+    return False
+
+
+def due_agents(mission: Mission, beside: Collection[int], worked: float, now: datetime) -> tuple[int, ...]:
+    """Who could step now beside these, whoever has waited longest first."""
+    what = next_action(mission, worked, now)
+    if not isinstance(what, rules.ContinueAgents):
+        return ()
+    if asking.is_ended(mission) or rules.reached_limits(usage_of(mission, worked), asking.bounds_of(mission)):
+        return tuple(one for one in what.agents if one not in beside)
+    seen_all = agent_situations(mission, now)
+    others = [one for one in seen_all if one.number not in beside]
+    asked = [number for number in rules.questions(seen_all) if number not in beside]
+    return (*asked, *rules.next_agents(others, len(others)))
+
+
+def next_timer(mission: Mission, now: datetime) -> datetime | None:
+    """When the first of those who have stopped goes on by itself."""
+    stopped = [one for one in agent_situations(mission, now) if one.state == rules.AgentState.STOPPED]
+    return min((one.until for one in stopped if one.until), default=None)
+
+
+def usage_of(mission: Mission, worked: float) -> LimitsUsed:
+    return LimitsUsed(
+        steps=len(mission.steps.all()),
+        minutes=worked / 60,
+        agents=len(mission.crew_list),
+        messages=len(mission.messages_in_order),
+        terminals=sum(one.is_running for one in mission.terminals.all()),
+        output=sum(one.size or 0 for one in mission.terminals.all()) / MIB,
+        spend=cost_of(mission),
+    )
+
+
+def cost_of(mission: Mission) -> float:
+    """The share of what it may cost, with all that it has caused."""
+    may_cost = asking.may_cost(mission)
+    if not may_cost:
+        return 0.0
+    calls = ModelCall.objects.filter(run__in=Run.objects.of_root(mission.pk))
+    return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) / may_cost
+
+
+def agent_memory(mission: Mission, number: int) -> tuple[int, str]:
+    """Version and text of an agent's short-term memory; 0 and nothing where it has none."""
+    agent = mission.agent(number).pk
+    last = max(
+        (one for one in mission.short_memories.all() if one.agent_id == agent),
+        key=lambda one: one.version,
+        default=None,
+    )
+    return (last.version, last.text) if last else (0, "")
+
+
+def written_since(mission: Mission, number: int, moment: datetime) -> bool:
+    """Whether its short-term memory was written after that."""
+    agent = mission.agent(number).pk
+    return any(one.agent_id == agent and one.made > moment for one in mission.short_memories.all())
+
+
+# ---- prompts --------------------------------------------------------------------------------------------------
+
+
+def tools_of(mission: Mission, agent: Agent) -> list[Tool[Any]]:
+    """Also those of servers that it may have, as far as they are on."""
+    return tools_named(agent.tools, coordinates=agent.coordinates)
+
+
+def tools_named(names: Sequence[str], *, coordinates: bool) -> list[Tool[Any]]:
+    known = available_tools("mission") if any(name.startswith("mcp.") for name in names) else own_tools()
+    return [known[name] for name in names if name in known and (name != "finish" or coordinates)]
+
+
+def first_step(agent: Mapping[str, Any], goal: str, check: str, *, coordinates: bool) -> Messages:
+    """What an agent of these columns is told at least before its first step, for its length: while nobody has said
+    anything and there are no files."""
+    found = tools_named(agent["tools"], coordinates=coordinates)
+    offered = [AgentPromptTool(one.name, one.description, one.schema, ours=not one.server) for one in found]
+    about = (agent["name"], agent.get("description", ""), "", (), coordinates)
+    rest: dict[str, Any] = {"summary": "", "history": (), "heard": (), "short_memory": "", "now": {}}
+    return step_prompt(AgentWork(*about, tools=offered, goal=goal, check=check, **rest))
+
+
+def arguments_of(mission: Mission, agent: Agent) -> dict[str, type[BaseModel]]:
+    return {one.name: one.arguments for one in tools_of(mission, agent)}
+
+
+def first_files(pk: UUID) -> dict[str, bytes]:
+    """What the workspace held at first, by paths."""
+    rows = newest_file_versions(FileVersion.objects.filter(mission=pk, step=None))
+    return {path: one.text.encode() for path, one in rows.items()} | contents.read(pk, rows)
+
+
+def newest_files(pk: UUID) -> dict[str, bytes]:
+    """What it holds by now, as far as it is kept: for a workspace that is made, here for the first time or anew."""
+    found = newest_file_versions(FileVersion.objects.filter(mission=pk))
+    return {path: one.text.encode() for path, one in found.items() if one.text or not one.size}
+
+
+def known_files(pk: UUID) -> tuple[dict[str, str], set[str]]:
+    """Digests of what is there now by paths, and all paths of which anything is kept."""
+    return FileVersion.objects.digests(pk), FileVersion.objects.paths(pk)
+
+
+@dataclass(frozen=True)
+class BegunWith:
+    """A repository, and what its workspace is made of besides. `brought`: files that came with the goal; `gone`: paths
+    that the crew has removed since."""
+
+    staged: str
+    address: str
+    commit: str
+    start: str
+    own_branch: str
+    crew: str
+    brought: Mapping[str, bytes]
+    gone: Sequence[str]
+    moment: int
+
+
+def begun_with(pk: UUID) -> BegunWith | None:
+    mission = Mission.objects.select_related("run", "repository").get(pk=pk)
+    row = mission.begun_with
+    if row is None:
+        return None
+    paths, there = FileVersion.objects.paths(pk), FileVersion.objects.digests(pk)
+    branch, moment = own_branch(pk), int(mission.run.created.timestamp())
+    crew, gone = mission.crew or mission.agent(COORDINATOR).name, sorted(paths - there.keys())
+    asked = (row.staged, row.address, row.base, row.start, branch)
+    # in a fork these are not committed: what of them was is in the commits that it begins with
+    brought = {} if hasattr(mission.run, "fork") else first_files(pk)
+    return BegunWith(*asked, crew, brought, gone, moment)
+
+
+def newest_versions(pk: UUID) -> dict[str, FileVersion]:
+    return newest_file_versions(FileVersion.objects.filter(mission=pk))
+
+
+def was_refused(mission: Mission, step: Step) -> str:
+    """Why somebody refused the same act of anybody in the crew; empty where nobody did."""
+    for one in Step.objects.filter(mission=mission, tool=step.tool, args=step.args).exclude(pk=step.pk):
+        call = one.tool_call
+        if call and call.gate and call.gate.state == GateState.REJECTED:
+            return call.error
+    return ""
+
+
+def refused_in_a_row(agent: Agent) -> list[str]:
+    """Of what it asked for, why the newest was refused, without an approval in between; the oldest first. Older ones
+    of which a person has heard already do not count."""
+    found: list[str] = []
+    told = agent.halts.filter(why=Halt.Why.REFUSED).order_by("-pk").values_list("after", flat=True).first() or 0
+    asked = Step.objects.filter(agent=agent, number__gt=told, tool_call__gate__isnull=False)
+    for one in asked.select_related("tool_call__gate").order_by("-number"):
+        gate = one.tool_call.gate if one.tool_call else None
+        if gate is None or gate.state != GateState.REJECTED:
+            break
+        found.insert(0, one.tool_call.error if one.tool_call else "")
+    return found
+
+
+def newest_message(mission: Mission) -> int:
+    return max((one.number for one in mission.messages_in_order), default=0)
+
+
+def agent_work(mission: Mission, number: int, worked: float, now: datetime) -> AgentWork:
+    agent, steps = mission.agent(number), mission.past_of(number)
+    summary = summary_of(mission, agent)
+    covers = summary.covers if summary else 0
+    used = usage_of(mission, worked)
+    missing = _not_summarised(mission, agent, steps, covers)
+    heard = steps[-1].heard if steps else 0
+    history = _history(mission, number, steps, covers + missing)
+    new = _heard(mission, number, heard, newest_message(mission))
+    last = agent.coordinates and is_last(mission, worked)
+    offered = tools_of(mission, agent)  # also at the last step, so that its request begins as the one before
+    memories = memory_selection.memories_of_agent(mission, agent)
+    whole = memory_selection.memories_in_prompt(memories)
+    return AgentWork(
+        name=agent.name,
+        description=agent.description,
+        parent=_name(mission, agent.parent) if agent.parent else "",
+        coordinator="" if agent.coordinates else _name(mission, COORDINATOR),
+        goal=mission.goal,
+        check=mission.check_command,
+        customs=customs.told(customs.read(mission.customs)),
+        below=[one.name for one in mission.crew_list if superior(one) == number],
+        coordinates=agent.coordinates,
+        tools=[AgentPromptTool(one.name, one.description, one.schema, ours=not one.server) for one in offered],
+        summary=summary.text if summary else "",
+        history=history,
+        heard=new,
+        said=_said_before(mission, agent, (*(heard for one in history for heard in one.heard), *new)),
+        short_memory=agent_memory(mission, number)[1],
+        memory_by=short_memory_by(mission, agent),
+        now=_now(mission, agent, used, now) | _renewed(mission, agent, memories),
+        last=last,
+        missing=missing,
+        memories=[(one.name, one.version.text) for one in whole],
+        listed=[(one.name, one.version.description) for one in memories if one not in whole],
+        remembered=[one.version.pk for one in whole],
+    )
+
+
+def _renewed(mission: Mission, agent: Agent, memories: Sequence[memory_selection.KnownMemory]) -> dict[str, Any]:
+    """Said once, for the step that follows has them."""
+    names = memory_selection.refresh_folder(mission, agent, memories)
+    return {"memories_that_have_changed": names} if names else {}
+
+
+def short_memory_by(mission: Mission, agent: Agent) -> str:
+    """Who else has written it last; empty where the agent itself did."""
+    made = [one for one in mission.short_memories.all() if one.agent_id == agent.pk]
+    by = max(made, key=lambda one: one.version).by if made else agent.number
+    return _name(mission, by) if by != agent.number else ""
+
+
+def summary_of(mission: Mission, agent: Agent) -> Any:
+    made = [one for one in mission.summaries.all() if one.agent_id == agent.pk and one.holds]
+    return made[-1] if made else None
+
+
+def _not_summarised(mission: Mission, agent: Agent, steps: Sequence[Past], covers: int) -> int:
+    """How many steps are left out as they are too many, and no summary of them could be made."""
+    failed = any(one.agent_id == agent.pk and not one.holds for one in mission.summaries.all())
+    counts = [messages_in(one) for one in _history(mission, agent.number, steps, covers)] if failed else []
+    return len(counts) - rules.kept_steps(counts) if sum(counts) > rules.MOST_MESSAGES else 0
+
+
+def messages_in(one: PromptStep) -> int:
+    """As a chat has them: what was heard, the answer, and what came of its tool."""
+    return len(one.heard) + 1 + bool(one.tool)
+
+
+def messages_now(mission: Mission, number: int) -> int:
+    """In the history of an agent, since its newest summary."""
+    summary = summary_of(mission, mission.agent(number))
+    found = _history(mission, number, mission.past_of(number), summary.covers if summary else 0)
+    return sum(map(messages_in, found))
+
+
+def messages_of(work: AgentWork) -> int:
+    """In the history of its prompt, with what is new."""
+    return sum(map(messages_in, work.history)) + len(work.heard)
+
+
+def _said_before(mission: Mission, agent: Agent, shown: Sequence[PromptMessage]) -> list[PromptMessage]:
+    """What people have said last to anybody, as far as no message of its history shows it."""
+    said = [said_by(mission, one, agent) for one in mission.messages_in_order if one.of_person][-SAID_BEFORE:]
+    return [one for one in said if one not in shown]
+
+
+def _history(mission: Mission, number: int, steps: Sequence[Past], start: int) -> list[PromptStep]:
+    found, before = [], steps[start - 1].heard if start else 0
+    for place, one in enumerate(steps[start:], start + 1):
+        heard = _heard(mission, number, before, one.heard)
+        found.append(PromptStep(place, heard, one.reasoning, one.tool, one.args, one.result))
+        before = one.heard
+    return found
+
+
+def history_of(mission: Mission, number: int) -> list[PromptStep]:
+    """What a summary of this agent is made from: all but the newest messages."""
+    steps = mission.past_of(number)
+    summary = summary_of(mission, mission.agent(number))
+    start = summary.covers if summary else 0
+    found = _history(mission, number, steps, start)
+    return found[: -rules.kept_steps([messages_in(one) for one in found]) or None]
+
+
+def _heard(mission: Mission, number: int, after: int, until: int) -> list[PromptMessage]:
+    agent = mission.agent(number)
+    found = [one for one in mission.messages_in_order if one.recipient == number and after < one.number <= until]
+    return [said_by(mission, one, agent) for one in found]
+
+
+def said_by(mission: Mission, one: Message, hears: Agent) -> PromptMessage:
+    """A message as this agent hears it: an order, or words of somebody else."""
+    if not one.sender:
+        return PromptMessage("person", one.by_name, one.text) if one.by_name else PromptMessage("system", "", one.text)
+    kinds = {hears.parent: "parent", COORDINATOR: "coordinator"}
+    return PromptMessage(kinds.get(one.sender, "agent"), _name(mission, one.sender), one.text)
+
+
+def superior(agent: Agent) -> int:
+    """To whom it reports: whoever made it, else the coordinator, who reports to people."""
+    return agent.parent or (0 if agent.coordinates else COORDINATOR)
+
+
+def _name(mission: Mission, number: int) -> str:
+    return mission.agent(number).name if number else PERSON
+
+
+def _now(mission: Mission, agent: Agent, used: LimitsUsed, now: datetime) -> dict[str, Any]:
+    limits = asking.bounds_of(mission)
+    others = [one for one in mission.crew_list if one.number != agent.number]
+    found: dict[str, Any] = {
+        "step": len(mission.past_of(agent.number)) + 1,
+        "steps_of_all": f"{used.steps} of {limits.steps}",
+        "minutes": f"{used.minutes:.0f} of {limits.minutes}",
+        "commands": _commands(mission),
+        "files": _files(mission),
+        "you_may_write_to": [PERSON, *(_other(mission, one, now) for one in others)],
+    }
+    found |= {"repository": _repository(row)} if (row := mission.begun_with) else {}
+    near = rules.near_limits(used, limits)
+    return found | ({"nearly_used_up": near} if near else {})
+
+
+def _repository(row: Repository) -> dict[str, Any]:
+    found: dict[str, Any] = {"clone_of": row.address, "your_branch": own_branch(row.mission_id)}
+    names = [f"{path} ({why})" for path, why in row.without]
+    more = len(names) - SHOWN_FILES
+    names = [*names[:SHOWN_FILES], *([f"and {more} more"] if more > 0 else [])]
+    return found | ({"left_out_of_the_workspace": names} if names else {})
+
+
+def own_branch(pk: UUID) -> str:
+    """Of git, on which the crew of a mission works."""
+    return f"magi/{str(pk)[:8]}"
+
+
+def _other(mission: Mission, one: Agent, now: datetime) -> str:
+    first = one.description.partition(".")[0][:100]
+    return f"{one.name} ({agent_situation(mission, one.number, now).state}): {first}"
+
+
+def _commands(mission: Mission) -> list[str]:
+    rows = sorted(mission.terminals.all(), key=lambda one: one.number)
+    shown = [one for one in rows if one.is_running] + [one for one in rows if not one.is_running][-3:]
+    return [
+        f"{one.number} {'lives' if one.is_running else f'exit {one.exit_code}'}: {one.command[:100]}" for one in shown
+    ]
+
+
+def _files(mission: Mission) -> list[str]:
+    """Those that were changed last; read by their own query, for a step does not need the others."""
+    there = newest_file_versions(mission.files.defer("text"))
+    changed = sorted((one for one in there.values() if one.step_id), key=lambda one: -one.number)
+    paths = [one.path for one in changed] or sorted(there)
+    return paths[:SHOWN_FILES]
+
+
+def step_in_room(work: AgentWork, model: str, mark: str | None = None) -> tuple[Fitted, list[int]]:
+    """What the agent is told, without what came of earlier steps; and which memories are whole in it."""
+    seen: Sequence[Any] = ()
+    parts = {"steps": _unheard(work.history), "customs": work.customs}
+    parts |= {"memories": work.memories, "memories_by_name": work.listed}
+
+    def asked(shown: Any, said: str) -> Messages:
+        nonlocal seen
+        shorter, ours, seen, listed = shown.values()
+        history = _heard_again(shorter, work.history)
+        return step_prompt(replace(work, history=history, customs=ours, memories=seen, listed=listed), mark, said)
+
+    found = fitted(asked, parts, [model], {"steps": 2})
+    return found, [pk for one, pk in zip(work.memories, work.remembered, strict=False) if one in seen]
+
+
+def summary_in_room(
+    agent: Agent, goal: str, before: str, history: Sequence[PromptStep], mark: str | None = None
+) -> Fitted:
+    """The request for a summary of this history, as `step_in_room`."""
+
+    def asked(shown: Any, said: str) -> Messages:
+        return memory.summary_messages(
+            agent.name, goal, before, plain(_heard_again(shown["steps"], history)), mark, said
+        )
+
+    return fitted(asked, {"steps": _unheard(history)}, [agent.model], {"steps": 1})
+
+
+def _unheard(history: Sequence[PromptStep]) -> list[PromptStep]:
+    return [replace(one, heard=()) for one in history]
+
+
+def _heard_again(shorter: Sequence[PromptStep], history: Sequence[PromptStep]) -> list[PromptStep]:
+    """Messages are orders and answers: those of steps that are left out stand before the first that is not."""
+    gone = len(history) - len(shorter)
+    heard = [one.heard for one in history[gone:]]
+    if gone:
+        heard[0] = [message for one in history[: gone + 1] for message in one.heard]
+    return [replace(one, heard=said) for one, said in zip(shorter, heard, strict=True)]
+
+
+def shorter_in_room(agent: Agent, text: str, known: Sequence[str], mark: str | None = None) -> Fitted:
+    def asked(shown: Any, said: str) -> Messages:
+        return memory.shorten_messages(agent.name, text, shown["memories"], rules.MEMORY_LENGTH, mark, said)
+
+    return fitted(asked, {"memories": known}, [agent.model])
+
+
+def filled(prompt: Messages, model: str) -> float:
+    """How much of the room that this model has for a prompt it takes, roughly."""
+    return prompt_tokens(prompt) / (room_of([model]) or ROOM)

@@ -1,0 +1,72 @@
+"""What agents keep for themselves in a mission: their short-term memory, and summaries of what came before."""
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.utils import timezone
+
+from engine.models import ModelCall
+
+if TYPE_CHECKING:
+    from .missions import Mission
+
+OUTCOME_TEXT = "The mission before came to this: {result}"
+
+
+class ShortMemory(models.Model):
+    """`by` is the number of the agent that wrote it."""
+
+    mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="short_memories")
+    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="short_memories")
+    version = models.PositiveSmallIntegerField()
+    text = models.TextField(blank=True)
+    by = models.PositiveSmallIntegerField()
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("agent", "version", name="one_short_memory_of_a_version")]
+
+    def __str__(self) -> str:
+        return f"Short-term memory of {self.agent}, {self.version}"
+
+
+class Summary(models.Model):
+    """Stands for all steps of an agent up to `covers`. `dump`: the history that it was made from, as its prompt had it,
+    and the SHA-256 of that. Without a call it came along from the mission before, or it failed and has no text: then
+    nothing was left out."""
+
+    mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="summaries")
+    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="summaries")
+    covers = models.PositiveSmallIntegerField()
+    text = models.TextField(blank=True)
+    dump = models.TextField(blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"Summary of {self.agent} up to step {self.covers}"
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.call_id or self.text)
+
+
+def carry_over_memory(before: "Mission", mission: "Mission") -> None:
+    """What the crew of the mission before kept for itself goes to those of the same names; whoever coordinates also
+    hears what it came to."""
+    earlier = {one.folded: one for one in before.agents.all()}
+    for agent in mission.agents.all():
+        one = earlier.get(agent.folded)
+        if one and (kept := one.short_memories.order_by("version").last()) and kept.text:
+            ShortMemory.objects.create(mission=mission, agent=agent, version=1, text=kept.text, by=agent.number)
+        made = one.summaries.exclude(text="").last() if one else None
+        said = [made.text if made else "", OUTCOME_TEXT.format(result=before.result) if agent.coordinates else ""]
+        if text := "\n\n".join(filter(None, said if before.result else said[:1])):
+            Summary.objects.create(mission=mission, agent=agent, covers=0, text=text)

@@ -1,0 +1,433 @@
+"""What the engine and people write of a mission: each is a part of one transaction that holds the run's row."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from engine.audit.entries_from_rows import entries_of_runs
+from engine.llm.providers import clean_storable_text
+from engine.models import Gate, ModelCall, Run, ToolCall
+from engine.plurals import ordinal
+from engine.text.search_terms import index_words, label_term
+from engine.tools import get_tool
+from runs.models import SearchText
+
+from .. import publishing, rules, workspace
+from ..prompts.memory import SummarisedHistory
+from ..prompts.steps import StepAnswer
+from ..rules import COORDINATOR
+from ..secret_redaction import redact_secrets
+from ..workspace_files import FileChange
+from . import queries
+from .files import FileVersion
+from .flags import flags_of
+from .forks import CarriedStep
+from .memories import MemoryVersion
+from .memory_selection import note_uses
+from .missions import Agent, Check, Halt, Message, Mission, Pause, Step
+from .queries import agent_memory, load_mission
+from .repositories import Repository
+from .short_term_memory import ShortMemory, Summary
+from .terminals import HOST_LENGTH, OUTPUT_LENGTH, Connection, Terminal, TerminalInput
+
+NOTHING_LEFT_TEXT = f"{queries.NOTHING_LEFT}: finish, or say what you need."
+GIVEN_UP = "{by} has given up the machine {host}: commands that lived there were cut. Look before you go on."
+QUESTION_TEXT = f"{queries.IT_ASKS}. You are told once: type into it, end it, or go on beside it."
+NOBODY_TYPES = "{asks}, and nobody types into it."
+REFUSED_IN_A_ROW = "{count} times in a row it was refused what it asked for. The reasons: {reasons}"
+REPEAT_WARNING_FROM = "This was the "
+REPEAT_TEXT = REPEAT_WARNING_FROM + "{count} time in a row that the same call came to the same. Do something else."
+STOPPED_BY = "{name} has stopped: {why}"
+WENT_ON: Mapping[str, str] = {
+    Halt.Why.REFUSED: "Go on without what was refused.",
+    Halt.Why.SAME: "Go on, and do something else than before.",
+}
+
+
+class AlreadyAnswered(Exception):
+    """What was to be asked has an answer already."""
+
+
+@dataclass(frozen=True)
+class CommandEnd:
+    """Of a command, as its spool says."""
+
+    terminal: int
+    exit_code: int | None
+    reason: str
+    seconds: int
+    size: int
+    digest: str
+    output: str
+    reached: tuple[Mapping[str, Any], ...] = ()  # what it had a network for
+
+
+def save_agent_message(
+    pk: UUID, *, sender: int, recipient: int, text: str, by_name: str = "", go_on: bool = False
+) -> int:
+    number = (Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
+    said = {"sender": sender, "recipient": recipient, "by_name": by_name[:150], "go_on": go_on}
+    Message.objects.create(mission_id=pk, number=number, text=clean_storable_text(text), **said)
+    if by_name or go_on:  # whoever goes on needs no word of a person any more
+        Gate.objects.filter(run=pk, step__startswith=f"{rules.HALT_STEP}{recipient}.").void()
+    return number
+
+
+def ask_no_more_how_it_goes_on(pk: UUID) -> None:
+    """Something has happened by which the crew can go on."""
+    Gate.objects.filter(run=pk, step__startswith=rules.STUCK_STEP).void()
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------
+
+
+def save_step(
+    pk: UUID, agent: int, heard: int, last: bool, remembered: Sequence[int], call: ModelCall, said: StepAnswer
+) -> None:
+    """A step, and with it the number of a command, or of what is typed, and which memories its prompt had."""
+    row = Agent.objects.get(pk=agent)
+    number = Step.objects.filter(agent=row).count() + 1
+    step = Step(
+        mission_id=pk, agent=row, number=number, reasoning=clean_storable_text(said.reasoning), heard=heard, last=last
+    )
+    step.tool, step.args, step.call = said.tool, clean_storable_text(said.args), call
+    if not said.tool:
+        save_agent_message(pk, sender=row.number, recipient=queries.superior(row), text=said.reasoning)
+        step.ok, step.settled = True, timezone.now()  # with what it says, which is so a part of it
+    step.save(force_insert=True)
+    note_uses(pk, row, remembered)
+    if said.tool == "run_command":
+        _number_command(step, said)
+    if said.tool == "send_command_input":
+        _number_input(step, said)
+    SearchText.objects.add(pk, index_words(said.reasoning))
+
+
+def _number_command(step: Step, said: StepAnswer) -> None:
+    before = Terminal.objects.filter(mission=step.mission_id).aggregate(Max("number"))["number__max"] or 0
+    spool = f"{step.agent.number}-{step.number}"
+    command = clean_storable_text(said.arguments["command"])
+    at = {"mission_id": step.mission_id, "step": step}
+    made = Terminal.objects.create(**at, number=before + 1, command=command, spool=spool)
+    if first := said.arguments.get("input"):
+        TerminalInput.objects.create(terminal=made, step=step, number=1, text=clean_storable_text(first))
+
+
+def _number_input(step: Step, said: StepAnswer) -> None:
+    terminal = Terminal.objects.filter(mission=step.mission_id, number=said.arguments["command_id"]).first()
+    if terminal and not said.arguments["terminate"]:
+        before = terminal.inputs.aggregate(Max("number"))["number__max"] or 0
+        TerminalInput.objects.create(
+            terminal=terminal, step=step, number=before + 1, text=clean_storable_text(said.arguments["input"])
+        )
+
+
+def save_result(
+    pk: UUID, step: int, call: ToolCall | None, changes: Sequence[FileChange], ends: Sequence[CommandEnd]
+) -> None:
+    """What came of a step: its line, the files that are otherwise since, the commands that have ended."""
+    row = Step.objects.select_related("agent", "mission").get(pk=step)
+    if row.settled:
+        return
+    tool = get_tool(row.tool)
+    result = (tool.describe_result(call) if tool else call.error) if call else ""
+    now = timezone.now()  # one moment: a command that has ended by then does not live after the step
+    values: dict[str, Any] = {"ok": bool(call and call.done), "settled": now}
+    values |= {"tool_call": call} if call and call.pk else {}
+    count = _same(row, result, changes)
+    note = f"\n{REPEAT_TEXT.format(count=ordinal(count))}" if count >= rules.SAME_TOLD else ""
+    Step.objects.filter(pk=step, settled=None).update(
+        result=clean_storable_text(redact_secrets(result) + note), **values
+    )
+    FileVersion.objects.add(row.mission, row, changes)
+    save_command_exits(pk, ends, now)
+    if call and call.status == ToolCall.Status.FAILED and row.tool == "run_command":
+        _never_began(row)
+    if call and call.gate_id and len(reasons := queries.refused_in_a_row(row.agent)) >= rules.REFUSALS:
+        _end_the_asking(pk, row.agent, reasons)
+    if count >= rules.SAME_STOPS:
+        stop_agent(
+            pk, row.agent, Halt.Why.SAME, f"{row.tool} came to the same {count} times, and nothing changed meanwhile."
+        )
+
+
+def _end_the_asking(pk: UUID, agent: Agent, reasons: Sequence[str]) -> None:
+    """The agent reads why, and a person says how it goes on."""
+    said = " ".join(f"({number}) {reason}" for number, reason in enumerate(reasons, 1))
+    text = REFUSED_IN_A_ROW.format(count=len(reasons), reasons=said)
+    save_agent_message(pk, sender=0, recipient=agent.number, text=f"You have stopped: {text}")
+    stop_agent(pk, agent, Halt.Why.REFUSED, text)
+
+
+def save_last_changes(pk: UUID, changes: Sequence[FileChange]) -> None:
+    mission = load_mission(pk)
+    FileVersion.objects.add(mission, mission.finish, changes)
+
+
+def _same(row: Step, result: str, changes: Sequence[FileChange]) -> int:
+    """How often the newest steps of an agent came to the same, with nothing changed meanwhile."""
+    before = Step.objects.filter(agent=row.agent, number__lt=row.number).select_related("call")
+    before = before.defer("call__prompt", "call__answer").order_by("-number")[: rules.SAME_STOPS - 1]
+    moves = [_move(one, one.result) for one in reversed(before)] + [_move(row, result)]
+    if changes or rules.same_in_a_row(moves) == 1:
+        return 1
+    return rules.same_in_a_row(moves, _changed(row))
+
+
+def _move(one: Step, result: str) -> rules.StepMove:
+    state = queries.facts_of(result).get("state", "")
+    waits = bool(one.ok or not one.settled) and rules.waits(one.tool, one.arguments, state)
+    moments = one.call.started, one.made, one.settled or timezone.now()
+    return rules.StepMove((one.tool, one.args, _plain(result)), *moments, waits)
+
+
+def _changed(row: Step) -> datetime | None:
+    """When files, output of other commands, or what was said to this agent were otherwise last."""
+    pk, agent = row.mission_id, row.agent.number
+    others = Terminal.objects.filter(mission=pk).exclude(
+        step__agent=row.agent, step__tool=row.tool, step__args=row.args
+    )
+    moments = [
+        FileVersion.objects.filter(mission=pk).aggregate(last=Max("made"))["last"],
+        Message.objects.filter(mission=pk, recipient=agent).aggregate(last=Max("made"))["last"],
+        TerminalInput.objects.filter(terminal__mission=pk, step=None).aggregate(last=Max("made"))["last"],
+        others.aggregate(last=Max("ended"))["last"],
+        *(workspace.spool(pk, one.spool).changed for one in others.filter(ended=None)),
+    ]
+    return max(filter(None, moments), default=None)
+
+
+def _plain(result: str) -> str:
+    """Without what is otherwise each time: the first line says numbers and seconds."""
+    head, _, text = result.partition("\n")
+    try:
+        facts = json.loads(head)
+    except ValueError:
+        return result
+    shown = text.partition(REPEAT_WARNING_FROM)[0].strip()
+    return f"{facts.get('exit_code')}{facts.get('state')}{facts.get('cursor')}{shown}"
+
+
+def _never_began(step: Step) -> None:
+    """It was refused: no command ever was."""
+    now = timezone.now()
+    Terminal.objects.filter(step=step, ended=None).update(reason="refused", ended=now)
+
+
+def save_command_exits(pk: UUID, ends: Sequence[CommandEnd], now: datetime | None = None) -> None:
+    for one in ends:
+        values = {name: getattr(one, name) for name in ("exit_code", "reason", "seconds", "size", "digest")}
+        output = clean_storable_text(one.output)[-OUTPUT_LENGTH:]
+        open_ones = Terminal.objects.filter(mission=pk, pk=one.terminal, ended=None)
+        if open_ones.update(output=output, ended=now or timezone.now(), **values):
+            ask_no_more_how_it_goes_on(pk)
+            reached = [
+                Connection(
+                    mission_id=pk,
+                    terminal_id=one.terminal,
+                    number=number,
+                    **{**each, "host": clean_storable_text(each["host"])[:HOST_LENGTH]},
+                )
+                for number, each in enumerate(one.reached, 1)
+            ]
+            Connection.objects.bulk_create(reached)
+
+
+def save_failure(pk: UUID, agent: int, why: str) -> None:
+    stop_agent(pk, Agent.objects.get(pk=agent), Halt.Why.FAILED, why)
+
+
+def stop_agent(pk: UUID, agent: Agent, why: str, text: str) -> None:
+    """It does nothing more until somebody who may lets it go on; whoever made it is told, or people are."""
+    after = Step.objects.filter(agent=agent).count()
+    heard = Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0
+    Halt.objects.create(mission_id=pk, agent=agent, after=after, why=why, text=clean_storable_text(text), heard=heard)
+    save_agent_message(
+        pk, sender=0, recipient=queries.superior(agent), text=STOPPED_BY.format(name=agent.name, why=text)
+    )
+
+
+def bind_workspace(pk: UUID) -> None:
+    """From here on this machine alone goes on with it: its workspace and its terminals are here."""
+    Run.objects.filter(pk=pk, host="").update(host=settings.HOST)
+
+
+def abandon_mission(pk: UUID, by_name: str) -> None:
+    """Its machine does not come back: its commands are cut, and whoever goes on begins from the files that are kept."""
+    host = Run.objects.values_list("host", flat=True).get(pk=pk)
+    Run.objects.filter(pk=pk).update(host="")
+    ToolCall.objects.filter(run=pk).interrupt()
+    Terminal.objects.filter(mission=pk, ended=None).update(reason="cut", ended=timezone.now())
+    text = GIVEN_UP.format(by=by_name, host=host)
+    save_agent_message(pk, sender=0, recipient=COORDINATOR, text=text)
+
+
+def notify_question(pk: UUID, agent: int, number: int) -> None:
+    save_agent_message(pk, sender=0, recipient=agent, text=QUESTION_TEXT.format(number=number))
+
+
+def notify_nothing_left(pk: UUID, asking: Sequence[int] = ()) -> None:
+    """`asking`: the commands that wait for input."""
+    said = [NOBODY_TYPES.format(asks=queries.IT_ASKS.format(number=number)) for number in asking]
+    save_agent_message(pk, sender=0, recipient=COORDINATOR, text=" ".join([NOTHING_LEFT_TEXT, *said]))
+
+
+def refuse_answered(pk: UUID, heard: int) -> None:
+    """Answered, where somebody has said something meanwhile: by that they go on, and nobody need be asked."""
+    if Message.objects.filter(mission=pk, number__gt=heard).exists():
+        raise AlreadyAnswered
+
+
+def refuse_revived(pk: UUID, agent: int, heard: int) -> None:
+    """Answered, where somebody who may has let it go on meanwhile."""
+    said = Message.objects.filter(mission=pk, recipient=agent, number__gt=heard)
+    if said.filter(Q(go_on=True) | ~Q(by_name="")).exists():
+        raise AlreadyAnswered
+
+
+def keep_halt_answer(pk: UUID, halt: int, gate: int) -> None:
+    """How a person has an agent that had stopped go on, if at all."""
+    row = Halt.objects.select_related("agent").get(pk=halt)
+    choice = Gate.objects.with_decisions().get(pk=gate).choice
+    by, words = _used(gate)
+    usual = {rules.GO_ON: WENT_ON.get(row.why, "Go on."), rules.OTHERWISE: "Do it in another way."}
+    if choice in usual:
+        save_agent_message(pk, sender=0, recipient=row.agent.number, text=words or usual[choice], by_name=by)
+    elif words:
+        save_agent_message(pk, sender=0, recipient=COORDINATOR, text=words, by_name=by)
+
+
+def keep_limit_answer(pk: UUID, gate: int) -> None:
+    by, words = _used(gate)
+    if words:
+        save_agent_message(pk, sender=0, recipient=COORDINATOR, text=words, by_name=by)
+
+
+def save_answer(pk: UUID, gate: int) -> None:
+    """What a person said where nobody could go on."""
+    by, words = _used(gate)
+    save_agent_message(pk, sender=0, recipient=COORDINATOR, text=words or "Go on.", by_name=by)
+
+
+def _used(gate: int) -> tuple[str, str]:
+    """Who decided there, and in what words."""
+    decided = Gate.objects.with_decisions().get(pk=gate)
+    decided.consume()
+    return (
+        decided.last_decision.by if decided.last_decision and decided.last_decision.by else "somebody"
+    ), decided.words
+
+
+def save_question(pk: UUID, step: int, gate: int, answer: str, result: str) -> None:
+    """What somebody answered, who is heard as any person is; nothing where the time for it was over."""
+    row = Step.objects.select_related("agent").get(pk=step)
+    if row.settled:
+        return
+    by, _ = _used(gate)
+    if answer:
+        save_agent_message(pk, sender=0, recipient=row.agent.number, text=answer, by_name=by)
+    values = {"ok": bool(answer), "settled": timezone.now()}
+    Step.objects.filter(pk=step, settled=None).update(result=result, **values)
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------
+
+
+def save_summary(pk: UUID, agent: int, covers: int, dump: str, call: ModelCall, said: SummarisedHistory) -> None:
+    """Dump, summary and facts in one commit."""
+    row = Agent.objects.get(pk=agent)
+    digest = sha256(dump.encode()).hexdigest()
+    made = {
+        "covers": covers,
+        "text": clean_storable_text(said.text),
+        "dump": clean_storable_text(dump),
+        "digest": digest,
+        "call": call,
+    }
+    Summary.objects.create(mission_id=pk, agent=row, **made)
+    if said.facts:
+        version, text = agent_memory(load_mission(pk), row.number)
+        save_memory(pk, agent, version, "\n".join([text, *said.facts]).strip())
+
+
+def save_missing_summary(pk: UUID, agent: int, covers: int) -> None:
+    Summary.objects.create(mission_id=pk, agent_id=agent, covers=covers)
+
+
+def save_memory(pk: UUID, agent: int, version: int, text: str) -> None:
+    row = Agent.objects.get(pk=agent)
+    ShortMemory.objects.create(
+        mission_id=pk, agent=row, version=version + 1, text=clean_storable_text(text), by=row.number
+    )
+
+
+def save_shortened_memory(pk: UUID, agent: int, version: int, call: ModelCall, text: str) -> None:
+    save_memory(pk, agent, version, rules.keep_tail(text))
+
+
+# ---- the end --------------------------------------------------------------------------------------------------
+
+
+def keep_check(pk: UUID, command: str, call: ToolCall, exit_code: int | None, reason: str) -> None:
+    values = {"exit_code": exit_code, "reason": reason[:40], "output": call.output or call.error}
+    Check.objects.create(
+        mission_id=pk, command=clean_storable_text(command), tool_call=call if call.pk else None, **values
+    )
+
+
+def conclude(pk: UUID) -> None:
+    mission = Mission.objects.active().select_related("final_check").get(pk=pk)
+    finish = mission.finish
+    said = finish.arguments if finish else {}
+    check = getattr(mission, "final_check", None)
+    wanted = mission.final_check_wanted or check is not None
+    came_to = rules.outcome(wanted, check.exit_code if check else None, said.get("unproven", ""))
+    why = said.get("unproven", "") or ("" if came_to == rules.DONE else why_unproven(check))
+    Mission.objects.filter(pk=pk).update(result=said.get("result", ""), unproven=why)
+    Run.objects.filter(pk=pk).update(outcome=came_to)
+    flags = [label_term("flag", one) for one in flags_of(entries_of_runs([pk])[pk])]
+    SearchText.objects.add(pk, [label_term("outcome", came_to), *flags, *index_words(said.get("result", ""))])
+
+
+def why_unproven(check: Check | None) -> str:
+    if check is None:
+        return "The check was not run."
+    if check.exit_code is None:
+        return f"The check could not be run: {rules.why_check_failed(check.reason)}."
+    return f"The check ended with {check.exit_code}."
+
+
+def pause(pk: UUID, on: bool, by_name: str) -> None:
+    number = (Pause.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
+    Pause.objects.create(mission_id=pk, number=number, on=on, by_name=by_name[:150])
+
+
+def erase(pk: UUID) -> None:
+    """All texts, and the workspace with them; numbers, tools, codes, sizes and times stay."""
+    Mission.objects.filter(pk=pk).update(goal="", check_command="", customs="", result="", unproven="")
+    Agent.objects.filter(mission=pk).update(description="")
+    Step.objects.filter(mission=pk).update(reasoning="", args="", result="")
+    CarriedStep.objects.filter(mission=pk).update(reasoning="", args="", result="")
+    Halt.objects.filter(mission=pk).update(text="")
+    Message.objects.filter(mission=pk).update(text="")
+    Check.objects.filter(mission=pk).update(command="", output="")
+    FileVersion.objects.filter(mission=pk).update(path="", digest="", text="")
+    Repository.objects.filter(mission=pk).update(address="", branch="", left_out="")
+    Terminal.objects.filter(mission=pk).update(command="", digest="", output="")
+    TerminalInput.objects.filter(terminal__mission=pk).update(text="")
+    Connection.objects.filter(mission=pk).update(host="")
+    # what was accepted is the library's
+    MemoryVersion.objects.filter(mission=pk).exclude(accepted=True).update(description="", text="", front="")
+    ShortMemory.objects.filter(mission=pk).update(text="")
+    Summary.objects.filter(mission=pk).update(text="", dump="", digest="")
+    transaction.on_commit(lambda: workspace.remove(pk))
+    transaction.on_commit(lambda: publishing.remove(pk))

@@ -1,0 +1,74 @@
+"""What came of the last time that the sandbox was tried here: kept beside the missions, and asked before any command.
+
+It holds for this boot of the machine, this user and this very sandbox; another one has to be tried anew.
+
+Why so: docs/decisions.md, The sandbox.
+"""
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+PROBES = "probe-"  # how those missions are called that try it, and so may begin before
+DAY = 24 * 3600.0
+NOT_PROBED_TEXT = "The sandbox was not yet tried on this machine. An engine does so within a minute of its start."
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    holds: bool
+    sentence: str
+    at: float
+
+    @property
+    def due(self) -> bool:
+        return not 0 <= time.time() - self.at < DAY
+
+
+def last_result(home: Path) -> ProbeResult | None:
+    """None where it was not tried, or so long ago that nobody can mean it any more."""
+    try:
+        said = json.loads(_file(home).read_text())
+        found = ProbeResult(bool(said["holds"]), str(said["sentence"]), float(said["at"]))
+        return found if said["boot"] == _boot() and abs(time.time() - found.at) < 2 * DAY else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def save_result(home: Path, holds: bool, sentence: str) -> ProbeResult:
+    held = ProbeResult(holds, sentence, time.time())
+    said = {"holds": holds, "sentence": sentence, "at": held.at, "boot": _boot()}
+    temporary = _file(home).with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps(said))
+    temporary.rename(_file(home))
+    return held
+
+
+def refusal_text(home: Path, mission: str) -> str:
+    """Why no command of this mission may begin; empty where it may."""
+    if mission.startswith(PROBES):
+        return ""
+    found = last_result(home)
+    return NOT_PROBED_TEXT if found is None else "" if found.holds else found.sentence
+
+
+def _file(home: Path) -> Path:
+    return home / f"held-{os.geteuid()}-{_definition()}.json"
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+@cache
+def _definition() -> str:
+    """Of the sandbox and of what is tried in it."""
+    sources = (
+        Path(__file__).parent / f"{name}.py"
+        for name in ("escape_attempts", "bounds", "bwrap", "control_groups", "seccomp")
+    )
+    return sha256(b"".join(one.read_bytes() for one in sources)).hexdigest()[:12]

@@ -1,0 +1,53 @@
+"""What tools of a mission say: one line of facts, then a text, cut so that the next prompt holds it."""
+
+import json
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from engine.tools import ToolRefused, ToolUse, schema_title
+
+from ..models import Agent, Mission
+from ..secret_redaction import redact_secrets
+
+SHOWN, FIRST, LAST = 12_000, 4_000, 7_000  # characters
+
+
+class MissionToolArgumentsBase(BaseModel):
+    model_config = ConfigDict(extra="forbid", model_title_generator=schema_title)
+
+
+def tool_text(tool: str, text: str = "", **facts: Any) -> str:
+    head = json.dumps({"ok": True, "tool": tool, **facts}, ensure_ascii=False)
+    return f"{head}\n{redact_secrets(text)}" if text else head
+
+
+def output_facts(output: str) -> dict[str, Any]:
+    """Those of the first line; none of what is no such text."""
+    try:
+        found = json.loads(output.partition("\n")[0])
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def cut_text(text: str, advice: str) -> str:
+    """The beginning and the end of a long text, and between them how to read on."""
+    if len(text) <= FIRST + LAST:
+        return text
+    left_out = len(text) - FIRST - LAST
+    return f"{text[:FIRST]}\n… {left_out:,} characters are left out; {advice} …\n{text[-LAST:]}"
+
+
+def agent_of(use: ToolUse) -> Agent:
+    """Who uses it, by the place in the run. In a thread that may read rows."""
+    number, _, _ = use.step.partition(".")
+    found = Agent.objects.select_related("mission__run").filter(mission=use.run.pk, number=number or 0).first()
+    if found is None:
+        raise ToolRefused("Only an agent of a mission can do this.")
+    return found
+
+
+def mission_of(use: ToolUse) -> Mission:
+    """As it is now, with all its rows."""
+    return Mission.objects.active().get(pk=use.run.pk)

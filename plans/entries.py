@@ -1,0 +1,292 @@
+"""A plan's record: what its rows tell, what it is found by, and what of it cannot be.
+
+What is told once never changes, for it may be sealed before the next row is written: so a revision tells that it became
+due, and what the planner made of it is an entry of its own; so does a move, and what came of it.
+
+Why so: docs/decisions.md, Plans.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Min
+
+from engine.audit.entries_from_rows import RunEntries
+from engine.ledger.entries import ENDED, SUBMITTED
+from engine.ledger.hashing import EntryDraft, format_timestamp
+from engine.llm.providers import is_rehearsal
+from engine.models import Fork, Gate, Run
+from engine.text.search_terms import label_term
+
+from .models import Matter, Message, Move, Plan, Revision, Step, StepState
+from .models.queries import state_of_step
+from .rules.approval_policy import DecisionMeaning
+from .rules.enums import PlanOutcome, RevisionStatus, StepEvent, StepStatus, TransitionNotAllowed, next_status
+from .rules.scheduling import outcome_of
+
+Inconsistency = Iterator[tuple[UUID, str]]
+AT_ONCE = timedelta(minutes=1)  # a matter and its first plan are of one transaction
+
+
+def runs_with_wrong_step_order(runs: Sequence[UUID]) -> Inconsistency:
+    """Whose steps do not stand in the places that its revisions gave them, or were dropped by none of them; of older
+    ones nobody knows."""
+    revisions: dict[UUID, dict[int, Any]] = defaultdict(dict)
+    for one in Revision.objects.filter(plan__in=runs).exclude(planned=None).order_by("number"):
+        revisions[one.plan_id][one.number] = one.places
+    known = {plan: places for plan, places in revisions.items() if None not in places.values()}
+    for step in Step.objects.filter(plan__in=list(known)).order_by("pk"):
+        places = known[step.plan_id]
+        if _positions(places.values()).get(step.number) != step.position:
+            yield step.plan_id, f"Its {step} stands in another place than it was planned for."
+        if step.last_in is not None and not _drops(places, step.last_in + 1, step.number):
+            yield step.plan_id, f"Its {step} was dropped by another revision than it says."
+
+
+def _positions(revisions: Iterable[Sequence[int]]) -> dict[int, int]:
+    """Of each step, by the last revision that has it."""
+    found: dict[int, int] = {}
+    for places in revisions:
+        last = max(found.values(), default=0)
+        found |= {number: position for position, number in enumerate(places, last + 1)}
+    return found
+
+
+def _drops(revisions: Mapping[int, Sequence[int]], by: int, step: int) -> bool:
+    """Whether this revision has planned steps, and comes after all that have this one."""
+    with_it = max((number for number, places in revisions.items() if step in places), default=0)
+    return by > with_it and bool(revisions.get(by))
+
+
+def runs_in_wrong_project(runs: Sequence[UUID]) -> Inconsistency:
+    plans = Plan.objects.filter(pk__in=runs).exclude(matter=None).select_related("run", "matter")
+    firsts = Matter.objects.filter(plans__in=plans).annotate(first=Min("plans__run__created"))
+    began = dict(firsts.values_list("pk", "first"))
+    for plan in plans:
+        if plan.matter and (text := _of_matter(plan, plan.matter, began[plan.matter.pk] - plan.matter.created)):
+            yield plan.pk, text
+
+
+def _of_matter(plan: Plan, matter: Matter, late: timedelta) -> str:
+    if matter.owner_id != plan.run.owner_id:
+        return "Its matter is said to be somebody else's."
+    if not -AT_ONCE < late < AT_ONCE:
+        return "Its matter was not made with the first plan of it."
+    if (matter.erased is None) != bool(matter.name):
+        return "Its matter has lost its name, and was not taken away, or has it still."
+    if matter.erased and plan.run.created > matter.erased + AT_ONCE:
+        return "It was begun in a matter that had been taken away."
+    called = plan.matter_name if matter.erased is None and plan.run.redacted is None else None
+    return "Its matter was called otherwise." if called is not None and called != matter.name else ""
+
+
+REVISION, PLANNED, STATE, MOVE, RESULT, SAID = (
+    f"plan.{name}" for name in ("revision", "planned", "step", "move", "result", "said")
+)
+
+BEFORE_CLAIMS = ("1", "2")  # prompt versions of plans that knew no such outcome
+TOOL_USE_COLUMNS = ("call", "ask")  # moves that come to something later
+
+
+def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
+    """Add what the rows of these plans say to the drafts of their runs."""
+    for plan in Plan.objects.filter(pk__in=list(told)).select_related("team_version__team", "matter"):
+        _tell_submission(told[plan.pk][SUBMITTED][0], plan)
+        for ended in told[plan.pk][ENDED]:
+            ended.texts["summary"] = plan.summary
+    Fork.objects.tell(told)
+    rows = Revision.objects.filter(plan__in=list(told)).order_by("number")
+    for one in rows:
+        told[one.plan_id][REVISION].append(_revision(one))
+    if new:
+        return
+    for one in sorted((one for one in rows if one.planned), key=lambda one: one.planned or one.made):
+        told[one.plan_id][PLANNED].append(_planned(one))
+    _tell_steps(told)
+    for said in Message.objects.filter(plan__in=list(told)).order_by("number"):
+        facts = {"number": said.number, "source": said.source, "by": said.by_name, "to": said.to_step}
+        draft = EntryDraft(SAID, format_timestamp(said.made) or "", facts, {"content": said.content}, row=said.pk)
+        told[said.plan_id][SAID].append(draft)
+
+
+def _tell_submission(draft: EntryDraft, plan: Plan) -> None:
+    version = plan.team_version
+    draft.facts |= {
+        "team": {"id": version.team_id, "name": version.name, "version": version.number},
+        "policy": plan.policy,
+        "models": plan.asked_models,
+        "prompt_version": plan.prompt_version,
+        "matter": str(plan.matter_id) if plan.matter_id else None,
+        "earlier": str(plan.earlier_id) if plan.earlier_id else None,
+    }
+    draft.texts["task"] = plan.task
+    if plan.matter_name is not None:
+        draft.texts["matter"] = plan.matter_name
+
+
+def _revision(one: Revision) -> EntryDraft:
+    facts = {"number": one.number, "cause": one.cause, "step": one.cause_step, "by": one.by_name}
+    return EntryDraft(REVISION, format_timestamp(one.made) or "", facts, {"notes": one.notes}, row=one.pk)
+
+
+def _planned(one: Revision) -> EntryDraft:
+    texts = {"thought": one.thought, "questions": one.questions}
+    facts = {"number": one.number} | ({"places": one.places} if one.places is not None else {})
+    return EntryDraft(PLANNED, format_timestamp(one.planned) or "", facts, texts, row=one.pk)
+
+
+def _tell_steps(told: dict[UUID, RunEntries]) -> None:
+    of = list(told)
+    for state in StepState.objects.filter(step__plan__in=of).select_related("step").order_by("pk"):
+        told[state.step.plan_id][STATE].append(_state(state))
+    moves = list(Move.objects.filter(step__plan__in=of).select_related("step", "tool_call").order_by("pk"))
+    for move in moves:
+        told[move.step.plan_id][MOVE].append(_move(move))
+    settled = [move for move in moves if move.settled and move.act in TOOL_USE_COLUMNS]
+    for move in sorted(settled, key=lambda one: (one.settled or one.made, one.pk)):
+        told[move.step.plan_id][RESULT].append(_result(move))
+
+
+def _state(one: StepState) -> EntryDraft:
+    facts: dict[str, Any] = {
+        **{"step": one.step.number, "number": one.number, "status": one.status, "event": one.event},
+        **{"series": one.series, "by": one.by_name},
+    }
+    facts |= {"held": one.held} if one.held is not None else {}
+    return EntryDraft(
+        STATE, format_timestamp(one.made) or "", facts, {"why": one.why, "action": one.action}, row=one.pk
+    )
+
+
+def _move(one: Move) -> EntryDraft:
+    facts = {"key": one.key, "act": one.act, "tool": one.tool}
+    texts = {name: getattr(one, name) for name in ("thought", "arguments", "text")}
+    return EntryDraft(MOVE, format_timestamp(one.made) or "", facts, texts, row=one.pk)
+
+
+def _result(one: Move) -> EntryDraft:
+    facts = {"key": one.key, "refused": one.refused, "call": one.tool_call.number if one.tool_call else None}
+    return EntryDraft(RESULT, format_timestamp(one.settled) or "", facts, {"result": one.result}, row=one.pk)
+
+
+def labels(said: RunEntries) -> Iterator[str]:
+    """Those that its rows make beside what any run is found by, from what is told of it."""
+    [submitted, *_] = said[SUBMITTED]
+    yield label_term("rehearsal", any(map(is_rehearsal, submitted.facts["models"])))
+    yield label_term("team", submitted.facts["team"]["id"])
+    if matter := submitted.facts["matter"]:
+        yield label_term("matter", UUID(matter).hex)
+
+
+def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
+    """Steps change by the table alone."""
+    now: dict[int, StepStatus] = {}
+    for one in (entry["facts"] for entry in entries if entry["kind"] == STATE):
+        number, status = one["step"], StepStatus(one["status"])
+        try:
+            if one["event"] and next_status(now[number], StepEvent(one["event"])) is not status:
+                return f"Step {number} did not come to be {status} by its rules."
+        except (KeyError, TransitionNotAllowed):
+            return f"Step {number} did not come to be {status} by its rules."
+        now[number] = status
+    return ""
+
+
+def inconsistent_runs(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Whose columns that are no evidence, but decide what is due and what is shown, say otherwise than how it came
+    about."""
+    steps = Step.objects.filter(plan__in=runs).select_related("agent").prefetch_related("states").order_by("pk")
+    for step in steps:
+        if step.history and _of_history(step) != _of_columns(step):
+            yield step.plan_id, f"Its {step} stands otherwise than it came to."
+    yield from _misplaced(runs)
+    yield from runs_with_wrong_step_order(runs)
+    yield from runs_in_wrong_project(runs)
+    for plan in Plan.objects.filter(pk__in=runs).select_related("run").prefetch_related("revisions", "run__gates"):
+        said = {one.choice for gate in _decided(plan) for one in gate.decisions.all()}
+        if DecisionMeaning.END in said and not plan.stopped:
+            yield plan.pk, "Somebody has ended it, and it says that nobody has."
+        if plan.stopped and plan.run.outcome in (PlanOutcome.DONE, PlanOutcome.FAILED):
+            yield plan.pk, f"It says that somebody has ended it, and that it came out as {plan.run.outcome}."
+        yield from ((plan.pk, f"Its {one} stands otherwise than it came to.") for one in _misaccepted(plan))
+    yield from _of_other_outcome(runs)
+
+
+def _of_other_outcome(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+    for plan in Plan.objects.planned().filter(pk__in=runs, stopped=False, run__status=Run.Status.FINISHED):
+        due = {str(outcome_of(map(state_of_step, plan.steps_now)))}
+        if due == {PlanOutcome.CLAIMED} and plan.prompt_version in BEFORE_CLAIMS:
+            due |= {PlanOutcome.DONE}
+        if plan.run.outcome not in due:
+            yield plan.pk, f"Its steps came to {' or '.join(sorted(due))}, and it says {plan.run.outcome}."
+
+
+def _decided(plan: Plan) -> Iterable[Gate]:
+    return Gate.objects.with_decisions().filter(run=plan.pk).exclude(state__in=(Gate.State.PENDING, Gate.State.VOID))
+
+
+def _of_history(step: Step) -> tuple[Any, ...]:
+    states = step.history
+    held: dict[str, Any] = next((one.held for one in reversed(states) if one.held is not None), {})
+    events, last = {one.event for one in states}, states[-1]
+    either = last.status in (
+        StepStatus.FAILED,
+        StepStatus.REJECTED,
+    )  # a later revision may leave it out or not have come
+    dropped = _is_dropped(step) if either else last.status == StepStatus.SUPERSEDED
+    return held, last.status, last.series, StepEvent.SKIP in events, StepEvent.BEGIN in events, dropped
+
+
+def _of_columns(step: Step) -> tuple[Any, ...]:
+    return step.is_held, step.status, step.series, step.skipped, _is_begun(step), _is_dropped(step)
+
+
+def _is_begun(step: Step) -> bool | None:
+    """None where it says another moment than what is told of it; of older ones the column is a little earlier."""
+    begun = [one.made for one in step.history if one.event == StepEvent.BEGIN]
+    if step.began is None or not begun:
+        return step.began is not None
+    return True if timedelta() <= begun[0] - step.began < AT_ONCE else None
+
+
+def _is_dropped(step: Step) -> bool:
+    return step.last_in is not None
+
+
+def _misplaced(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Answers and calls that are no answers and calls of what they stand at."""
+    for revision in Revision.objects.filter(plan__in=runs).select_related("call"):
+        call, wanted = revision.call, (revision.plan_id, revision.gate_step) if revision.planned else None
+        if wanted != ((call.run_id, call.step) if call else None):
+            yield revision.plan_id, f"Its {revision} was planned by no such call."
+    for move in Move.objects.filter(step__plan__in=runs).select_related("step", "call", "tool_call"):
+        there = {(one.run_id, one.step) for one in (move.call, move.tool_call) if one}
+        if there != {(move.step.plan_id, move.key)}:
+            yield move.step.plan_id, f"Its {move} comes of no such call."
+        if move.act not in TOOL_USE_COLUMNS and (move.refused or move.result or not move.settled):
+            yield move.step.plan_id, f"Its {move} came to something else than it says."
+
+
+def _misaccepted(plan: Plan) -> Iterator[Revision]:
+    """Those that stand otherwise than what is told of them, and of their gates, makes them."""
+    gates = list(plan.run.gates.all())
+    for one in plan.revisions.all():
+        asked = [gate for gate in gates if gate.step == one.gate_step]
+        approved = any(gate.approved and gate.used for gate in asked)
+        if one.number != plan.current.number:
+            possible = {RevisionStatus.REPLACED}
+        elif one.planned is None:
+            possible = {RevisionStatus.ORDERED}
+        elif approved or not asked:
+            possible = (
+                {RevisionStatus.ACCEPTED}
+                if approved
+                else {RevisionStatus.ASKED, RevisionStatus.PROPOSED, RevisionStatus.ACCEPTED}
+            )
+        else:
+            possible = {RevisionStatus.PROPOSED}
+        if one.standing not in possible:
+            yield one

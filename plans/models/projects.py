@@ -1,0 +1,66 @@
+"""Matters: plans of one person that know of each other."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from engine.llm.providers import clean_storable_text
+from engine.models import TITLE_LENGTH, after_deadlock
+from engine.text.invisible_chars import visible_text
+
+
+class ProjectQuerySet(models.QuerySet["Matter"]):
+    def existing(self) -> "ProjectQuerySet":
+        return self.filter(erased=None)
+
+    def named(self, owner: Any, name: str) -> "ProjectQuerySet":
+        """Of a name that somebody asks for, which may be none that a database could hold."""
+        found = self.existing().filter(owner=owner)
+        return found.filter(name=name) if clean_storable_text(name) == name else found.none()
+
+    def of_name(self, owner: Any, name: str) -> "Matter":
+        """Made where there is none; as it is, it stays until this transaction ends."""
+        found = self.existing().filter(owner=owner, name=name).first()  # of nobody there may be two of one name
+        found = found or self.get_or_create(owner=owner, name=name, erased=None)[0]
+        held = self.select_for_update(no_key=True).get(pk=found.pk)
+        return held if held.erased is None else self.of_name(owner, name)
+
+    @after_deadlock
+    @transaction.atomic
+    def delete_for_owner(self, owner: Any) -> None:
+        """All of this person: their names are free for others, and no plan is begun in them any more."""
+        self.existing().filter(owner=owner).update(erased=timezone.now(), name="", title="")
+
+
+class Matter(models.Model):
+    """Plans of one person that know of each other, under a name of its owner's. `erased`: when it was taken away, and
+    its plans were to be. `title`: what its owner calls it instead of by its name. `closed`: it is in no lists and
+    choices."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="matters")
+    name = models.CharField(max_length=100)
+    title = models.CharField(max_length=TITLE_LENGTH, blank=True)
+    created = models.DateTimeField(default=timezone.now)
+    closed = models.DateTimeField(null=True)
+    erased = models.DateTimeField(null=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["created"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], condition=Q(erased=None), name="one_matter_of_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return visible_text(self.shown_title)
+
+    @property
+    def shown_title(self) -> str:
+        return self.title or self.name

@@ -1,0 +1,140 @@
+"""The reviewers' list: the history behind the admin's own list, so that it stays quick however long it is.
+
+Why so: docs/decisions.md, Review and the admin.
+"""
+
+from calendar import month_name
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import QuerySet, TextChoices
+from django.http import HttpRequest
+
+from ..formatting import count_noun
+from ..history.query import CURSORS, RunHistory, RunRow
+from ..models import SearchText
+from ..procedure.filters import QUERY_LENGTH
+from ..procedure.spec import known_flags
+from .filters import DateRangeFilter, Parts, RunListFilter, date_parts, date_span
+
+MAX_COUNTED = 5_000  # what is counted
+
+
+@dataclass(frozen=True)
+class RunListEntry:
+    """What a line of the list shows."""
+
+    row: RunRow
+    flags: list[TextChoices]
+
+
+class RunChangeList(ChangeList):
+    """Which rows stand in the list is the history's matter: it has the index, and a page begins at a run.
+
+    Each is a run, or a row of its kind in the list of one, with what the list shows of it as `in_list`.
+    """
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        for name in CURSORS:  # a page of other runs begins elsewhere
+            self.params.pop(name, None)
+            self.filter_params.pop(name, None)
+        self.filter_specs, self.has_filters, unknown, _, self.has_active_filters = self.get_filters(request)
+        if unknown:
+            raise IncorrectLookupParameters
+        self.clear_all_filters_qs = self.get_query_string(remove=self.get_filters_params())
+        self.face = cast(Any, self.model_admin).requested_procedure(request)
+        self.history = RunHistory(request.user, self._sought(request), face=self.face)
+        return self.history.newest_first()
+
+    def _sought(self, request: HttpRequest) -> dict[str, Any]:
+        sought = {"q": self.query} if self.query else {}
+        if len(self.query) > QUERY_LENGTH:
+            messages.error(request, f"Search for at most {QUERY_LENGTH:,} characters.")
+            sought = {}
+        for asked in self.filter_specs:
+            if isinstance(asked, RunListFilter):
+                sought |= asked.value_or_none
+        return sought
+
+    def get_results(self, request: HttpRequest) -> None:
+        page, _ = self.history.page_asked(request.GET, self.list_per_page)
+        self.page = page
+        flags = SearchText.objects.flags_of([one.pk for one in page.found], known_flags(self.face))
+        self.result_list = [one if isinstance(one, self.model) else one.run for one in page.found]
+        for one, row in zip(self.result_list, page.rows, strict=True):
+            one.in_list = RunListEntry(row, flags.get(one.pk, []))
+        self.result_count = self.history.count(MAX_COUNTED)
+        self.full_result_count = None
+        self.show_full_result_count = self.can_show_all = False
+        self.show_admin_actions = True
+        self.multi_page = page.newer or page.older
+
+    # ---- what stands around the rows ----------------------------------------------------------------------
+
+    @property
+    def counted(self) -> str:
+        return count_noun(
+            self.result_count, MAX_COUNTED, str(self.opts.verbose_name), str(self.opts.verbose_name_plural)
+        )
+
+    @property
+    def pages(self) -> list[tuple[str, str]]:
+        """The ways on from here."""
+        newest = [("Newest", self.get_query_string()), ("Newer", self.get_query_string({"after": self.page.first}))]
+        older = [("Older", self.get_query_string({"before": self.page.last}))]
+        return (newest if self.page.newer else []) + (older if self.page.older else [])
+
+    @cached_property
+    def trail(self) -> "list[DayGroups]":
+        """From all dates to the year, month or day that was gone into."""
+        drilled = self._drilled
+        return [self._days(drilled[:depth]) for depth in range(len(drilled) + 1)] if self._made else []
+
+    @cached_property
+    def next_page_url(self) -> "list[DayGroups]":
+        """What can be gone into from there: years, months or days, those between the first run and the last.
+
+        Not those that have runs: to know them, all would have to be looked at.
+        """
+        drilled = self._drilled
+        if not self._made or len(drilled) == 3:
+            return []
+        first, last = self._made
+        return [
+            self._days((*drilled, number))
+            for number in (range(first.year, last.year + 1), range(1, 13), range(1, 32))[len(drilled)]
+            if (days := date_span((*drilled, number))) and days[0] <= last and first <= days[1]
+        ]
+
+    @property
+    def _drilled(self) -> Parts:
+        return next(asked.drilled for asked in self.filter_specs if isinstance(asked, DateRangeFilter))
+
+    @cached_property
+    def _made(self) -> tuple[date, date] | None:
+        """The days of the first run and of the last."""
+        made = self.model._default_manager.order_by(self.date_hierarchy).values_list(self.date_hierarchy, flat=True)
+        first, last = made.first(), made.last()
+        return (first.date(), last.date()) if first and last else None
+
+    def _days(self, parts: Parts) -> "DayGroups":
+        names = date_parts(self.date_hierarchy)
+        asked = dict.fromkeys(names) | dict(zip(names, parts, strict=False))
+        return DayGroups(_named(parts), self.get_query_string(asked))
+
+
+@dataclass(frozen=True)
+class DayGroups:
+    name: str
+    address: str
+
+
+def _named(parts: Parts) -> str:
+    if not parts:
+        return "All dates"
+    return month_name[parts[1]] if len(parts) == 2 else str(parts[-1])

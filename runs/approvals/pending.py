@@ -1,0 +1,323 @@
+"""What waits for whom, and what is to be seen and said there: for pages, API and commands."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.urls import reverse
+
+from engine.gate_decisions import (
+    author_names,
+    may_decide,
+    may_override,
+    may_read,
+    offered_choices,
+    own_words,
+    reaches_out,
+)
+from engine.models import Gate, GateDecision, Run
+from engine.models.gates import DecisionValue, GateQuerySet, ordered_gates
+
+from ..procedure.spec import ProcedureSpec, snapshot_of, spec_of_run, specs
+from ..rights import SEE, User
+
+MAX_ITEMS = 50  # on a page
+DIGEST_LENGTH = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{50}([0-9a-f]{4})\b")
+UNFOLDED = 20_000  # characters of a text on the page of its gate; what comes after them is folded there
+PREVIEW_LENGTH = 240  # characters of what is asked about, in a list
+DECIDED_TEXT = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
+
+
+@dataclass(frozen=True)
+class DecisionOption:
+    """One thing that can be said at a gate: a decision, with a word of the procedure's own where it has one."""
+
+    decision: str
+    word: str
+    sentence: str
+
+    @property
+    def value(self) -> str:
+        return f"{self.decision} {self.word}".strip()
+
+
+def options(gate: Gate, user: Any) -> Iterator[DecisionOption]:
+    """What this person can say there."""
+    may = [one for one in offered_choices(gate) if one != DecisionValue.OVERRIDE] if may_decide(gate, user) else []
+    face, named = spec_of_run(gate.run), {one["decision"] for one in gate.choices}
+    words, own, refused = face.button_labels(gate), choices_left(gate), face.refused_at(gate)
+    for decision in [*may, *([DecisionValue.OVERRIDE] if may_override(gate, user) else [])]:
+        yield from (DecisionOption(**one) for one in own if one["decision"] == decision)
+        if decision not in named and decision in words and (decision, "") not in refused:
+            yield DecisionOption(decision, "", words[decision])
+
+
+def choices_left(gate: Gate) -> list[dict[str, str]]:
+    """The procedure's own choices there, of a gate that waits without those that would be refused now: what no page
+    offers no other interface does."""
+    if not gate.pending or not gate.choices:
+        return gate.choices
+    refused, may = spec_of_run(gate.run).refused_at(gate), offered_choices(gate)
+    return [one for one in gate.choices if one["decision"] in may and (one["decision"], one["word"]) not in refused]
+
+
+def decisions_at(gate: Gate, decided: GateDecision) -> str:
+    """As the button said it that was pressed."""
+    own = {one["word"]: one["sentence"] for one in gate.choices if one["decision"] == decided.decision}
+    return own.get(decided.choice) or spec_of_run(gate.run).button_labels(gate).get(decided.decision, decided.decision)
+
+
+@dataclass(frozen=True)
+class CouncilAtGate:
+    """What a page says of the council at a gate: `said` in a sentence, `address` of its run where it is shown, and
+    there what its kind shows of it (`part`, a template for `display`)."""
+
+    said: str
+    address: str = ""
+    may_look: bool = False
+    part: str = ""
+    display: Any = None
+
+
+def council_state(gate: Gate, user: Any) -> CouncilAtGate | None:
+    if not gate.policy.get("council"):
+        return None
+    name, run = gate.policy["council"], gate.council
+    if run is None:
+        return CouncilAtGate(f"The council {name} could not be asked.")
+    if not SEE.covers(user, run):
+        hidden = "decided; it is shown after you" if run.is_ended else "been asked; what it says is shown after you"
+        seen = f"The council {name} has {hidden}." if gate.hides else f"The council {name} was asked."
+        return CouncilAtGate(seen, may_look=may_read(gate, user))
+    face = spec_of_run(run)
+    said, address = f"The council {name}: {face.filter_labels(run)[1]}.", face.address("live", run.pk)
+    if not face.decider_part:
+        return CouncilAtGate(said, address)
+    return CouncilAtGate(said, address, part=face.decider_part, display=face.display(snapshot_of(run)))
+
+
+def digest_mark(gate: Gate) -> str:
+    """Another one as soon as something else is to be seen or said there."""
+    council = gate.council.status if gate.council and not gate.hides else ""
+    return f"{gate.pk} {gate.state} {len(gate.decisions.all())} {council}".strip()
+
+
+@dataclass(frozen=True)
+class GateChoices:
+    """What somebody can say at a gate: what lets it go on, and what does not."""
+
+    ahead: tuple[DecisionOption, ...]
+    back: tuple[DecisionOption, ...]
+
+    @property
+    def words_alone(self) -> bool:
+        return all(one.decision == DecisionValue.ANSWER for one in self.ahead)
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether an answer is nothing but what is written."""
+        return any(one.decision == DecisionValue.ANSWER and not one.word for one in self.ahead)
+
+    @property
+    def usual(self) -> DecisionOption | None:
+        """The one that stands out: of several answers none does, and to override a council never."""
+        first = None if self.words_alone and len(self.ahead) > 1 else next(iter(self.ahead), None)
+        return None if first and first.decision == DecisionValue.OVERRIDE else first
+
+
+def choices(gate: Gate, user: Any) -> GateChoices:
+    found = list(options(gate, user))
+    back = tuple(one for one in found if one.decision == DecisionValue.REJECT)
+    return GateChoices(tuple(one for one in found if one not in back), back)
+
+
+def may_see(gate: Gate, user: User) -> bool:
+    """Whoever sees the run or may decide here."""
+    return SEE.covers(user, gate.run) or may_decide(gate, user)
+
+
+@dataclass(frozen=True)
+class FoldedLines:
+    """All of a text: its first lines, and those that a page folds. `lines`: how many these are."""
+
+    begin: str
+    rest: str
+    lines: int
+
+
+def folded(text: str) -> FoldedLines:
+    if len(text) <= UNFOLDED:
+        return FoldedLines(text, "", 0)
+    at = text.rfind("\n", 0, UNFOLDED) + 1 or UNFOLDED
+    rest = text[at:]
+    return FoldedLines(text[:at].removesuffix("\n"), rest, rest.count("\n") + 1)
+
+
+def is_in_heading(gate: Gate, heading: str) -> bool:
+    """Whether that says all of what is asked, which then need not be read twice."""
+    text = " ".join(gate.text.split())
+    return bool(text) and heading.endswith(text)
+
+
+def gate_context(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """What its page, and its part of a live page, show to this person. `typed`: what was sent and not taken."""
+    face = spec_of_run(gate.run)
+    return {
+        "gate": gate,
+        "face": face,
+        "heading": face.heading(gate),
+        "is_in_heading": is_in_heading(gate, face.heading(gate)),
+        "mark": digest_mark(gate),
+        "exact": folded(gate.text),
+        "decisions": [(one, decisions_at(gate, one)) for one in gate.decisions.all()],
+        "options": list(options(gate, user)),
+        "choices": choices(gate, user),
+        "folds": face.is_text_repeated(gate),
+        "open": gate.pending and not gate.run.is_ended and (may_decide(gate, user) or may_override(gate, user)),
+        "council": council_state(gate, user),
+        "earlier": face.earlier(gate, user),
+        "authors": author_names(gate),
+        "own_words": own_words(gate, user) if gate.needs_people else "",
+        "own": face.gate_template(gate),
+        "typed": typed.get("text", ""),
+        "rejects": typed.get("said", "").startswith(DecisionValue.REJECT),
+        "errors": {},
+        **face.gate_context(gate, typed),
+    }
+
+
+def gates_seen_by(user: User) -> GateQuerySet:
+    """Those that stand in lists: of runs that this person may see."""
+    runs = SEE.within(Run.objects.filter(procedure__in=specs()), user)
+    return Gate.objects.with_decisions().filter(run__in=runs)
+
+
+# ---- the page of what waits ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PendingGate:
+    """A gate in a list. `act`: what one goes there for."""
+
+    gate: Gate
+    face: ProcedureSpec[Any, Any]
+    act: str
+
+    @property
+    def state(self) -> str:
+        return DECIDED_TEXT.get(self.gate.state, "none")
+
+    @property
+    def named(self) -> str:
+        """As a form names it: the gate, and the text that was read."""
+        return f"{self.gate.pk} {self.gate.digest}"
+
+    @cached_property
+    def address(self) -> str:
+        return reverse("gate", args=[self.gate.pk])
+
+    @property
+    def title(self) -> str:
+        return self.face.heading(self.gate)
+
+    @property
+    def glimpse(self) -> str:
+        if is_in_heading(self.gate, self.title):
+            return ""
+        text = DIGEST_LENGTH.sub(r"\1…\2", self.gate.text)
+        return text if len(text) <= PREVIEW_LENGTH else f"{text[: PREVIEW_LENGTH - 1]}…"
+
+    @property
+    def made(self) -> tuple[str, str]:
+        """For programs and for people: the templates' own filter takes ten times as long, fifty times on a page."""
+        at = self.gate.made
+        return at.isoformat(), f"{at.day} {at:%b %Y, %H:%M}"
+
+    @property
+    def reminded(self) -> str:
+        times = len(self.gate.reminders.all())
+        return {1: "once", 2: "twice"}.get(times, f"{times} times")
+
+
+@dataclass(frozen=True)
+class PendingGroup:
+    name: str
+    note: str
+    sign: str
+    items: Sequence[PendingGate]
+    first: Sequence[PendingGate] = ()  # what settles others, where these are put together
+    batches: Sequence[Any] = ()  # of those that can be decided together
+
+    @property
+    def number(self) -> int:
+        return len(self.first) + len(self.items) + sum(len(batch.items) for batch in self.batches)
+
+
+EXTERNAL_TEXT = ("External action", "Cannot be undone. One by one.", "out", "Read and decide")
+CONTAINED_TEXT = ("Changes something here", "Decides how a run goes on.", "writes", "Look it over")
+EXPIRY_TEXT = ("Approves work", "Changes nothing: the run continues, or retries the work.", "right", "Read and decide")
+QUESTIONS = ("Questions", "Somebody needs your answer.", "quest", "Look and answer")
+
+
+def group_of(gate: Gate) -> tuple[str, str, str, str]:
+    if reaches_out(gate):
+        return EXTERNAL_TEXT
+    sayable = {one["decision"] for one in gate.choices} | spec_of_run(gate.run).button_labels(gate).keys()
+    sayable &= set(offered_choices(gate))
+    if DecisionValue.ANSWER in sayable and DecisionValue.APPROVE not in sayable:
+        return QUESTIONS
+    return EXPIRY_TEXT if spec_of_run(gate.run).changes_nothing(gate) else CONTAINED_TEXT
+
+
+def group_gates(gates: Sequence[Gate]) -> list[PendingGroup]:
+    """By what follows from them, not by their kinds; none without items."""
+    found: dict[tuple[str, str, str, str], list[PendingGate]] = {
+        EXTERNAL_TEXT: [],
+        CONTAINED_TEXT: [],
+        EXPIRY_TEXT: [],
+        QUESTIONS: [],
+    }
+    for procedure in {gate.run.procedure for gate in gates}:
+        specs()[procedure].context_url([gate for gate in gates if gate.run.procedure == procedure])
+    for gate in gates:
+        kind = group_of(gate)
+        found[kind].append(PendingGate(gate, spec_of_run(gate.run), kind[-1]))
+    return [PendingGroup(*kind[:3], _settling_first(items)) for kind, items in found.items() if items]
+
+
+def _settling_first(items: Sequence[PendingGate]) -> list[PendingGate]:
+    """What settles others of its run before the first of these, the rest as it was."""
+    first: dict[Any, int] = {}
+    for place, one in enumerate(items):
+        first.setdefault(one.gate.run_id, place)
+    settles = [one.face.sort_priority(one.gate) for one in items]
+    places = [first[one.gate.run_id] if settles[place] else place for place, one in enumerate(items)]
+    return [items[place] for place in sorted(range(len(items)), key=lambda at: (places[at], not settles[at]))]
+
+
+def pending_for(user: Any) -> GateQuerySet:
+    return ordered_gates(Gate.objects.for_user(user))
+
+
+def pending_for_groups(user: Any) -> GateQuerySet:
+    groups = list(user.groups.values_list("pk", flat=True))  # nothing is looked through for who is in none
+    return ordered_gates(Gate.objects.pending().filter(asked_group__in=groups))
+
+
+def pending_for_others(user: Any) -> GateQuerySet:
+    return ordered_gates(Gate.objects.decidable_by_others(user))
+
+
+def decided_by(user: Any) -> GateQuerySet:
+    said = Gate.objects.filter(pk__in=GateDecision.objects.filter(by_user=user).values("gate"))
+    return said.order_by("-closed", "-pk")
+
+
+VIEWS: Mapping[str, Any] = {
+    "": ("For me", pending_for),
+    "groups": ("For my groups", pending_for_groups),
+    "others": ("What I asked of others", pending_for_others),
+    "decided": ("Decided", decided_by),
+}

@@ -1,0 +1,132 @@
+"""How often somebody was asked lately and what they said: their own numbers, which nobody else sees.
+
+Why so: docs/decisions.md, Gates.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any
+
+from django.db.models import Count
+
+from engine.models import Gate, GateDecision
+from engine.models.gates import DecisionValue
+
+from ..context_processors import MAX_COUNT
+from ..formatting import format_seconds
+from ..procedure.gate_page import PolicySuggestion
+from ..procedure.spec import specs
+
+DAYS = 30
+MAX_GATES = 5_000  # decisions that are looked at
+APPROVING = (DecisionValue.APPROVE, DecisionValue.OVERRIDE)
+
+
+@dataclass(frozen=True)
+class DecisionCounts:
+    """One decision of theirs. `waited`: how long the gate had asked by then."""
+
+    gate: int
+    decision: str
+    waited: timedelta
+
+
+@dataclass(frozen=True)
+class ApprovalNumbers:
+    """Of gates: `asked` counts also those that wait still, where anything was decided, of very many (`more`) the first
+    ones; of several decisions at one the last counts. `changed`: of those where a council `differed`, at how many they
+    then said something else."""
+
+    asked: int
+    decided: int
+    approved: int
+    rejected: int
+    answered: int
+    seconds: float
+    differed: int
+    changed: int
+    more: bool = False
+
+    @property
+    def share(self) -> int:
+        """Of what was approved, in percent."""
+        return round(100 * self.approved / self.decided) if self.decided else 0
+
+
+def approval_numbers(user: Any, now: datetime, waiting: int) -> ApprovalNumbers:
+    """`waiting`: how many things wait for this person, as far as they were counted."""
+    mine = GateDecision.objects.filter(by_user=user, made__gte=now - timedelta(days=DAYS))
+    mine = mine.filter(decision__in=(*APPROVING, DecisionValue.REJECT, DecisionValue.ANSWER)).order_by("-pk")
+    rows = list(mine.values_list("gate", "decision", "made", "gate__made")[:MAX_GATES])
+    said = [DecisionCounts(gate, decision, made - asked) for gate, decision, made, asked in reversed(rows)]
+    if not said:
+        return add_counts((), {}, 0)
+    here = mine.order_by().values("gate")
+    councils = dict(GateDecision.objects.filter(gate__in=here).exclude(judged_by=None).values_list("gate", "decision"))
+    again = Gate.objects.for_user(user).filter(pk__in=councils).count() if councils else 0  # said, and asked once more
+    waits = min(waiting, MAX_COUNT) - again
+    return replace(add_counts(said, councils, waits), more=waiting > MAX_COUNT)
+
+
+def add_counts(said: Iterable[DecisionCounts], councils: Mapping[int, str], waits: int) -> ApprovalNumbers:
+    """Their decisions, oldest first, beside what councils said at the same gates."""
+    first: dict[int, DecisionCounts] = {}
+    last: dict[int, str] = {}
+    for one in said:
+        first.setdefault(one.gate, one)
+        last[one.gate] = _word(one.decision)
+    differed = [gate for gate, word in councils.items() if gate in first and _word(first[gate].decision) != word]
+    words = list(last.values())
+    return ApprovalNumbers(
+        asked=len(last) + waits,
+        decided=len(last),
+        approved=words.count(DecisionValue.APPROVE),
+        rejected=words.count(DecisionValue.REJECT),
+        answered=words.count(DecisionValue.ANSWER),
+        seconds=median(one.waited.total_seconds() for one in first.values()) if first else 0.0,
+        differed=len(differed),
+        changed=sum(last[gate] != _word(first[gate].decision) for gate in differed),
+    )
+
+
+def _word(decision: str) -> str:
+    """Who overrides a council approves."""
+    return DecisionValue.APPROVE if decision in APPROVING else decision
+
+
+def format_numbers(numbers: ApprovalNumbers) -> list[tuple[str, str]]:
+    """What the page says of them; nothing of who has decided nothing."""
+    if not numbers.decided:
+        return []
+    said = [
+        ("Asked", f"{numbers.asked}{'+' if numbers.more else ''}"),
+        ("Decided", str(numbers.decided)),
+        ("You approved", f"{numbers.approved} ({numbers.share}%)"),
+        ("You rejected", str(numbers.rejected)),
+        ("You answered", str(numbers.answered)),
+        ("From asked to decided, median", format_seconds(timedelta(seconds=numbers.seconds))),
+    ]
+    if numbers.differed:
+        said += [("A council differed", str(numbers.differed)), ("Then you changed", str(numbers.changed))]
+    return said
+
+
+MIN_APPROVALS = 10  # approvals
+MAX_HINTS = 500  # gates that are looked at, the newest
+
+
+def approval_fatigue_hints(user: Any, now: datetime) -> Iterator[PolicySuggestion]:
+    since = now - timedelta(days=DAYS)
+    approved = GateDecision.objects.filter(by_user=user, decision=DecisionValue.APPROVE, made__gte=since)
+    by_tool = approved.exclude(gate__tool="").order_by().values_list("gate__run__procedure", "gate__tool")
+    often = by_tool.annotate(times=Count("gate", distinct=True)).filter(times__gte=MIN_APPROVALS)
+    tools: dict[str, list[str]] = defaultdict(list)
+    for procedure, tool, _ in often:
+        tools[procedure].append(tool)
+    for procedure in specs().keys() & tools.keys():
+        about = {"run__procedure": procedure, "tool__in": tools[procedure]}
+        gates = Gate.objects.filter(pk__in=approved.values("gate"), **about).order_by("-pk")
+        yield from specs()[procedure].policy_suggestion(list(gates[:MAX_HINTS]), user, since)

@@ -1,0 +1,193 @@
+"""Who is told outside of what happens to runs, and how far each message came.
+
+Why so: docs/decisions.md, Other doors.
+"""
+
+import base64
+import secrets
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from engine.models import Happening, RunEventType
+
+ADDRESS_LENGTH, SAVED_LENGTH = 2_000, 100
+DELIVERY_TIMEOUT = timedelta(minutes=2)  # whoever takes longer has died: it is sent again, under the same id
+FIRST_PAUSE, LONGEST_PAUSE, PAUSES = timedelta(seconds=5), timedelta(hours=2), 3
+MAX_ATTEMPTS = timedelta(days=1)
+KEEP_DAYS = timedelta(days=30)
+BATCH_PER_WEBHOOK = 2  # so that one that is slow holds up no other
+BATCH_PER_USER = 6  # so that nobody's many slow ones hold up those of others
+
+
+class WebhookFormat(models.TextChoices):
+    STANDARD = "standard", "Standard Webhooks"
+    SLACK = "slack", "Slack"
+    MATTERMOST = "mattermost", "Mattermost"
+    TEAMS = "teams", "Microsoft Teams"
+    NTFY = "ntfy", "ntfy"
+
+
+class Hook(models.Model):
+    """Where somebody has messages sent. Whatever is left open restricts nothing: of which `kind`, made by which saved
+    set (`saved`, by its name then), of which one run, what of it.
+
+    The key that it is signed with is in no row: it follows from the installation's secret and `nonce`."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="hooks")
+    address = models.CharField(max_length=ADDRESS_LENGTH)
+    shape = models.CharField(max_length=10, choices=WebhookFormat, default=WebhookFormat.STANDARD)
+    kind = models.CharField(max_length=40, blank=True)
+    saved = models.CharField(max_length=SAVED_LENGTH, blank=True)
+    run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, null=True, related_name="+")
+    what = models.CharField(max_length=10, choices=RunEventType, blank=True)
+    nonce = models.CharField(max_length=64, default=secrets.token_hex, editable=False)
+    made = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"hook {self.pk}"
+
+    @property
+    def key(self) -> bytes:
+        return salted_hmac("runs.webhooks", self.nonce, algorithm="sha256").digest()
+
+    @property
+    def secret(self) -> str:
+        """As verifiers of Standard Webhooks take it."""
+        return f"whsec_{base64.b64encode(self.key).decode()}"
+
+    def wants(self, happening: Happening, kind: str, saved: str) -> bool:
+        return (
+            self.what in ("", happening.what)
+            and self.kind in ("", kind)
+            and self.saved in ("", saved)
+            and self.run_id in (None, happening.run_id)
+            and happening.made >= self.made
+        )
+
+
+class WebhookDeliveryState(models.TextChoices):
+    TO_SEND = "to_send", "To send"
+    SENDING = "sending"
+    SENT = "sent"
+    GIVEN_UP = "given_up", "Given up"
+
+
+class WebhookDeliveryQuerySet(models.QuerySet["Delivery"]):
+    def under_way(self) -> Self:
+        return self.filter(state__in=(WebhookDeliveryState.TO_SEND, WebhookDeliveryState.SENDING))
+
+    def claim_due(self, busy: Iterable[int] = (), owners: Iterable[int] = ()) -> "Delivery | None":
+        """The next one that is due, from now on under way for whoever calls, but for these hooks and those of these
+        owners: of many who ask at once one gets it. What somebody took and never brought back is due again."""
+        now = timezone.now()
+        due = Q(state=WebhookDeliveryState.TO_SEND, due__lte=now)
+        lost = Q(state=WebhookDeliveryState.SENDING, taken__lt=now - DELIVERY_TIMEOUT)
+        rows = self.filter(due | lost).exclude(hook__in=list(busy)).exclude(hook__owner__in=list(owners))
+        rows = rows.order_by("due")
+        for pk, attempts in rows.values_list("pk", "attempts")[:10]:
+            mine = self.filter(due | lost, pk=pk, attempts=attempts)
+            if mine.update(state=WebhookDeliveryState.SENDING, taken=now, attempts=F("attempts") + 1):
+                return self.select_related("hook__owner", "run").get(pk=pk)
+        return None
+
+    def forget(self) -> None:
+        """What came to an end long ago."""
+        self.exclude(state__in=(WebhookDeliveryState.TO_SEND, WebhookDeliveryState.SENDING)).filter(
+            made__lt=timezone.now() - KEEP_DAYS
+        ).delete()
+
+
+class Delivery(models.Model):
+    """One message to one hook. `message_id` never changes, so that whoever gets it twice can tell. Its words are made
+    of the rows when it is sent: what was redacted meanwhile is told to nobody."""
+
+    State = WebhookDeliveryState
+
+    hook = models.ForeignKey(Hook, on_delete=models.CASCADE, related_name="deliveries")
+    happening = models.BigIntegerField()
+    run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, related_name="+")
+    what = models.CharField(max_length=10, choices=RunEventType)
+    gate = models.BigIntegerField(null=True)
+    happened = models.DateTimeField()
+    message_id = models.CharField(max_length=40, unique=True)
+    state = models.CharField(max_length=10, choices=WebhookDeliveryState, default=WebhookDeliveryState.TO_SEND)
+    status = models.PositiveSmallIntegerField(null=True)  # of the last answer
+    error = models.CharField(max_length=300, blank=True)
+    made = models.DateTimeField(default=timezone.now)
+    until = models.DateTimeField()
+    due = models.DateTimeField(default=timezone.now)
+    taken = models.DateTimeField(null=True)
+    ended = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+
+    objects = WebhookDeliveryQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint("hook", "happening", name="one_delivery_of_a_happening")]
+        indexes = [
+            models.Index(fields=["due"], condition=Q(state__in=("to_send", "sending")), name="delivery_under_way"),
+        ]
+
+    def __str__(self) -> str:
+        return self.message_id
+
+    def close(self, state: str, status: int | None, error: str = "") -> bool:
+        return self._move(state=state, status=status, error=error[:300], ended=timezone.now())
+
+    def postpone(self, status: int | None, error: str, after: float = 0) -> bool:
+        """It did not arrive, as far as anybody knows: once more later, ever less often, for a day."""
+        now = timezone.now()
+        if now >= self.until:
+            return self.close(WebhookDeliveryState.GIVEN_UP, status, error)
+        pause = max(min(FIRST_PAUSE * PAUSES ** min(self.attempts - 1, 10), LONGEST_PAUSE), timedelta(seconds=after))
+        due = min(now + pause, self.until)
+        return self._move(state=WebhookDeliveryState.TO_SEND, status=status, error=error[:300], due=due)
+
+    def _move(self, **values: Any) -> bool:
+        mine = Delivery.objects.filter(pk=self.pk, state=WebhookDeliveryState.SENDING, attempts=self.attempts)
+        return bool(mine.update(**values))
+
+    def resend(self) -> bool:
+        """Once more, for another day, under the same id."""
+        now = timezone.now()
+        ended = Delivery.objects.filter(pk=self.pk).exclude(state=WebhookDeliveryState.SENDING)
+        return bool(
+            ended.update(state=WebhookDeliveryState.TO_SEND, due=now, until=now + MAX_ATTEMPTS, ended=None, error="")
+        )
+
+
+def deliver_to(hook: Hook, happening: Happening) -> Delivery:
+    return Delivery(
+        hook=hook,
+        happening=happening.pk,
+        run_id=happening.run_id,
+        what=happening.what,
+        gate=happening.gate,
+        happened=happening.made,
+        message_id=f"msg_{secrets.token_hex(16)}",
+        until=timezone.now() + MAX_ATTEMPTS,
+    )
+
+
+@transaction.atomic
+def create_deliveries(happenings: Iterable[Happening], deliveries: Iterable[Delivery]) -> int:
+    """Write down who is to be told, and take away of what: both or neither. What others have spread is left alone."""
+    mine = {one.pk for one in happenings}
+    held = Happening.objects.filter(pk__in=mine).select_for_update()
+    there = set(held.values_list("pk", flat=True))
+    Delivery.objects.bulk_create([one for one in deliveries if one.happening in there], ignore_conflicts=True)
+    Happening.objects.filter(pk__in=there).delete()
+    return len(there)

@@ -1,0 +1,127 @@
+"""A replay as one page to keep: opened from a disk it asks for nothing, and plays what the site's own page plays.
+
+Why so: docs/decisions.md, Pages.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib.staticfiles import finders
+from django.template.loader import get_template
+from django.templatetags.static import static
+from django.utils.html import json_script
+
+from ..procedure.spec import RunSnapshot
+from .replay import RunReplay, build_replay
+
+SHEET = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
+MODULE = re.compile(r'<script src="([^"]+)" type="module"></script>')
+EXTERNAL_REFERENCES = re.compile(
+    r'<link [^>]*>|<script src="[^"]*"[^>]*></script>'
+)  # what a page of the site has from the site
+BACK_LINK = re.compile(r'\s(?:href|action|data-frames)="/[^"]*"')  # to the site, which is not there
+STANDALONE_LINK = re.compile(r"<a [^>]*\bdata-leads\b[^>]*>.*?</a>", re.DOTALL)  # says nothing but what is there
+NAMED = re.compile(r'<a\b([^>]*?)\shref="/[^"]*"([^>]*)>(.*?)</a>', re.DOTALL)  # whose words say something
+FONT = re.compile(r"url\(\.\./(fonts/[\w-]+\.woff2)\)")
+MISSING_TEXT = "js/site.js"  # forms and menus
+IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.-]+)";$', re.MULTILINE)
+EXPORT = re.compile(r"^export (const|function) (\$*\w*)", re.MULTILINE)
+
+
+def replay_file(seen: RunSnapshot[Any]) -> str:
+    """The page in HTML. What is hidden on the page of the record is hidden here, too: both show what displays have."""
+    past = RunReplay(seen)
+    context = {
+        **past.face.page(seen.run.pk),
+        "display": past.display_at(past.moments[0]),
+        "end": past.display_at(past.moments[-1]),
+        "live_page": f"{past.face.nouns}/live.html",
+        "replay": True,
+    }
+    html = get_template("runs/replay_file.html").render(context)
+    head, body = html.split("</head>", 1)
+    styles = [_style(address) for address in SHEET.findall(head)]
+    early, late = _source("js/theme.js"), _together(_name(address) for address in MODULE.findall(html))
+    own = [
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy([early, late], styles)}">',
+        *(f"<style>{style}</style>" for style in styles),
+        f"<script>{early}</script>",
+    ]
+    data, script = json_script(build_replay(seen, _alone), "frames"), f'<script type="module">{late}</script>'
+    head = EXTERNAL_REFERENCES.sub("", head).replace("<title>", "\n".join([*own, "<title>"]), 1)
+    return f"{head}</head>{_alone(EXTERNAL_REFERENCES.sub('', body)).replace('</body>', f'{data}{script}</body>', 1)}"
+
+
+def _alone(html: str) -> str:
+    """Without what leads back to the site."""
+    return BACK_LINK.sub("", NAMED.sub(_words, STANDALONE_LINK.sub("", html)))
+
+
+def _words(link: re.Match[str]) -> str:
+    """Of a link that leads nowhere any more."""
+    attributes = f"{link[1]}{link[2]}".replace('class="link', 'class="')
+    return f"<span{attributes}>{link[3]}</span>"
+
+
+def _policy(scripts: list[str], styles: list[str]) -> str:
+    """Nothing but what is in it, each part of it by its hash."""
+    allowed = {
+        "script-src": [_hash(script) for script in scripts],
+        "style-src": [_hash(style) for style in styles],
+        "font-src": ["data:"],
+    }
+    named = "; ".join(f"{name} {' '.join(parts)}" for name, parts in allowed.items())
+    return f"default-src 'none'; {named}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+# ---- what it is put together from -----------------------------------------------------------------------------
+
+
+def _name(address: str) -> str:
+    return urlsplit(address).path.removeprefix(static(""))
+
+
+@cache
+def _file(name: str) -> Path:
+    return Path(str(finders.find(name)))
+
+
+def _source(name: str) -> str:
+    return _file(name).read_text()
+
+
+def _style(address: str) -> str:
+    """A sheet with its fonts in it."""
+    return FONT.sub(lambda found: f"url({_font(found[1])})", _source(_name(address)))
+
+
+def _font(name: str) -> str:
+    return f"data:font/woff2;base64,{b64encode(_file(name).read_bytes()).decode()}"
+
+
+def _together(names: Iterable[str]) -> str:
+    """Scripts with those that they import, each in a room of its own: a page from a disk has no others."""
+    known = {MISSING_TEXT}
+    return "\n".join(["const rooms = {};", *(room for name in names for room in _rooms(name, known))])
+
+
+def _rooms(name: str, known: set[str]) -> Iterator[str]:
+    if name in known:
+        return
+    known.add(name)
+    source, folder = _source(name), name.rpartition("/")[0]
+    for _, other in IMPORT.findall(source):
+        yield from _rooms(f"{folder}/{other}", known)
+    inside = EXPORT.sub(r"\1 \2", IMPORT.sub(r'const {\1} = rooms["\2"];', source))
+    out = ", ".join(found for _, found in EXPORT.findall(source))
+    yield f'rooms["{name.rpartition("/")[2]}"] = (() => {{\n{inside}\nreturn {{ {out} }};\n}})();'

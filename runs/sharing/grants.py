@@ -1,0 +1,81 @@
+"""Showing one record to people with an account. Who gave it and took it back stands in the record.
+
+Why so: docs/decisions.md, Sharing.
+"""
+
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.utils import timezone
+
+from engine.models import Run, after_deadlock
+
+from .. import reviews
+from ..formatting import user_label
+from ..models import Given
+from ..models.grants import TO_LENGTH
+from ..rights import SEE
+from ..show_notes import ended_note, made_note
+from .links import share_refusal
+
+MAX_GRANTS = 100  # people and groups of one record
+PERSON, GROUP = "person", "group"
+UNKNOWN_NAME_TEXT = "There is nobody and no group of that name."
+
+
+def find_grantee(name: str) -> tuple[Any, Any]:
+    """The person of this name, or the group. ValueError, a sentence, where that is nobody, or could be both."""
+    people, groups = _called(name)
+    if not people and not groups:
+        raise ValueError(UNKNOWN_NAME_TEXT)
+    if len(people) + len(groups) > 1:
+        raise ValueError(f"More than one is called “{name}”: write “person {name}” or “group {name}”.")
+    if people:
+        return people[0], None
+    if not User.objects.filter(groups=groups[0], is_active=True).exists():
+        raise ValueError(f"Nobody is a member of “{groups[0].name}”.")
+    return None, groups[0]
+
+
+def _called(name: str) -> tuple[list[User], list[Group]]:
+    """All whom it can mean. Where both have a name, it is said before it which of them is meant."""
+    sort, _, rest = name.partition(" ")
+    people = User.objects.filter(username__in=_names(name, sort, rest, PERSON), is_active=True)
+    return list(people), list(Group.objects.filter(name__in=_names(name, sort, rest, GROUP)))
+
+
+def _names(name: str, said: str, rest: str, sort: str) -> list[str]:
+    return [name, rest.strip()] if said.casefold() == sort else [name]
+
+
+@after_deadlock
+@transaction.atomic
+def grant_access(run: Run, by: Any, name: str) -> Given:
+    """ValueError, a sentence, where it cannot be given."""
+    run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+    if reason := share_refusal(run):
+        raise ValueError(reason)
+    user, group = find_grantee(name)
+    if user and SEE.covers(user, run):
+        raise ValueError(f"{user_label(user)} may see it already.")
+    to = user_label(user) if user else f"group {group.name}"
+    there = Given.objects.filter(run=run, ended=None)
+    if there.filter(user=user, group=group).exists():
+        raise ValueError(f"It was given to {to} already.")
+    if there.count() >= MAX_GRANTS:
+        raise ValueError(
+            f"{MAX_GRANTS} people and groups were given it, as many as there may be. Take it back from one first."
+        )
+    given = Given.objects.create(run=run, user=user, group=group, to=to[:TO_LENGTH], by=by)
+    reviews.add_note(run, by, made_note(given))
+    return given
+
+
+@after_deadlock
+@transaction.atomic
+def revoke_access(given: Given, by: Any) -> None:
+    """At once, from whoever has it open, too."""
+    run = Run.objects.select_for_update(no_key=True).get(pk=given.run_id)
+    if Given.objects.filter(pk=given.pk, ended=None).update(ended=timezone.now()):
+        reviews.add_note(run, by, ended_note(given))

@@ -1,0 +1,89 @@
+"""The hooks of one person as the library shows them: how far messages came to each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q
+
+from engine.models import Run
+from runs.models.webhooks import Delivery, Hook, WebhookDeliveryState
+from runs.procedure.spec import spec_of_run, specs
+from runs.rights import SEE
+
+from .forms import EVENT_CHOICES
+
+PAGE_SIZE = 50
+STATE_ICONS: Mapping[str, str] = {
+    WebhookDeliveryState.TO_SEND: "clock",
+    WebhookDeliveryState.SENDING: "dots",
+    WebhookDeliveryState.SENT: "out",
+    WebhookDeliveryState.GIVEN_UP: "warn",
+}
+STATE_LABELS: Mapping[str, str] = {**dict(WebhookDeliveryState.choices), WebhookDeliveryState.SENT: "Arrived"}
+
+
+@dataclass(frozen=True)
+class WebhookSummary:
+    hook: Any
+
+    @property
+    def about(self) -> str:
+        """Which runs, and what of them, in words."""
+        kind, saved = self.hook.kind, self.hook.saved
+        which = specs()[kind].nouns.capitalize() if kind in specs() else kind or "All kinds"
+        which = f"{which} by “{saved}”" if saved else which
+        which = "One run" if self.hook.run_id else which
+        return f"{which}: {dict(EVENT_CHOICES)[self.hook.what].lower()}"
+
+
+@dataclass(frozen=True)
+class DeliveryLine:
+    """One message. A run that its owner may not see any more has neither title nor address."""
+
+    delivery: Delivery
+    title: str
+    address: str
+
+    @property
+    def sign(self) -> str:
+        return STATE_ICONS[self.delivery.state]
+
+    @property
+    def word(self) -> str:
+        return STATE_LABELS[self.delivery.state]
+
+    @property
+    def again(self) -> bool:
+        return self.delivery.state != WebhookDeliveryState.SENDING
+
+
+def webhooks_of(user: Any) -> list[WebhookSummary]:
+    """Each with how many messages stand how, of those that are still listed."""
+    counted = Hook.objects.filter(owner=user).annotate(
+        arrived=_in(WebhookDeliveryState.SENT),
+        under_way=_in(WebhookDeliveryState.TO_SEND, WebhookDeliveryState.SENDING),
+        given_up=_in(WebhookDeliveryState.GIVEN_UP),
+    )
+    return [WebhookSummary(hook) for hook in counted]
+
+
+def _in(*states: str) -> Count:
+    return Count("deliveries", filter=Q(deliveries__state__in=states))
+
+
+def deliveries_of(hook: Hook, before: int = 0) -> tuple[Sequence[DeliveryLine], int]:
+    """The newest messages to it, and the number of the last one where there are older ones."""
+    rows = hook.deliveries.select_related("run")
+    rows = rows.filter(pk__lt=before) if before else rows
+    found = list(rows[: PAGE_SIZE + 1])
+    runs = Run.objects.filter(pk__in=[one.run_id for one in found])
+    seen = set(SEE.within(runs, hook.owner).values_list("pk", flat=True))
+    older = found[PAGE_SIZE - 1].pk if len(found) > PAGE_SIZE else 0
+    return [_sent(one, one.run_id in seen) for one in found[:PAGE_SIZE]], older
+
+
+def _sent(one: Delivery, seen: bool) -> DeliveryLine:
+    if not seen or one.run.procedure not in specs():
+        return DeliveryLine(one, "", "")
+    return DeliveryLine(one, one.run.shown_title, spec_of_run(one.run).address("live", one.run_id))
