@@ -1,4 +1,4 @@
-"""Who may do what with whose runs. Every door asks here: pages, API, sockets, streams, exports and admin.
+"""Who may do what with whose runs, for every interface: pages, API, sockets, streams, exports and admin.
 
 Why so: docs/decisions.md, Rights.
 """
@@ -21,7 +21,7 @@ Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
 class PermissionReach(IntEnum):
-    """How far a right goes."""
+    """Whose runs a right covers."""
 
     NOTHING = 0
     OWN = 1
@@ -30,12 +30,13 @@ class PermissionReach(IntEnum):
 
 @dataclass(frozen=True)
 class RunRight:
-    """To do one thing: with the permission to everybody's runs, without it to one's own, if `own`, or to none.
+    """The right to do one thing: with the permission on all runs, otherwise on own runs if `own`, else on none.
 
-    Whatever it is, it reaches no further than what one may see, and whoever is asked at a gate of a run may see that
-    run. So may whoever was given it, and with the permission take it as a file; nobody passes on what they were given.
-    What was asked at a gate where persons decide first is seen by nobody before they have. To be staff gives
-    nothing: it opens the admin's door.
+    - No right reaches further than the right to see a run.
+    - Users who must decide at a gate of a run may see it. So may users with a grant, who may also export it with the
+    permission. A grant cannot be passed on.
+    - A council's run at a gate where people decide first is hidden from them until they have decided.
+    - Being staff grants nothing but access to the admin.
     """
 
     permission: str
@@ -64,7 +65,7 @@ class RunRight:
         return asked or (self._takes_given(user) and run.pk in _given(user))
 
     def within(self, rows: Rows, user: User, owner: str = "owner_id") -> Rows:
-        """Those of these rows that it reaches to; `owner`: where a row says whose its run is."""
+        """Filter rows that the right covers; `owner` is the lookup of the run's owner."""
         reach = self.reach(user)
         if reach == PermissionReach.NOTHING:
             return rows.none()
@@ -75,7 +76,7 @@ class RunRight:
         return rows.filter(own | Q(pk__in=asked)) if asked else rows.filter(own)
 
     def asked(self, user: User) -> Sequence[Any]:
-        """The runs that it takes in beside one's own: those at whose gates one was asked, and those one was given."""
+        """Return runs that it covers in addition to the user's own: gates to decide, and grants."""
         if self.reach(user) != PermissionReach.OWN:
             return ()
         at_gates = _asked(user) if self == SEE else ()
@@ -85,18 +86,18 @@ class RunRight:
         return self == SEE or (self == EXPORT and getattr(user, "has_perm", _has_nothing)(self.permission))
 
     def one(self, rows: QuerySet[Any], user: User, pk: Any) -> Any | None:
-        """The row of this key, a run or a procedure's with its run, where it reaches to it."""
+        """Return the row with this key, a run or a procedure's row, if the right covers it; otherwise None."""
         row = rows.filter(pk=pk).first()
         return row if row is not None and self.covers(user, getattr(row, "run", row)) else None
 
     def covering(self, users: Collection[Any], run: Run) -> set[Any]:
-        """Those of these users, by `pk`, for whom it covers this run. However many, they are asked for at once.
+        """Return the keys of those users for whom the right covers this run.
 
-        What a user object remembers of its permissions does not count.
+        The number of queries does not depend on the number of users. Permissions cached on a user object are ignored.
         """
         hiding = Gate.objects.filter(council=run, hides=True).first() if run.parent_id else None
         users = [user for user in users if hiding is None or user.pk in hiding.read_by()]
-        # what an owner has anyway, none is asked for
+        # owners need no permission for their own run
         asked = {user.pk for user in users if not (self.own and user.pk == run.owner_id)}
         having = {name: _having(name, asked) for name in {self.permission, SEE.permission}} if asked else {}
 
@@ -108,7 +109,7 @@ class RunRight:
         return may
 
     def _reach(self, user: User, has: Callable[[str], bool]) -> PermissionReach:
-        if not user.is_active:  # nor is whoever has not signed in
+        if not user.is_active:  # neither is an anonymous user
             return PermissionReach.NOTHING
         here = (
             PermissionReach.ALL
@@ -123,9 +124,9 @@ class RunRight:
 SEE = RunRight("engine.view_run", "see it")
 STEER = RunRight("engine.steer_run", "cancel, retry or steer it")
 EXPORT = RunRight("engine.export_run", "take its record as a file")
-SHARE = RunRight("engine.export_run", "show it to others")  # by its own right, not because one was given it
+SHARE = RunRight("engine.export_run", "show it to others")  # by own right; a grant is not enough
 REVIEW = RunRight("engine.add_review", "review it", own=False)
-# an owner alone may not: it cannot be undone, and takes the texts from everybody
+# not for an owner alone: it cannot be undone and removes the texts for everybody
 REDACT = RunRight("engine.redact_run", "redact it", own=False)
 
 
@@ -136,25 +137,27 @@ def _takes_in(reach: PermissionReach, user: User, run: Run) -> bool:
 
 
 def sees_by_grant(user: User, run: Run) -> bool:
-    """Whether that it was given lets whoever may see it do so: neither its owner nor whoever may see all."""
+    """Return whether the user sees the run only by a grant: neither as owner nor by permission."""
     return not _takes_in(SEE.reach(user), user, run) and run.pk in _given(user)
 
 
 def granted_among(user: Any, runs: Iterable[Any]) -> list[Any]:
-    """Those of these runs, by their keys, that this user was given. Nothing is asked of the database for whoever may
-    see all, and nothing more than lists have asked for the others."""
+    """Return those of these runs, by key, that the user sees by a grant.
+
+    No query for users who may see all; for others none beyond those that lists have already made.
+    """
     return [] if SEE.reach(user) == PermissionReach.ALL else [run for run in runs if run in _given(user)]
 
 
 def _hidden_from(user: Any) -> QuerySet[Any]:
-    """What is asked at gates that hide it. Few, for they are all pending."""
+    """Return council runs at gates that hide them. They are few, because all are pending."""
     return Gate.objects.hidden_from_user(user).order_by().values("council")
 
 
 def _asked(user: Any) -> Sequence[Any]:
-    """The runs at whose gates this user was asked, which its object remembers as it does its permissions.
+    """Return the runs at whose gates the user may decide, cached on the user object like permissions.
 
-    Looked up by themselves: beside the owner in one query they would keep a long history from its index.
+    A separate query: combined with the owner, it would keep a long history from its index.
     """
     _look_beside(user)
     found: Sequence[Any] = user._runs_asked
@@ -162,14 +165,14 @@ def _asked(user: Any) -> Sequence[Any]:
 
 
 def _given(user: Any) -> Collection[Any]:
-    """The runs that this user was given by somebody who may still show them, remembered and looked up as `_asked`."""
+    """Return the runs with a valid grant for this user, cached like `_asked`."""
     _look_beside(user)
     found: Collection[Any] = user._runs_given
     return found
 
 
 def _look_beside(user: Any) -> None:
-    """Both at once; of most people there is neither."""
+    """Read both in one query; most users have neither."""
     if hasattr(user, "_runs_asked"):
         return
     asked, given = Gate.objects.decidable_by(user), Given.objects.active().of(user)
@@ -186,7 +189,7 @@ def _given_of(run: Run) -> set[Any]:
 
 
 def still_granted(rows: QuerySet[Given]) -> list[Given]:
-    """Those of these whose giver could still give it. Each giver is asked for once, however much it gave."""
+    """Filter grants whose giver may still share the run. Each giver is checked once."""
     found: list[Any] = list(rows)
     reaches = {giver: SHARE.reach(giver) for giver in {one.by for one in found}}
     return [one for one in found if _takes_in(reaches[one.by], one.by, one.run)]
@@ -197,6 +200,6 @@ def _has_nothing(permission: str) -> bool:
 
 
 def _having(permission: str, users: set[Any]) -> set[Any]:
-    """Those of these who have it and are active, in a query for each backend that gives permissions."""
+    """Return those users who have the permission and are active; one query for each backend."""
     asked = [backend.with_perm(permission) for backend in get_backends() if hasattr(backend, "with_perm")]
     return {pk for found in asked for pk in found.filter(pk__in=users).values_list("pk", flat=True)}

@@ -1,4 +1,4 @@
-"""A run as software sees it. One shape for every door."""
+"""A run as JSON, in one form for every interface."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,10 @@ from runs.procedure.wait_reason import gates_in, gates_of, pending_in, waits_for
 def run_object(
     row: Any, address: str, usage: TokenUsage | None = None, gates: Sequence[Gate] | None = None
 ) -> dict[str, Any]:
-    """The object of the API, of a row that was read with its face's `rows`; `address` as in https://host.
+    """Build the API object of a row that was read with `ProcedureSpec.rows`; `address` is like https://host.
 
-    What its procedure says of it stands among what is said of all runs, and in place of it where a name is the same. A
-    redacted one has empty texts and says when they were erased. `usage` of its calls and its `gates`: where they are
-    known. Kinds that never wait have none.
+    The procedure's facts extend or replace the common ones. A redacted run has empty texts and the time of the
+    redaction. Pass `usage` and `gates` if they have been read. Procedures that never wait have no gates.
     """
     run = row.run
     face = spec_of_run(run)
@@ -31,7 +30,7 @@ def run_object(
 
 
 def run_summary(row: Any, address: str, usage: TokenUsage, gates: Sequence[Gate]) -> dict[str, Any]:
-    """What stands in a list of a row that was read with its face's `rows_of_list`: of its `gates` those that wait."""
+    """Build the list entry of a row that was read with `ProcedureSpec.rows_of_list`; `gates` are the pending ones."""
     face = spec_of_run(row.run)
     waits = {"waits": waits_for_gate(row.run, gates), "gates": [gate_summary(gate, address) for gate in gates]}
     return {**_any_run(row, face, address, usage), **(waits if face.waits else {}), **face.facts_of_list(row)}
@@ -59,7 +58,10 @@ def _any_run(row: Any, face: ProcedureSpec[Any, Any], address: str, usage: Token
 
 
 def run_objects(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[str, Any]]:
-    """Those of many runs, all of this kind or of any, in their order, in as many queries however many there are."""
+    """Build the objects of many runs in this order, of one procedure or of any.
+
+    The number of queries does not depend on the number of runs.
+    """
     usage = ModelCall.objects.usage_of(pks)
     gates = gates_in(pks) if not kind or specs()[kind].waits else {}
     found = rows_in(pks) if not kind else _in_order(specs()[kind].rows().in_bulk(pks), pks)
@@ -67,7 +69,7 @@ def run_objects(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[
 
 
 def run_summaries(pks: Sequence[UUID], address: str, kind: str = "") -> list[dict[str, Any]]:
-    """The same in short, as lists have them."""
+    """Build the list entries of many runs in this order."""
     usage = ModelCall.objects.usage_of(pks)
     gates = pending_in(pks) if not kind or specs()[kind].waits else {}
     rows = specs()[kind].rows_of_list().in_bulk(pks) if kind else {}
@@ -80,7 +82,7 @@ def _in_order(rows: Mapping[UUID, Any], pks: Sequence[UUID]) -> list[Any]:
 
 
 def _override(face: ProcedureSpec[Any, Any], run: Run) -> dict[str, Any] | None:
-    """What a person decided instead, last; it stands beside the outcome."""
+    """Return the last override, which does not change the outcome."""
     last = last_override(run.reviews.all())
     if last is None:
         return None
@@ -108,7 +110,7 @@ def isoformat(moment: datetime | None) -> str | None:
 
 
 def gate_object(gate: Gate, address: str) -> dict[str, Any]:
-    """What waits for somebody, or did, of a gate that was read whole."""
+    """Build the full object of a gate, pending or closed."""
     return {
         "id": gate.pk,
         "url": f"{address}/gates/{gate.pk}/",
@@ -149,13 +151,13 @@ def gate_summary(gate: Gate, address: str) -> dict[str, Any]:
 
 
 def gate_entry(gate: Gate, address: str) -> dict[str, Any]:
-    """What a list of gates says of one that was read without its text."""
+    """Build the list entry of a gate that was read without its text."""
     place = {"run": str(gate.run_id), "step": gate.step, "number": gate.number}
     return {**gate_summary(gate, address), **place, "effect": gate.effect or None}
 
 
 def tool_call_object(call: ToolCall) -> dict[str, Any]:
-    """One use of a tool, of a call that was read with its gate."""
+    """Build the object of a tool call that was read with its gate."""
     return {
         "step": call.step,
         "number": call.number,
@@ -175,7 +177,7 @@ def tool_call_object(call: ToolCall) -> dict[str, Any]:
 
 
 def _council(gate: Gate) -> dict[str, Any] | None:
-    """Which council is asked; of a gate that hides what it says, nothing else."""
+    """Describe the council; the run is left out while the gate hides it."""
     if not gate.policy.get("council"):
         return None
     said = gate.council_said or None

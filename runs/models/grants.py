@@ -1,4 +1,4 @@
-"""Whom a single record was given: people with an account, by name or in a group; and the end of all ways to show it."""
+"""Access to a single record for users with an account, by name or by group; and revoking all access."""
 
 from typing import Any, Self
 
@@ -15,17 +15,19 @@ TO_LENGTH = 150
 
 class AccessGrantQuerySet(models.QuerySet["Given"]):
     def active(self) -> Self:
-        """What nobody has taken back, of texts that are still there, by somebody who still is. Whether they may still
-        give it is not asked here."""
+        """Return grants that are not revoked, whose run is not redacted and whose giver is active.
+
+        Whether the giver may still grant access is not checked here; see `runs.rights.still_granted`.
+        """
         return self.filter(ended=None, run__redacted=None, by__is_active=True).select_related("run", "by")
 
     def of(self, user: Any) -> Self:
-        """What this person was given, by name or in one of its groups."""
+        """Return the grants to this user, by name or by one of their groups."""
         return self.filter(Q(user=user.pk) | Q(group__in=Group.objects.filter(user=user.pk).values("pk")))
 
 
 class Given(models.Model):
-    """One record that one person, or all of a group, may see. `to`: who that was, as they were called then."""
+    """Access to one record for one user or a whole group. `to` is their name at that time."""
 
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, related_name="given")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="given")
@@ -53,20 +55,20 @@ class Given(models.Model):
 
     @property
     def last_views(self) -> list["GivenLook"]:
-        """The last one of each who has looked, newest first."""
+        """Return the last view of each user, newest first."""
         return list({look.user_id: look for look in sorted(self.looks.all(), key=lambda look: look.last)}.values())[
             ::-1
         ]
 
     def all_for_run(self) -> set[Any]:
-        """Those whom it lets see the record, by their keys."""
+        """Return the keys of the users whom this grant lets see the record."""
         if self.group_id is None:
             return {self.user_id}
         return set(Group.objects.filter(pk=self.group_id).values_list("user", flat=True)) - {None}
 
 
 class GivenLook(LinkView):
-    """At a record, by somebody to whom it was given."""
+    """Views of a record by a user with a grant, counted per hour."""
 
     given = models.ForeignKey(Given, on_delete=models.CASCADE, related_name="looks")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -76,8 +78,10 @@ class GivenLook(LinkView):
 
 
 def revoke_all_access(run: Any, *, names: bool) -> None:
-    """Nobody is shown this run any more, and what somebody wrote of that is gone: for whom, and on badges. `names`: so
-    is who showed it, and to which accounts."""
+    """Revoke every link, badge and grant of the run, and erase the texts that were written for them.
+
+    With `names`, also erase the creators of links and badges, and delete the grants.
+    """
     for rows in (Share.objects, Badge.objects, Given.objects):
         rows.filter(run=run, ended=None).update(ended=timezone.now())
     Share.objects.filter(run=run).update(for_whom="")

@@ -14,7 +14,7 @@ KEY_LENGTH = 200
 
 
 class SubmittedRow(Protocol):
-    """The row of a procedure: its key is that of its run."""
+    """The row of a procedure; its key is the key of its run."""
 
     @property
     def pk(self) -> UUID: ...
@@ -24,18 +24,20 @@ Row = TypeVar("Row", bound=SubmittedRow)
 
 
 class IdempotencyConflict(Exception):
-    """The key has come before, with another request."""
+    """The key was used before, with another request."""
 
 
 def idempotency_digest(key: str, request_hash: str) -> str:
-    """What a run's record keeps of the key and of the request that it came with."""
+    """Return the digest of key and request that a run's audit log contains."""
     return sha256(canonical([key, request_hash]).encode()).hexdigest()
 
 
 class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
     def run_of(self, owner: Any, key: str, request_hash: str, kind: str = "") -> UUID | None:
-        """What was submitted under this key, if anything was. KeyUsed where it was another request, or one of another
-        kind than is named."""
+        """Return the run that was submitted under this key, if any.
+
+        Raises IdempotencyConflict if the request was another one, or its procedure is not `kind`.
+        """
         found = self.filter(owner=owner, key=key).select_related("run").first()
         if found and (found.request_hash != request_hash or kind not in ("", found.run.procedure)):
             raise IdempotencyConflict
@@ -44,14 +46,14 @@ class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
     @after_deadlock
     @transaction.atomic
     def submit(self, submit: Callable[..., Row], *, owner: Any, key: str, request_hash: str, **asked: Any) -> Row:
-        """Run and key stand together or not at all. IntegrityError where the key is there already."""
+        """Submit a run and save its key in the same transaction. Raises IntegrityError if the key exists."""
         submitted = submit(owner=owner, request=idempotency_digest(key, request_hash), **asked)
         self.create(owner=owner, key=key, request_hash=request_hash, run_id=submitted.pk)
         return submitted
 
 
 class IdempotencyKey(models.Model):
-    """By which a caller can send one request again and again, and submits one run by it.
+    """A caller's key that makes a repeated request safe: it submits only one run.
 
     `request_hash` is the SHA-256 of the request, in hex.
     """

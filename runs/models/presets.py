@@ -1,4 +1,4 @@
-"""What is saved to be used again, in numbered versions. What one holds is its procedure's.
+"""Presets: saved setups with numbered versions. Procedures define what a version contains.
 
 Why so: docs/decisions.md, One house for all procedures.
 """
@@ -26,15 +26,15 @@ RETENTION_DAYS = 365
 
 
 class PresetChanged(Exception):
-    """Another version was saved since the one that somebody began to change."""
+    """Another version was saved since the edited one was opened."""
 
 
 class NameReserved(IntegrityError):
-    """What has had this name is named by something that lets it decide. The text is a sentence for people."""
+    """A preset that decides at gates or acts refers to the former owner of this name. The message is for users."""
 
 
 class PresetOutOfDate(Exception):
-    """What a run was to start from is no longer what is `saved`: `opened` is the version that it was."""
+    """The preset changed or was archived since the version `opened`; `saved` is its current state."""
 
     def __init__(self, saved: Any, opened: Any) -> None:
         changed = f"changed meanwhile. Now it is “{saved.name}”, version {saved.number}."
@@ -43,28 +43,30 @@ class PresetOutOfDate(Exception):
 
 
 class PresetChangeKind(models.TextChoices):
-    ADOPTED = "adopted"  # as it was when changes began to be kept
+    ADOPTED = "adopted"  # its state when changes began to be recorded
     FOUNDED = "founded"
     REVISED = "revised"
     ARCHIVED = "archived"
     BROUGHT_BACK = "brought back"
     LOCKED = "locked"
     UNLOCKED = "unlocked"
-    KEPT = "kept"  # its texts, for another time
+    KEPT = "kept"  # retention of its texts
 
 
 class PresetQuerySet(models.QuerySet[Any]):
     def available(self) -> Self:
-        """What a new run may start from."""
+        """Return presets from which a new run may start."""
         return self.filter(archived=None)
 
     def ever_called(self, name: str) -> list[Any]:
-        """All that have this name or have had it in any version, as people read names: one that was given up may be
-        somebody else's by now."""
+        """Return all that have or had this name in any version, ignoring differences that people do not read.
+
+        Old names count because another preset may have taken them since.
+        """
         return self._ever(lambda other: field_label(other) == field_label(name))
 
     def ever_looked_like(self, name: str) -> list[Any]:
-        """Those, and all whose names of any time look like this one: for refusals."""
+        """Return those of `ever_called` and all whose names ever looked like this one; used to refuse names."""
         return self._ever(lambda other: look_alike(name, [other]) is not None)
 
     def _ever(self, fits: Callable[[str], bool]) -> list[Any]:
@@ -73,29 +75,29 @@ class PresetQuerySet(models.QuerySet[Any]):
         return list(self.filter(pk__in={pk for pk, name in called if fits(name)}))
 
     def lock_row(self, pk: int) -> Any:
-        """It as it is, and as it stays until this transaction ends. Any number may hold it at once."""
-        if connection.vendor == "postgresql":  # SQLite has one writer anyway
+        """Lock the row in share mode until the transaction ends, and return it. Others can hold the lock too."""
+        if connection.vendor == "postgresql":  # SQLite has only one writer
             with connection.cursor() as cursor:
                 table = self.model._meta.db_table
                 cursor.execute(f"SELECT FROM {table} WHERE id = %s FOR SHARE", [pk])
-        # read after the lock, by a statement of its own: one read with it would be the one from before the wait
+        # A separate statement after the lock: a combined one would return the row from before the wait.
         return self.select_related("current").get(pk=pk)
 
     @transaction.atomic
     def create_first(self, *, name: str, owner: Any, retention_days: int = RETENTION_DAYS, **held: Any) -> Any:
-        """A new one with its first version, which holds this. IntegrityError where the name is taken."""
+        """Create a preset with its first version. Raises IntegrityError if the name is taken."""
         saved = self.create(name=name, owner=owner, retention_days=retention_days)
         saved.revise(name=name, author=owner, **held)
         return saved
 
     def refuse_look_alike(self, name: str, saved: Any) -> None:
-        """IntegrityError where another one is called so. What is called so already may stay."""
+        """Raise IntegrityError if the name looks like that of another preset. An unchanged name may stay."""
         others = list(self.exclude(pk=saved.pk).values_list("name", flat=True))
         if (saved.number == 0 or name != saved.name) and look_alike(name, others):
             raise IntegrityError(f"Another {saved.noun} has a name that looks like this one.")
 
     def changed(self, pk: int, kind: PresetChangeKind, by: Any) -> None:
-        """Write down what it is from now on, and seal it, in the transaction of what changed it."""
+        """Record the new state and add it to the audit log, in the transaction of the change."""
         saved = self.select_related("owner", "current").get(pk=pk)
         values = {**saved.state(), "version": saved.current, "owner_name": record_name(saved.owner)}
         change = saved.changes.create(kind=kind, by=record_name(by), **values)
@@ -103,11 +105,12 @@ class PresetQuerySet(models.QuerySet[Any]):
 
 
 class Preset(models.Model):
-    """Something to start runs from. It is changed by a new version and never deleted: runs point at the version that
-    they were made by. For how long their texts are kept (0: for ever) is no part of a version: it changes nothing about
-    how they run.
+    """A saved setup from which runs start.
 
-    A model of it has `current`, one of its `versions`, and `changes`.
+    A change creates a new version; presets are never deleted because runs refer to the version they used. The retention
+    of texts (days, 0: for ever) is not part of a version: it does not change how runs work.
+
+    A subclass has `current`, one of its `versions`, and `changes`.
     """
 
     name = models.CharField(max_length=NAME_LENGTH, unique=True)
@@ -130,7 +133,7 @@ class Preset(models.Model):
         return visible_text(self.name)
 
     def is_editable_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
-        """Its owner may always change it, and who may change all of them as long as it is not locked."""
+        """Return whether the user may edit it: the owner always, users with the permission while it is not locked."""
         if not user.is_active:
             return False
         if getattr(user, "is_superuser", False) or (user.pk is not None and user.pk == self.owner_id):
@@ -144,20 +147,19 @@ class Preset(models.Model):
 
     @property
     def number(self) -> int:
-        """Of its current version; 0 while it has none."""
+        """Return the number of the current version; 0 without one."""
         return self.current.number if self.current else 0
 
     def name_complaint(self, name: str) -> str:
-        """Why it may not be called so although nobody else is now, in a sentence; empty where it may."""
+        """Return why the name may not be used although it is free, as a sentence; empty if it may."""
         return ""
 
     def named_by(self) -> list[str]:
-        """What is saved and lets it decide or act, as in: the team “Office”. It goes on to mean this one when this one
-        is renamed."""
+        """Return the presets that let it decide or act, as in: the team “Office”. They follow a rename."""
         return []
 
     def state(self) -> dict[str, Any]:
-        """All that a change of it changes."""
+        """Return every value that a change can change."""
         return {
             "name": self.name,
             "owner": self.owner_id,
@@ -169,18 +171,18 @@ class Preset(models.Model):
 
     @property
     def kept(self) -> str:
-        """How long the texts of its runs are kept, in words."""
+        """Return the retention of its runs' texts in words."""
         return retention.format_days(self.kept_days)
 
     @property
     def kept_days(self) -> int:
-        """What holds for runs from now on; 0: for ever."""
+        """Return the retention for new runs in days; 0: for ever."""
         return retention.minimum_days(self.retention_days, settings.RETENTION_FLOOR_DAYS)
 
     def keep_for(self, days: int, by: Any) -> bool:
-        """Keep the texts of its runs for so long, 0 for ever; whether that is a change.
+        """Set the retention of its runs' texts in days, 0 for ever; return whether that is a change.
 
-        A shorter time holds for later runs alone: see `retention.spans`.
+        A shorter time applies only to later runs: see `retention.spans`.
         """
         changed = self._change(
             PresetChangeKind.KEPT, by, lambda all_: all_.exclude(retention_days=days), retention_days=days
@@ -190,14 +192,14 @@ class Preset(models.Model):
 
     @transaction.atomic
     def revise(self, *, name: str, author: Any, opened: int | None = None, **held: Any) -> Any:
-        """A new version with this name, which holds this; the current one where nothing differs.
+        """Create and return a new version with this name and content; the current one if nothing differs.
 
-        RevisedMeanwhile where the current version is not the one with the number `opened`, if that is given;
-        IntegrityError where another has the name, or one that looks like it; NameReserved, which is one, where nobody
-        has it and it may not be taken.
+        Raises PresetChanged if `opened` is given and is not the number of the current version; IntegrityError if
+        another preset has the name or one that looks like it; NameReserved (a subclass) if the name is free but may not
+        be used.
         """
         others = type(self).objects
-        # the lock first and alone: a row joined to it would be the one from before the wait
+        # The lock comes first and alone: a row joined to it would be the one from before the wait.
         current = others.select_for_update().get(pk=self.pk).current
         if current and current.has_same_content(name, held):
             return current
@@ -212,18 +214,18 @@ class Preset(models.Model):
         version.set_content(held)
         others.filter(pk=self.pk).update(name=name, current=version)
         others.changed(self.pk, PresetChangeKind.REVISED if current else PresetChangeKind.FOUNDED, author)
-        self.name, self.current = name, version  # only now: a page may still show it where the name is taken
+        self.name, self.current = name, version  # only now: a page may still show the old name if the new one is taken
         return version
 
     def archive(self, by: Any) -> None:
-        """Offer it no longer, and let it start nothing new. What it made keeps it, and it can be brought back."""
+        """Archive it: it can start no new run. Existing runs keep it, and it can be restored."""
         self._change(PresetChangeKind.ARCHIVED, by, lambda all_: all_.filter(archived=None), archived=timezone.now())
 
     def bring_back(self, by: Any) -> None:
         self._change(PresetChangeKind.BROUGHT_BACK, by, lambda all_: all_.exclude(archived=None), archived=None)
 
     def lock(self, by: Any) -> None:
-        """Let nobody but its owner change it; without an owner nobody but a superuser."""
+        """Let only its owner edit it; without an owner only a superuser."""
         self._change(PresetChangeKind.LOCKED, by, lambda all_: all_.filter(locked=None), locked=timezone.now())
 
     def unlock(self, by: Any) -> None:
@@ -231,7 +233,7 @@ class Preset(models.Model):
 
     @transaction.atomic
     def _change(self, kind: PresetChangeKind, by: Any, others: Callable[[Any], Any], **values: Any) -> bool:
-        """Whether it was one of those that are otherwise, and so is changed now, on record."""
+        """Update it if it is among `others`, record the change, and return whether anything changed."""
         changed = others(type(self).objects).filter(pk=self.pk).update(**values)
         if changed:
             type(self).objects.changed(self.pk, kind, by)
@@ -239,9 +241,9 @@ class Preset(models.Model):
 
 
 class PresetVersion(models.Model):
-    """It as it was from one change to the next. Nobody changes it."""
+    """One immutable version of a preset."""
 
-    of: ClassVar[str]  # the field that says whose version it is
+    of: ClassVar[str]  # the field that refers to its preset
     out_of_date: ClassVar[type[PresetOutOfDate]]
 
     number = models.PositiveIntegerField()
@@ -256,9 +258,9 @@ class PresetVersion(models.Model):
         return visible_text(f"{self.name}, version {self.number}")
 
     def hold(self) -> None:
-        """Let what this is a version of stay as it is until this transaction ends.
+        """Lock the preset until this transaction ends.
 
-        `out_of_date` where this is not the current version, or it is archived.
+        Raises `out_of_date` if this is not the current version or the preset is archived.
         """
         saved = self._meta.get_field(self.of).related_model.objects.lock_row(getattr(self, f"{self.of}_id"))  # type: ignore[union-attr]
         if saved.archived or saved.current_id != self.pk:
@@ -266,20 +268,20 @@ class PresetVersion(models.Model):
 
     @classmethod
     def columns(cls, held: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of its own that say what it holds."""
+        """Return the values of its own columns for this content."""
         return {}
 
     def set_content(self, held: Mapping[str, Any]) -> None:
-        """Add the rows of what it holds to a version that was just made."""
+        """Add the rows for the content of a version that was just created."""
         raise NotImplementedError
 
     def has_same_content(self, name: str, held: Mapping[str, Any]) -> bool:
-        """Whether it has this name and holds this, as it was written."""
+        """Return whether name and content are exactly these."""
         raise NotImplementedError
 
 
 class PresetVersionInColumns(PresetVersion):
-    """One that holds all in columns of its own: those that `holds` names."""
+    """A version whose whole content is in its own columns, listed in `holds`."""
 
     holds: ClassVar[tuple[str, ...]]
 
@@ -293,21 +295,21 @@ class PresetVersionInColumns(PresetVersion):
         return (self.name, self.held()) == (name, self.columns(held))
 
     def set_content(self, held: Mapping[str, Any]) -> None:
-        """Nothing stands beside."""
+        """Do nothing: there are no further rows."""
 
 
 class PresetChange(models.Model):
-    """That somebody made or changed it, and what it has been since: the newest says what it is now.
+    """One change of a preset and its state since then; the newest gives the current state.
 
-    Who may use a name, what stands behind it, and for how long texts are kept follows from it, so it is evidence.
-    `by` and `owner_name` are the names of those users then, `owner` is that account's key.
+    It is evidence because it determines who may use a name, what the name refers to, and how long texts are kept. `by`
+    and `owner_name` are the names of the users at that time; `owner` is the key of the owner's account.
     """
 
     Kind = PresetChangeKind
-    chain: ClassVar[UUID]  # the one of all changes of these; no run has this key
-    entry: ClassVar[str]  # the kind of its entries
-    whose: ClassVar[str]  # the column of what was changed
-    told_with: ClassVar[tuple[str, ...]] = ()  # the rows that tell what a version holds
+    chain: ClassVar[UUID]  # the chain of all changes of this model; no run has this key
+    entry: ClassVar[str]  # the kind of its audit entries
+    whose: ClassVar[str]  # the column that refers to the preset
+    told_with: ClassVar[tuple[str, ...]] = ()  # relations with the content of a version
 
     made = models.DateTimeField(default=timezone.now)
     kind = models.CharField(max_length=12, choices=PresetChangeKind)
@@ -337,18 +339,18 @@ class PresetChange(models.Model):
         return getattr(self, self.whose)
 
     def held(self) -> dict[str, Any]:
-        """What its version holds, as facts of the entry."""
+        """Return the content of its version as facts of the entry."""
         raise NotImplementedError
 
     def draft(self) -> EntryDraft:
-        """The entry that tells of it."""
+        """Build the audit entry of this change."""
         facts = {"id": self.saved_id, "change": self.kind, "by": self.by, "owner_name": self.owner_name}
         return EntryDraft(
             self.entry, format_timestamp(self.made) or "", {**facts, **self.state(), **self.held()}, row=self.pk
         )
 
     def state(self) -> dict[str, Any]:
-        """What it has been since, as `Preset.state` says what it is."""
+        """Return the state since this change, in the form of `Preset.state`."""
         return {
             "name": self.name,
             "owner": self.owner,
@@ -360,8 +362,9 @@ class PresetChange(models.Model):
 
 
 class Start(models.Model):
-    """That a run was started from the thing `key` on a `shelf`, which is named as the shelf's label. `id` grows from
-    one run to the next, and `owner` is that of the run: the newest of each thing are found without a look at others.
+    """The start of a run from the item `key` of a library section (`shelf` is the section's label).
+
+    `id` grows from run to run and `owner` is the run's owner, so that the newest runs of an item are found by an index.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="starts")
@@ -384,8 +387,10 @@ class Start(models.Model):
 
 
 def newest_uses(shelf: str, keys: Sequence[int], most: int, owner: int | None = None) -> tuple[str, list[Any]]:
-    """A table in SQL, with its parameters: of each thing the runs that were started from it last, or those of one
-    `owner`, at most so many, each with `key`, `run_id` and `rehearsal`. For counts that have an end."""
+    """Return SQL of a table, with parameters, of the newest runs of each item: at most `most`, of one `owner` if given.
+
+    Each row has `key`, `run_id` and `rehearsal`. The limit bounds the cost of counting.
+    """
     each = _NEWEST.format(whose="" if owner is None else "AND owner_id = %s")
     whose = [] if owner is None else [owner]
     return " UNION ALL ".join([each] * len(keys)), [param for key in keys for param in (shelf, key, *whose, most)]

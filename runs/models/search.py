@@ -1,4 +1,4 @@
-"""Finding runs by words: the one place that knows which database is underneath."""
+"""Full-text search of runs; the only module that depends on the database in use."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -16,13 +16,13 @@ from engine.text.search_terms import Term, label_term, labels_in
 ADD = "UPDATE runs_searchtext SET words = words || %s WHERE run_id = %s"
 
 REHEARSED = label_term("rehearsal", True)
-ABOUT = "about"  # the label of a run that is about what came of another one
+ABOUT = "about"  # the label of a run that is about the result of another one
 
 FIND = "SELECT rowid FROM runs_words WHERE runs_words MATCH %s AND rowid BETWEEN %s AND %s"
 
 
 class RunFlag(models.TextChoices):
-    """What makes any run worth a look: a label it is found by. A procedure has flags of its own beside these."""
+    """Flags that any run may have; each is a search label. Procedures add their own."""
 
     FALLBACK = "fallback", "Used a fallback"
     NOTED = "noted", "Noted"
@@ -31,13 +31,13 @@ class RunFlag(models.TextChoices):
 
 
 def initial_labels(run: Run) -> list[Term]:
-    """What any run can be found by from the start, whatever its texts are."""
+    """Return the labels of every new run, whatever its texts are."""
     return [label_term("id", str(run.pk)[:8]), label_term("by", run.owner_id), label_term("kind", run.procedure)]
 
 
 class SearchTextQuerySet(models.QuerySet["SearchText"]):
     def add(self, run: UUID, words: Iterable[str]) -> None:
-        """Let a run be found by these words too. Plain SQL: it is part of every answer's transaction."""
+        """Add search words to a run. Plain SQL, because it is part of every answer's transaction."""
         cached_sql.execute(ADD, ["".join(f" {word}" for word in words), cached_sql.to_db(run)])
 
     def flag(self, run: UUID, *flags: models.TextChoices) -> None:
@@ -46,25 +46,29 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
     def flags_of(
         self, runs: Sequence[UUID], known: Sequence[models.TextChoices]
     ) -> dict[UUID, list[models.TextChoices]]:
-        """Those of the `known` flags that each has, in their order, in one query; they are what the filter finds."""
+        """Return which of the `known` flags each run has, in their order; one query."""
         found = self.labels_of(runs)
         return {pk: [flag for flag in known if label_term("flag", flag) in labels] for pk, labels in found.items()}
 
     def labels_of(self, runs: Sequence[UUID]) -> dict[UUID, set[Term]]:
-        """All labels that each has, in one query."""
+        """Return all labels of each run, in one query."""
         found = self.filter(run__in=runs).values_list("run", "words")
         return {pk: set(labels_in(words)) for pk, words in found}
 
     def rehearsed(self, runs: Sequence[UUID]) -> dict[UUID, bool]:
-        """Whether each was, in one query."""
+        """Return whether each run is a rehearsal, in one query."""
         labels = self.labels_of(runs)
         return {pk: REHEARSED in labels.get(pk, ()) for pk in runs}
 
     def inconsistent(
         self, labels: Mapping[int, Collection[str]], known: Collection[str]
     ) -> tuple[list[int], list[int]]:
-        """Which of these numbers the index of SQLite does not find by all of their labels, and which by another one of
-        theirs or of the `known`. PostgreSQL makes the words that it looks among from ours itself."""
+        """Return ids that SQLite's index does not find by all their labels, and ids it finds by labels they do not
+        have.
+
+        Checks the labels given and the `known` ones. PostgreSQL generates its index column from the words, so it needs
+        no check.
+        """
         if connection.vendor != "sqlite" or not labels:
             return [], []
         words = set().union(known, *labels.values())
@@ -74,7 +78,7 @@ class SearchTextQuerySet(models.QuerySet["SearchText"]):
         return lost, sorted(strayed)
 
     def forget(self, run: UUID, more: Sequence[Term], *, names: bool) -> None:
-        """Keep the labels alone, and add these; with `names` that of its owner goes too."""
+        """Remove all words except the labels, and add `more`; with `names`, the owner's label is removed too."""
         for found in self.filter(run=run):
             kept = [word for word in labels_in(found.words) if not (names and word.startswith(label_term("by", "")))]
             self.filter(pk=found.pk).update(words=" ".join(dict.fromkeys([*kept, *more])))
@@ -87,10 +91,10 @@ def _found_by_label(word: Term, first: int, last: int) -> set[int]:
 
 
 class SearchText(models.Model):
-    """The words a run can be found by. `id` grows from one run to the next.
+    """The words by which a run can be found. `id` grows from one run to the next.
 
-    Words are only added, at the end: an index then takes up what is new and leaves the rest alone. Only a redaction
-    takes them away. The indexes are made by the migration that made this table.
+    Words are only appended, so that the index adds what is new and leaves the rest alone. Only a redaction removes
+    words. The indexes are created by the migration of this table.
     """
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="search")
@@ -107,14 +111,14 @@ PAGES = 200
 
 
 def delete_erased_text() -> None:
-    """Merge SQLite's index into one piece: words that were taken away stand in its older pieces until then.
+    """Merge SQLite's index into one segment, because removed words remain in older segments until then.
 
-    Bit by bit, so that nobody waits long for the write lock.
+    In small steps, so that others do not wait long for the write lock.
     """
     if connection.vendor != "sqlite":
         return
     with connection.cursor() as cursor:
-        pages = -PAGES  # the first step takes all pieces together, those that follow go on with it
+        pages = -PAGES  # the first step selects all segments, later ones continue with them
         while _changes(cursor, pages) > 1:
             pages = PAGES
 
@@ -126,10 +130,9 @@ def _changes(cursor: Any, pages: int) -> int:
 
 
 def matching_runs(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]], few: bool) -> models.QuerySet[Any]:
-    """Those that have, of each of these lists, at least one term; none where nothing is sought.
+    """Filter runs that have at least one term of every group; none without groups.
 
-    `few`: the runs are few to start with, and looked up among what is found. Otherwise what is found is gone
-    through, in the order of its arrival.
+    If `few`, the runs are few and each is looked up among the matches. Otherwise the matches are read in arrival order.
     """
     if not terms:
         return runs.none()
@@ -139,7 +142,7 @@ def matching_runs(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]], f
 
 
 def _with_words(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
-    """Runs, or rows of a procedure, whose key is that of their run."""
+    """Select runs, or rows of a procedure, that have search words."""
     return rows.filter(**{f"{'' if rows.model is Run else 'run__'}search__isnull": False})
 
 
@@ -148,8 +151,10 @@ def count_arrivals(found: models.QuerySet[Any], sign: str, number: int) -> model
 
 
 def order_by_arrival(found: models.QuerySet[Any], *, newest_first: bool, few: bool) -> models.QuerySet[Any]:
-    """`few`: they are sorted. PostgreSQL, which takes a word that it knows nothing of for a common one, would otherwise
-    go through all there is in order."""
+    """Order matches by arrival. If `few`, they are sorted.
+
+    PostgreSQL assumes that a word without statistics is common, and would otherwise scan everything in order.
+    """
     if few and connection.vendor != "sqlite":
         found = found.extra(select={"arrival": f"{_position()} + 0"})  # noqa: S610 - fixed names
         return found.order_by("-arrival" if newest_first else "arrival")
@@ -157,8 +162,7 @@ def order_by_arrival(found: models.QuerySet[Any], *, newest_first: bool, few: bo
 
 
 def counts_by_arrival(terms: Sequence[Sequence[Term]], numbers: Sequence[int | None]) -> list[int]:
-    """How many have, of each of these lists, at least one term, and have arrived from each of these numbers on to the
-    next one; None is the end. The index alone is read."""
+    """Count the matches between each of these numbers and the next; None is the end. Only the index is read."""
     least = next((number for number in numbers if number is not None), None)
     if least is None:
         return [0] * (len(numbers) - 1)
@@ -172,7 +176,7 @@ def counts_by_arrival(terms: Sequence[Sequence[Term]], numbers: Sequence[int | N
     counted = ", ".join(f"count(*) FILTER (WHERE {name} >= %s AND {name} < %s)" for _ in bounds[1:])
     between = [bound for span in pairwise(bounds) for bound in span]
     with connection.cursor() as cursor:
-        cursor.execute(  # fixed names; what is asked for are parameters
+        cursor.execute(  # fixed names; the search terms are parameters
             f"SELECT {counted} FROM {table} WHERE {where} AND {name} >= %s",  # noqa: S608
             [*between, query, least],
         )
@@ -180,12 +184,12 @@ def counts_by_arrival(terms: Sequence[Sequence[Term]], numbers: Sequence[int | N
 
 
 def _position() -> str:
-    """The column that numbers what `matching_runs` finds, as the index itself is ordered."""
+    """Return the column by which the index is ordered."""
     return "runs_words.rowid" if connection.vendor == "sqlite" else "runs_searchtext.id"
 
 
 def _found_on_sqlite(runs: models.QuerySet[Any], terms: Sequence[Sequence[Term]]) -> models.QuerySet[Any]:
-    # the plus keeps the planner from asking the index once for every run
+    # the plus keeps the planner from querying the index once for every run
     joined = "runs_searchtext.id = +runs_words.rowid"
     return _with_words(runs).extra(  # noqa: S610 - fixed names; the query is a parameter
         tables=["runs_words"], where=[joined, "runs_words MATCH %s"], params=[_query_of_sqlite(terms)]
@@ -211,18 +215,18 @@ def _query_of_postgresql(terms: Sequence[Sequence[Term]]) -> str:
 
 
 def _query(terms: Sequence[Sequence[Term]], either: str, both: str, quoted: Callable[[str, str], str]) -> str:
-    """Terms have letters, digits, `_` and `=` alone, so that quotes hold them."""
+    """Build a query. Terms contain only letters, digits, `_` and `=`, so that quoting is safe."""
     groups = [either.join(quoted(term.rstrip("*"), "*" * term.endswith("*")) for term in group) for group in terms]
     return both.join(f"({group})" for group in groups)
 
 
 NAME_LENGTH = 40
-QUERY_LENGTH = 4_000  # of an address
+QUERY_LENGTH = 4_000  # of the query string
 MAX_SEARCHES = 20
 
 
 class TooManySearches(Exception):
-    """Somebody has as many as one person may."""
+    """The user has reached the limit of saved views."""
 
     def __init__(self) -> None:
         super().__init__(f"You have {MAX_SEARCHES} saved views, as many as one person may. Delete one first.")
@@ -231,7 +235,7 @@ class TooManySearches(Exception):
 class SavedSearchQuerySet(models.QuerySet["SavedView"]):
     @transaction.atomic
     def save_view(self, user: Any, name: str, query: str) -> "SavedView":
-        """Under a name that this user has already, in the place of what it stood for. TooManyViews."""
+        """Save a view, replacing one of the same name. Raises TooManySearches."""
         view, made = self.update_or_create(user=user, name=name, defaults={"query": query})
         if made and self.filter(user=user).count() > MAX_SEARCHES:
             raise TooManySearches
@@ -239,7 +243,7 @@ class SavedSearchQuerySet(models.QuerySet["SavedView"]):
 
 
 class SavedView(models.Model):
-    """What somebody asks the history for again and again, under a name. `query` is that of its address."""
+    """A named history filter of a user. `query` is its query string."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
     name = models.CharField(max_length=NAME_LENGTH)
@@ -249,7 +253,7 @@ class SavedView(models.Model):
     objects = SavedSearchQuerySet.as_manager()
 
     class Meta:
-        default_permissions = ()  # everybody has one's own alone
+        default_permissions = ()  # users only access their own
         ordering = ["made", "pk"]
         constraints = [models.UniqueConstraint("user", "name", name="one_view_per_name")]
 

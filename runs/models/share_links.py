@@ -1,5 +1,4 @@
-"""Addresses that show something without an account, each by a secret of its own: links to one record, with how often
-each was opened, and badges."""
+"""Secret addresses that show something without an account: links to one record, with view counts, and badges."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -13,25 +12,25 @@ from django.utils import timezone
 
 DEFAULT_DAYS = 14
 MAX_DAYS = 365
-MAX_LINKS = 20  # of one record that hold at once
-LONGEST_SECRET = 100  # of what is looked up; ours are shorter
+MAX_LINKS = 20  # valid links of one record
+LONGEST_SECRET = 100  # of a secret to look up; ours are shorter
 FOR_WHOM_LENGTH = 60
-WORDS_LENGTH = 40  # of a badge
-VIEW_PERMISSION = timedelta(hours=1)  # who comes back within it is still looking
+WORDS_LENGTH = 40  # text of a badge
+VIEW_PERMISSION = timedelta(hours=1)  # views within this time count as one
 
 
 class SecretLinkQuerySet(models.QuerySet[Any]):
     def holding(self) -> Self:
-        """What has neither run out nor been ended. Whether its maker may still show it is not asked here."""
+        """Return links that have not expired and were not revoked. The creator's right to share is not checked here."""
         return self.filter(ended=None, until__gt=timezone.now())
 
     def of(self, secret: str) -> Any:
-        """The one that has this secret, if it holds."""
+        """Return the valid link with this secret, or None."""
         return self.holding().select_related("run", "by").filter(digest=_digest(secret)).first()
 
 
 class SecretLink(models.Model):
-    """What holds by a secret. That is kept nowhere: who loses it makes another one."""
+    """A link with a secret. Only its digest is stored, so a lost link cannot be shown again."""
 
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     digest = models.CharField(max_length=64, unique=True)
@@ -49,7 +48,7 @@ class SecretLink(models.Model):
 
     @classmethod
     def create(cls, by: Any, days: int, **shows: Any) -> Self:
-        """Not kept yet; with its `secret`, which no other object of it will have."""
+        """Build an unsaved link. Only this object has its `secret`."""
         secret = secrets.token_urlsafe(32)
         link = cls(by=by, digest=_digest(secret), **shows)
         link.until = link.made + timedelta(days=days)
@@ -78,13 +77,16 @@ class Share(SecretLink):
         return cls.create(by, days, run=run, for_whom=for_whom)
 
     def count_view(self, now: datetime) -> None:
-        """Somebody has opened it: whoever comes within the hour is counted with that, for strangers make no rows."""
+        """Count a view. Views within an hour share one row, so that anonymous visitors cannot create many rows."""
         ShareLook.count(now, share=self)
 
 
 class Badge(SecretLink):
-    """A small picture of how one run came out, or the newest one that was started from the thing `key` on a `shelf`,
-    with `words` of whoever made it before that. It has nothing else of it, not even a name."""
+    """An image of the outcome of one run, or of the newest run that was started from an item.
+
+    The item is `key` of the library section `shelf`. The only text is the outcome with `words` of its creator before
+    it; not even a name is shown.
+    """
 
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, null=True, related_name="badges")
     shelf = models.CharField(max_length=40, blank=True)
@@ -103,7 +105,7 @@ class Badge(SecretLink):
 
 
 class LinkView(models.Model):
-    """That something was opened, so many times within an hour."""
+    """Views within one hour, with their number."""
 
     since = models.DateTimeField()
     last = models.DateTimeField()
@@ -125,7 +127,7 @@ class LinkView(models.Model):
 
 
 class ShareLook(LinkView):
-    """At a record, by whoever has this link."""
+    """Views of a record by a share link."""
 
     share = models.ForeignKey(Share, on_delete=models.CASCADE, related_name="looks")
 

@@ -1,4 +1,4 @@
-"""Who is told outside of what happens to runs, and how far each message came.
+"""Webhooks and the delivery of their messages.
 
 Why so: docs/decisions.md, Other doors.
 """
@@ -18,12 +18,13 @@ from django.utils.crypto import salted_hmac
 from engine.models import Happening, RunEventType
 
 ADDRESS_LENGTH, SAVED_LENGTH = 2_000, 100
-DELIVERY_TIMEOUT = timedelta(minutes=2)  # whoever takes longer has died: it is sent again, under the same id
+# a worker that takes longer has died; the message is sent again under the same id
+DELIVERY_TIMEOUT = timedelta(minutes=2)
 FIRST_PAUSE, LONGEST_PAUSE, PAUSES = timedelta(seconds=5), timedelta(hours=2), 3
 MAX_ATTEMPTS = timedelta(days=1)
 KEEP_DAYS = timedelta(days=30)
-BATCH_PER_WEBHOOK = 2  # so that one that is slow holds up no other
-BATCH_PER_USER = 6  # so that nobody's many slow ones hold up those of others
+BATCH_PER_WEBHOOK = 2  # so that a slow one does not delay others
+BATCH_PER_USER = 6  # so that one user's slow webhooks do not delay those of others
 
 
 class WebhookFormat(models.TextChoices):
@@ -35,10 +36,12 @@ class WebhookFormat(models.TextChoices):
 
 
 class Hook(models.Model):
-    """Where somebody has messages sent. Whatever is left open restricts nothing: of which `kind`, made by which saved
-    set (`saved`, by its name then), of which one run, what of it.
+    """A webhook. An empty filter matches everything: procedure (`kind`), preset (`saved`), one run, type of event
+    (`what`).
 
-    The key that it is signed with is in no row: it follows from the installation's secret and `nonce`."""
+    `saved` is the preset's name at that time. The signing key is in no row: it is derived from the installation's
+    secret and `nonce`.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="hooks")
     address = models.CharField(max_length=ADDRESS_LENGTH)
@@ -63,7 +66,7 @@ class Hook(models.Model):
 
     @property
     def secret(self) -> str:
-        """As verifiers of Standard Webhooks take it."""
+        """Return the key in the format that verifiers of Standard Webhooks take."""
         return f"whsec_{base64.b64encode(self.key).decode()}"
 
     def wants(self, happening: Happening, kind: str, saved: str) -> bool:
@@ -88,8 +91,11 @@ class WebhookDeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(state__in=(WebhookDeliveryState.TO_SEND, WebhookDeliveryState.SENDING))
 
     def claim_due(self, busy: Iterable[int] = (), owners: Iterable[int] = ()) -> "Delivery | None":
-        """The next one that is due, from now on under way for whoever calls, but for these hooks and those of these
-        owners: of many who ask at once one gets it. What somebody took and never brought back is due again."""
+        """Claim the next due delivery, except of webhooks in `busy` and of users in `owners`; None if there is none.
+
+        The guard is in the UPDATE, so that only one worker gets it. A delivery is due again if its worker did not close
+        it within DELIVERY_TIMEOUT.
+        """
         now = timezone.now()
         due = Q(state=WebhookDeliveryState.TO_SEND, due__lte=now)
         lost = Q(state=WebhookDeliveryState.SENDING, taken__lt=now - DELIVERY_TIMEOUT)
@@ -102,15 +108,18 @@ class WebhookDeliveryQuerySet(models.QuerySet["Delivery"]):
         return None
 
     def forget(self) -> None:
-        """What came to an end long ago."""
+        """Delete deliveries that ended and are older than KEEP_DAYS."""
         self.exclude(state__in=(WebhookDeliveryState.TO_SEND, WebhookDeliveryState.SENDING)).filter(
             made__lt=timezone.now() - KEEP_DAYS
         ).delete()
 
 
 class Delivery(models.Model):
-    """One message to one hook. `message_id` never changes, so that whoever gets it twice can tell. Its words are made
-    of the rows when it is sent: what was redacted meanwhile is told to nobody."""
+    """One message to one webhook.
+
+    `message_id` never changes, so that receivers can detect duplicates. The text is read from the rows when it is sent,
+    so that nothing redacted meanwhile is sent.
+    """
 
     State = WebhookDeliveryState
 
@@ -122,7 +131,7 @@ class Delivery(models.Model):
     happened = models.DateTimeField()
     message_id = models.CharField(max_length=40, unique=True)
     state = models.CharField(max_length=10, choices=WebhookDeliveryState, default=WebhookDeliveryState.TO_SEND)
-    status = models.PositiveSmallIntegerField(null=True)  # of the last answer
+    status = models.PositiveSmallIntegerField(null=True)  # HTTP status of the last response
     error = models.CharField(max_length=300, blank=True)
     made = models.DateTimeField(default=timezone.now)
     until = models.DateTimeField()
@@ -148,7 +157,7 @@ class Delivery(models.Model):
         return self._move(state=state, status=status, error=error[:300], ended=timezone.now())
 
     def postpone(self, status: int | None, error: str, after: float = 0) -> bool:
-        """It did not arrive, as far as anybody knows: once more later, ever less often, for a day."""
+        """Schedule another attempt with a growing pause; give up after MAX_ATTEMPTS."""
         now = timezone.now()
         if now >= self.until:
             return self.close(WebhookDeliveryState.GIVEN_UP, status, error)
@@ -161,7 +170,7 @@ class Delivery(models.Model):
         return bool(mine.update(**values))
 
     def resend(self) -> bool:
-        """Once more, for another day, under the same id."""
+        """Queue it again for another day under the same id."""
         now = timezone.now()
         ended = Delivery.objects.filter(pk=self.pk).exclude(state=WebhookDeliveryState.SENDING)
         return bool(
@@ -184,7 +193,10 @@ def deliver_to(hook: Hook, happening: Happening) -> Delivery:
 
 @transaction.atomic
 def create_deliveries(happenings: Iterable[Happening], deliveries: Iterable[Delivery]) -> int:
-    """Write down who is to be told, and take away of what: both or neither. What others have spread is left alone."""
+    """Save the deliveries and delete their events in one transaction; return the number of events.
+
+    Events that another worker has processed are left alone.
+    """
     mine = {one.pk for one in happenings}
     held = Happening.objects.filter(pk__in=mine).select_for_update()
     there = set(held.values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""What a procedure brings to the page that shows two of its runs side by side, all of it with a usual answer."""
+"""Hooks and value objects for the page that compares two runs; every hook has a default."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from ..text_diff import TextAmendment
 
 @dataclass(frozen=True)
 class Difference:
-    """One sentence of what differs, with its sign."""
+    """One sentence about a difference, with its icon."""
 
     sign: str
     lead: str
@@ -18,8 +18,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What one of the two runs says at a place that both may have: a lamp, its word, a figure beside it, a text.
-    `digest`: of a content that is compared and not shown."""
+    """One side of a comparison row: status word, its colour, a figure and a text.
+
+    `digest` is set for content that is compared but not shown.
+    """
 
     word: str
     state: str = ""
@@ -35,8 +37,10 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class ComparedPair:
-    """The same place in both; a side is None where a run has no such place. `place` of a small picture, where there is
-    one. `erased`: whether texts were, which then make no difference."""
+    """The same place in both runs; a side is None if that run has no such place.
+
+    `place` is the number of the icon, 0 for none. If `erased`, texts were redacted and do not count as different.
+    """
 
     name: str
     a: ComparedRun | None
@@ -58,8 +62,11 @@ class ComparedPairs:
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """`part`: a template of its own, which shows `context` beside the texts. `amended`: what differs of texts that are
-    not what was asked. `same`: what does not differ, each as after "The same"."""
+    """What differs and what is equal between two runs.
+
+    `part` is an optional template that shows `context` next to the texts. `amended` lists changes of texts other than
+    the request. Each entry of `same` completes the sentence "The same …".
+    """
 
     differs: Sequence[Difference] = ()
     same: Sequence[str] = ()
@@ -70,17 +77,19 @@ class ComparisonResult:
 
 
 class ComparisonHooks:
-    """The half of a face that knows two runs."""
+    """The part of a `ProcedureSpec` that compares two runs."""
 
     def compared(self, a: Any, b: Any, erased: bool) -> ComparisonResult:
-        """The middle of the page, of two displays. What was asked and how it came out stand there anyway. `erased`:
-        texts of one or both were, so nothing is said that rests on any."""
+        """Compare two displays; the page already shows the request and the outcome.
+
+        If `erased`, texts of one or both runs were redacted, so the result must not depend on any text.
+        """
         return ComparisonResult()
 
 
 def pair_texts(
     a: Iterable[tuple[str, ComparedRun]], b: Iterable[tuple[str, ComparedRun]], erased: bool = False
 ) -> list[ComparedPair]:
-    """By the names of their places, those of `a` first, then those that `b` alone has."""
+    """Pair the rows by name: those of `a` in their order, then those that only `b` has."""
     first, second = dict(a), dict(b)
     return [ComparedPair(name, first.get(name), second.get(name), erased=erased) for name in (first | second)]

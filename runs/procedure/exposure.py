@@ -1,4 +1,4 @@
-"""How runs of a kind are asked for where others ask a language model, and what is said of them there.
+"""How runs of a procedure are exposed as chat models and MCP tools.
 
 Why so: docs/decisions.md, Other doors.
 """
@@ -12,9 +12,9 @@ from ninja import Schema
 
 @dataclass(frozen=True)
 class ChatField:
-    """One thing that can be asked for by its name. `words`: all that it can be, where these are known before."""
+    """One field of the structured output. `words` lists the allowed values if they are known in advance."""
 
-    type: str = "string"  # of JSON
+    type: str = "string"  # JSON type
     words: tuple[str, ...] = ()
 
 
@@ -26,15 +26,16 @@ COMMON_FIELDS: Mapping[str, ChatField] = {
     "url": ChatField(),
     "rehearsal": ChatField("boolean"),
 }
-"""What every kind says. `reason` is what came of it in words, and all of its answer as a text."""
+"""Fields of every procedure. `reason` is the result in words and the whole content of a plain-text answer."""
 
 
 @dataclass(frozen=True)
 class ChatModel:
-    """`prefix/NAME` is the name of the model. `body`: what the API is sent, of that name and of what was said last.
+    """A procedure exposed as the chat model `prefix/NAME`.
 
-    `said`: of the API's object and the outcome that holds now, what came of it in words, as `reason`, and the kind's
-    own `facts`."""
+    `body` builds the API request from that name and the last message. `said` takes the API's object and the outcome in
+    effect, and returns the `reason` and the procedure's own `facts`.
+    """
 
     prefix: str
     names: Callable[[], Sequence[str]]
@@ -49,19 +50,22 @@ class ChatModel:
 
 @dataclass(frozen=True)
 class McpExposedTool:
-    """A tool, by which a call of the API is made. `asked`: what the API is sent; None where it only lists. `one`: the
-    call that has all of one of those that are listed, by its name or id."""
+    """An MCP tool that calls one endpoint of the API.
+
+    `asked` is the request schema, None for a tool that only lists. `one` names the endpoint that returns one listed
+    item in full, by its name or id.
+    """
 
     name: str
-    what: str  # what a model is told of it
-    call: str  # the call's name in the API
+    what: str  # description shown to the model
+    call: str  # name of the endpoint in the API
     asked: type[Schema] | None = None
     one: str = ""
 
 
 @dataclass(frozen=True)
 class McpExposedResource:
-    """What can be read of one run beside its record, by a number of its own: `magi://NOUNS/ID/part/NUMBER`."""
+    """A part of one run, other than its record, that MCP clients can read as `magi://NOUNS/ID/part/NUMBER`."""
 
     part: str
     what: str

@@ -1,4 +1,4 @@
-"""What the history is asked for."""
+"""The filter form of the run history."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
@@ -7,7 +7,7 @@ from typing import Any, cast
 from django import forms
 
 QUERY_LENGTH = 1_000
-ONESELF, NOBODY = "me", "nobody"  # who asked, beside the numbers of users; nobody is the command line
+ONESELF, NOBODY = "me", "nobody"  # values of `by` that are not user ids; NOBODY is the command line
 LONGEST_FIRST, SHORTEST_FIRST, OLDEST_FIRST = "-took", "took", "created"
 ORDERS = {
     "": "newest first",
@@ -18,15 +18,15 @@ ORDERS = {
     SHORTEST_FIRST: "shortest first",
 }
 PERIODS = {"today": (0, 0), "yesterday": (1, 1), "week": (6, 0), "month": (29, 0)}
-"""Each from so many days ago to so many."""
+"""First and last day of each period, in days before today."""
 PERIOD_NAMES = {"today": "Today", "yesterday": "Yesterday", "week": "Last week", "month": "Last 30 days"}
 
 People = Sequence[tuple[str, str]]
-"""The numbers of users as texts, each with a name."""
+"""Pairs of user id (as text) and display name."""
 
 
 def period_days(period: str, today: date) -> tuple[date, date]:
-    """The first and the last day of a period."""
+    """Return the first and the last day of a period."""
     first, last = PERIODS[period]
     return today - timedelta(days=first), today - timedelta(days=last)
 
@@ -42,12 +42,12 @@ class DayField(forms.DateField):
 
 
 class RunHistoryForm(forms.Form):
-    """Which runs the history shows, and in which order. Whatever is wrong is said and left out.
+    """Filters and order of the run history. Invalid fields are reported and ignored.
 
-    `people` may be asked for as those who asked, and oneself, where there are any.
+    `people` are the choices of the `by` filter, in addition to the user; without any the filter is removed.
     """
 
-    sets: Sequence[str] = ()  # fields that ask for a saved set, as a procedure has them
+    sets: Sequence[str] = ()  # names of the preset filters that the procedure adds
 
     q = forms.CharField(
         required=False,
@@ -84,7 +84,7 @@ class RunHistoryForm(forms.Form):
         if since and until and until < since:
             self.add_error("until", "This day is before the first one.")
         if since or until:
-            self.cleaned_data.pop("days", None)  # what is said exactly holds
+            self.cleaned_data.pop("days", None)  # exact dates take precedence over a period
 
     @property
     def lists(self) -> list[forms.BoundField]:
@@ -96,12 +96,12 @@ class RunHistoryForm(forms.Form):
 
     @property
     def shown(self) -> list[forms.BoundField]:
-        """Those that a page shows with what is wrong with them."""
+        """Return the fields whose errors the page shows."""
         return [self["q"], *self.lists, self["days"], *self.dates]
 
     @property
     def search_terms(self) -> dict[str, Any]:
-        """What is asked for and right, by the names of the fields."""
+        """Return the valid, non-empty values by field name."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
 
@@ -110,6 +110,6 @@ class RunHistoryForm(forms.Form):
         return ORDERS[self.search_terms.get("sort", "")]
 
     def extra_filters(self, other: "RunHistoryForm") -> None:
-        """Let the saved sets of another kind be asked for, too."""
+        """Add the preset filters of another procedure."""
         self.sets = [*self.sets, *other.sets]
         self.fields |= {name: other.fields[name] for name in other.sets}

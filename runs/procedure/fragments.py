@@ -1,7 +1,7 @@
-"""The parts of a live page that change, each rendered by the template that the page's first paint includes.
+"""The parts of a live page that change, rendered by the templates that the page's first paint includes.
 
-A fragment carries its whole state, so a message may be lost, doubled or late and the page is right after the next.
-Blocks, buttons and panels are never replaced: focus, hover and an open panel survive.
+A fragment carries its whole state. The page recovers from a lost, duplicate or late message with the next one. Blocks,
+buttons and panels are never replaced, so that focus, hover and an open panel survive.
 """
 
 from collections.abc import Iterable
@@ -20,14 +20,17 @@ COMMON_FRAGMENTS = (
     "socket",
     "made",
     "asking",
-)  # drawn alike for every run
+)  # same markup for every run
 
 
 @dataclass(frozen=True)
 class PageFragment:
-    """`folder` and `name` are those of its template, `key` tells apart what shares it. `steps`: whose growing text it
-    shows now. `settled`: it never changes again but by a redaction, and is rendered once. `replayed`: whether a look
-    back shows it, which has no buttons and says by itself what happens."""
+    """One replaceable part of a live page, rendered from `folder/_name.html`.
+
+    `key` distinguishes fragments of the same template. `steps` are the steps whose streaming text it shows. If
+    `settled`, only a redaction can change it, so it is rendered once. If not `replayed`, replays leave it out: they
+    have no buttons and announce events themselves.
+    """
 
     folder: str
     name: str
@@ -47,12 +50,12 @@ class PageFragment:
 
 
 def fragment_of(nouns: str, name: str, *args: Any, **more: Any) -> PageFragment:
-    """One of a kind's own, or one that all kinds share."""
+    """Return a fragment that all procedures share, or one of this procedure."""
     return PageFragment("runs/fragments" if name in COMMON_FRAGMENTS else f"{nouns}/fragments", name, *args, **more)
 
 
 def single_fragment(display: Any, *fields: str) -> dict[str, Any]:
-    """So much of it as a template shows, and no more: what shows the same as before is not drawn again."""
+    """Return only the fields that a template uses, so that an unchanged fragment is not rendered again."""
     return {"display": SimpleNamespace(**{name: getattr(display, name) for name in fields})}
 
 
@@ -62,8 +65,10 @@ def render_fragments(fragments: Iterable[PageFragment]) -> str:
 
 @dataclass(frozen=True)
 class FragmentOnPage:
-    """A fragment on the page, and what it was drawn from. `settled`: the run's revision at which it was found to change
-    no more."""
+    """A rendered fragment with the page version that brought it.
+
+    `settled` is the run's revision at which the fragment became final; `context` is what it was rendered from.
+    """
 
     version: int
     html: str
@@ -72,7 +77,7 @@ class FragmentOnPage:
 
 
 class LivePageState:
-    """The fragments as they are now, each with the version of the page that brought it."""
+    """The current fragments of a live page, each with the page version in which it last changed."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -80,10 +85,10 @@ class LivePageState:
         self._messages: dict[tuple[int, int], str] = {}
 
     def update(self, current: Iterable[PageFragment], revision: int) -> None:
-        """Take over those of the fragments that differ from what is there. A new version if any does.
+        """Replace fragments that differ and increment the version if any does.
 
-        What is settled is not rendered again, nor what shows the same as before. `revision`: of which one of the run
-        they are at the latest.
+        Settled fragments and fragments with an unchanged context are not rendered. `revision` is the newest revision of
+        the run that the fragments can show.
         """
         changed: dict[str, FragmentOnPage] = {}
         for fragment in current:
@@ -103,17 +108,18 @@ class LivePageState:
             self._messages.clear()
 
     def unsettle(self) -> None:
-        """Everything may have changed, as by a redaction."""
+        """Mark no fragment as settled, because a redaction may have changed everything."""
         self._shown = {place: FragmentOnPage(one.version, one.html) for place, one in self._shown.items()}
         self._messages.clear()
 
     def newer_than(self, version: int, painted: int = -1) -> str:
-        """The message for a page that has this version: the page's own version in a comment, then the fragments.
+        """Return the message for a page at this version: the new version in a comment, then the newer fragments.
 
-        `painted`: which revision of the run it was painted with. What was settled by then it has.
+        `painted` is the run's revision with which the page was rendered; fragments settled by then are left out.
         """
         settled = (one.settled for one in self._shown.values() if one.settled is not None and one.settled <= painted)
-        key = version, max(settled, default=-1)  # whatever a page says, there are only so many messages
+        # limits the cache: clients may send any `painted`, but few fragments settle
+        key = version, max(settled, default=-1)
         if key not in self._messages:
             newer = (one for one in self._shown.values() if one.version > version)
             sent = (one.html for one in newer if one.settled is None or one.settled > painted)

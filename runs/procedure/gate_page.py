@@ -1,4 +1,4 @@
-"""What a procedure brings to the page of its gates, all of it with a usual answer."""
+"""Hooks for the page of a gate; every hook has a default."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,11 @@ from engine.models.gates import DecisionValue, title_that_fits
 
 @dataclass(frozen=True)
 class PolicySuggestion:
-    """`said`: what was approved how often; `could`: what could be asked less often, at this address, where nothing
-    changes before somebody saves it. `whose`: who may, where this person may not."""
+    """A suggestion to loosen an approval policy.
+
+    `said` states what was approved and how often. `could` states the possible change; nothing changes before somebody
+    saves the form at `address`. `whose` names who may save it, if this user may not.
+    """
 
     said: str
     could: str
@@ -31,66 +34,72 @@ DEFAULT_LABELS: Mapping[str, str] = {
 
 
 def asked_by(who: str, gate: Gate) -> str:
-    """A heading that asks what the gate asks; none once that is erased."""
+    """Build a heading from the text of a gate; empty once the text is redacted."""
     return title_that_fits(f"{who}: {' '.join(gate.text.split())}") if gate.text else ""
 
 
 class GatePage:
-    """The half of a face that pages of gates know.
+    """The part of a `ProcedureSpec` that the pages of gates use.
 
-    A gate whose answer has a form of its own names a template for it, which stands in the form of the page, above the
-    buttons: it shows `gate`, what `gate_context` gives, and by `errors`, sentences by their paths, what could not be
-    taken. What was typed is read by `gate_answer` into what any other door sends as the answer, and
-    `Procedure.answered` takes or refuses that for all doors.
+    A gate whose answer needs its own form names a template. It is included in the page's form, above the buttons, with
+    `gate`, the result of `gate_context`, and `errors` (messages by path). `gate_answer` turns the submitted form into
+    the answer that the API would take, and `Procedure.answered` validates it for every interface.
     """
 
-    decider_part: ClassVar[str] = ""  # the template of what a run of this kind shows at a gate that it decides
+    decider_part: ClassVar[str] = ""  # template that a run of this procedure shows at a gate that it decides
 
     def button_labels(self, gate: Gate) -> Mapping[str, str]:
-        """What its button says for each decision that can be made there without a word of the procedure's own. On
-        pages no other one is offered."""
+        """Return the button label of each decision that needs no choice of the procedure.
+
+        The page offers no other decisions.
+        """
         return DEFAULT_LABELS
 
     def refused_at(self, gate: Gate) -> Collection[tuple[str, str]]:
-        """Decisions with their words that would be refused as the run stands now: nobody is offered them."""
+        """Return pairs of decision and choice that would be refused now, so that the page does not offer them."""
         return ()
 
     def is_text_repeated(self, gate: Gate) -> bool:
-        """Whether its text is folded on the live page, for what stands there above it says the same."""
+        """Return whether the live page collapses the gate's text because the text above repeats it."""
         return False
 
     def policy_suggestion(self, gates: Sequence[Gate], user: Any, since: datetime) -> Iterable[PolicySuggestion]:
-        """What could be asked less often, of gates about tools that this person has approved since then."""
+        """Suggest looser policies for tools whose gates this user has approved since then."""
         return ()
 
     def changes_nothing(self, gate: Gate) -> bool:
-        """Whether a yes does nothing but let work of the run itself pass."""
+        """Return whether approving only lets the run's own work continue."""
         return False
 
     def context_url(self, gates: Sequence[Gate]) -> None:
-        """Read at once, before a list of them is shown, what would be read of each."""
+        """Preload what the pages of these gates read, so that a list needs no query per gate."""
 
     def sort_priority(self, gate: Gate) -> bool:
-        """Whether it settles others of its run, and so stands before them."""
+        """Return whether deciding it settles other gates of its run, so that it is listed first."""
         return False
 
     def heading(self, gate: Gate) -> str:
-        """What would happen, or what is asked, above it and in lists. Its title is what leaves the house by mail."""
+        """Return what would happen or what is asked, for pages and lists. Emails use the gate's title instead."""
         return gate.title
 
     def earlier(self, gate: Gate, user: Any) -> str:
-        """What this person is told, above the buttons, of an earlier decision about the same; empty where none is."""
+        """Return a notice about an earlier decision on the same subject, shown above the buttons; empty if there is
+        none.
+        """
         return ""
 
     def gate_template(self, gate: Gate) -> str:
-        """The template of its own form; empty for a field for words alone."""
+        """Return the template of the gate's own form; empty for a plain text field."""
         return ""
 
     def gate_context(self, gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
-        """What that template needs besides. `typed`: what was sent and could not be taken. `beside` in it: a template
-        for below the text, on the page of the gate alone."""
+        """Return the additional context of that template.
+
+        `typed` is a submission that was refused. The key `beside` names a template that is shown below the text on the
+        gate's own page only.
+        """
         return {}
 
     def gate_answer(self, gate: Gate, typed: QueryDict) -> Any:
-        """What was typed into that form, as the answer that the API would take; None where it was left empty."""
+        """Convert the submitted form to the answer that the API takes; None if it was left empty."""
         return None

@@ -1,4 +1,4 @@
-"""What a procedure keeps to be used again, as the library lists it. Each procedure says which shelves it has."""
+"""Sections of the library: what a procedure saves for reuse."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from ..rights import User
 
 @dataclass(frozen=True)
 class LibraryItem:
-    """One thing on a shelf. `key`: what the label of its runs says; `texts`: what it is found by, beside its name.
+    """One entry of a section.
 
-    `bring_back` is where an archived one is sent to be offered again, by those who may; else empty.
+    `key` is the value of the label on runs that used it. `texts` are searched in addition to `name`. `bring_back` is
+    the address that restores an archived item; empty unless the user may restore it.
     """
 
     key: int
@@ -33,43 +34,43 @@ class LibraryItem:
 
 
 class LibrarySection:
-    """Things of one sort. `label`: that of the runs which used one of them."""
+    """Saved items of one sort. `label` is the label of runs that used one of them."""
 
-    name: ClassVar[str]  # as it is headed, and as addresses say it
+    name: ClassVar[str]  # heading, also used in addresses
     noun: ClassVar[str]
-    about: ClassVar[str]  # a few words beside the name
-    purpose: ClassVar[str]  # a sentence that stands where there is none yet
+    about: ClassVar[str]  # a few words next to the name
+    purpose: ClassVar[str]  # the sentence shown while the section is empty
     label: ClassVar[str]
-    permission: ClassVar[str]  # to make another
+    permission: ClassVar[str]  # permission to create an item
 
     @property
     def address(self) -> str:
-        """The library with this shelf alone."""
+        """Return the address of the library with only this section."""
         raise NotImplementedError
 
     @property
     def new(self) -> str:
-        """Where another one is made."""
+        """Return the address of the page that creates an item."""
         raise NotImplementedError
 
     def count(self) -> int:
-        """How many there are, without those that are archived."""
+        """Return the number of items that are not archived."""
         raise NotImplementedError
 
     def tools(self) -> Iterator[tuple[str, str, str]]:
-        """Of what is offered: a tool that is in it, and what has it, with its address."""
+        """Yield each tool that an available item uses, with the item's name and address."""
         return iter(())
 
     def items(self, user: User) -> list[LibraryItem]:
-        """All of them, in the order in which they are shown."""
+        """Return all items in display order."""
         raise NotImplementedError
 
 
 class PresetSection(LibrarySection):
-    """Of what is kept in versions (`runs/presets/`). Its pages are called by its name and its noun."""
+    """A section of presets (`runs/presets/`). Its pages are named after its `name` and `noun`."""
 
     saved: ClassVar[Any]  # the model
-    begins: ClassVar[str]  # the page on which one is used
+    begins: ClassVar[str]  # name of the page that starts a run with one
 
     @property
     def address(self) -> str:
@@ -86,7 +87,7 @@ class PresetSection(LibrarySection):
         return [self._item(one, user) for one in self.saved.objects.with_content().order_by(Lower("name"))]
 
     def describe(self, one: Any) -> tuple[Iterable[str], Sequence[str]]:
-        """What it holds, each in a few words, and the texts that it is found by."""
+        """Return the contents in a few words each, and the texts to search."""
         raise NotImplementedError
 
     def _item(self, one: Any, user: User) -> LibraryItem:

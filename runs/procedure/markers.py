@@ -11,8 +11,11 @@ from ..formatting import action_text, came_to
 
 @dataclass(frozen=True)
 class ListSummary:
-    """What a list shows of a run beside what any has: by which saved set it was made, whether it was rehearsed; more
-    of a kind's own. `signs` of outcomes that are the run's own words; `notes`: a few words each about the outcome."""
+    """What a list shows of a run in addition to the common columns.
+
+    `saved` is the preset it was started with. `signs` are the icons of outcomes that are the run's own words. `notes`
+    are short remarks about the outcome.
+    """
 
     saved: str = ""
     rehearsal: bool = False
@@ -22,8 +25,7 @@ class ListSummary:
 
 @dataclass(frozen=True)
 class ReviewFlag:
-    """Something that makes runs worth a look before others: what reviewers call it and what it means, as it stands
-    behind the name. `sign` is a state or the name of a small picture."""
+    """A flag that puts runs into the review queue, with its name and its meaning. `sign` is a state or an icon name."""
 
     flag: str
     name: str
@@ -40,8 +42,10 @@ NoteKind = Literal["void", "dash", ""]
 
 @dataclass(frozen=True)
 class OutcomeNote:
-    """`mark`: what it stands beside holds no more (void), never did (dash), or holds. `title` begins the page's
-    title."""
+    """A note next to the outcome. `title` starts the page title.
+
+    `mark` is "void" if the outcome was overridden, "dash" if it never counted, and empty otherwise.
+    """
 
     mark: NoteKind
     state: str
@@ -54,8 +58,11 @@ class OutcomeNote:
 def outcome_note(
     run: Run, word: str, rehearsal: str, state_of: Callable[[str], str], means: str = "It decides nothing."
 ) -> OutcomeNote | None:
-    """What is to be known of the `word` on the plate of a run. `rehearsal`: who asked no model, if anybody, and what
-    that `means`; `state_of`: sign and colour of an outcome."""
+    """Return the note on the outcome `word` of a run; None if there is nothing to note.
+
+    `rehearsal` names the agents that used no model, `means` states the consequence, and `state_of` maps an outcome to
+    its icon and colour.
+    """
     if last := last_override(run.reviews.all()):
         said = f"{action_text(run)}: {came_to(last.outcome)}"
         rest = f"by {last.by}, {date_format(last.made, 'j M Y')}."

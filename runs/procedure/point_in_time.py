@@ -1,4 +1,4 @@
-"""What rows were at a moment, worked out from what they are: the run, its model calls, and lists of what was made."""
+"""The state of rows at a moment in the past, computed from the current run, model calls and related rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -11,8 +11,11 @@ Row = TypeVar("Row")
 
 
 def row_at_moment(row: Row, moment: datetime) -> Row:
-    """A copy without what had not been made by then: in the lists that were prefetched with it, in those of what is in
-    them, and among the single rows that were read with it. What has no `made` was there from the beginning."""
+    """Return a copy of the row without related rows that were created after `moment`.
+
+    Prefetched lists are filtered recursively, and cached single rows are set to None. Rows without `made` always
+    existed.
+    """
     then: Any = copy(row)
     lists = getattr(row, "_prefetched_objects_cache", {})
     then._prefetched_objects_cache = {name: _made_by(moment, found) for name, found in lists.items()}
@@ -44,7 +47,7 @@ def call_at_moment(call: ModelCall, moment: datetime) -> ModelCall:
 
 
 def move_at_moment(move: Row, moment: datetime) -> Row:
-    """A move in a loop with tools, without what had not come of it by then."""
+    """Return the step of a tool loop without a result that arrived after `moment`."""
     then: Any = copy(move)
     if then.settled is None or then.settled > moment:
         then.settled, then.result, then.tool_call = None, "", None
@@ -52,7 +55,7 @@ def move_at_moment(move: Row, moment: datetime) -> Row:
 
 
 def moments_of_calls(calls: Iterable[ModelCall]) -> Iterator[datetime]:
-    """Whenever a model was asked, and its answer or failure came."""
+    """Yield the times at which model calls started and ended."""
     for call in calls:
         yield call.started
         if call.ended:
@@ -67,9 +70,12 @@ def run_at_moment(
     failure: Callable[[ModelCall], dict[str, Any]],
     survives: bool = False,
 ) -> Run:
-    """The run before its end. `calls` are those that were there, as they were, `later` all that came after them;
-    `failure` says what it told of a call that it failed by: when it is tried again that is forgotten. `survives`: it
-    goes on when a call has failed for good, and had failed itself only where it was tried again."""
+    """Return the run at a moment before its end.
+
+    `calls` are the model calls until then in their state at that moment; `later` are all that started after it.
+    `failure` returns the error of the run for a call that failed; a retry clears it. If `survives`, the run continues
+    after a call failed for good, so it had failed only if it was retried.
+    """
     then = copy(run)
     then.status, then.outcome = _status(run, moment, calls, later, survives), None
     then.retries = max((call.series for call in calls), default=0)
@@ -86,7 +92,7 @@ def start_of(run: Run) -> datetime:
 
 
 def _status(run: Run, moment: datetime, calls: Sequence[ModelCall], later: Sequence[ModelCall], survives: bool) -> str:
-    """It may have failed and been tried again, or been dropped and taken up again."""
+    """The run may have failed and been retried, or been interrupted and resumed."""
     if not run.started or moment < run.started:
         return Run.Status.QUEUED
     if not calls or any(call.status == ModelCall.Status.OPEN for call in calls):
@@ -99,13 +105,13 @@ def _status(run: Run, moment: datetime, calls: Sequence[ModelCall], later: Seque
 
 
 def _given_up(calls: Sequence[ModelCall]) -> ModelCall | None:
-    """The call of the newest series after which its step was not asked again, if there is one."""
+    """Return the call of the newest series that failed for good, if any."""
     ends = (call for call in calls if call.status == ModelCall.Status.FAILED and call.retry_at is None)
     return next((call for call in ends if call.series == calls[-1].series), None)
 
 
 def replace_rows(before: Any, rows: Sequence[Any]) -> Any:
-    """These rows in place of those of a relation that was read with its row."""
+    """Replace the prefetched rows of a relation."""
     then = before._chain()
     then._result_cache, then._prefetch_done = list(rows), True
     return then

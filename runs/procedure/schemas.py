@@ -1,4 +1,4 @@
-"""What the calls of all kinds take and give, for their description and for a first check."""
+"""Request and response schemas that all procedures share."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -18,12 +18,12 @@ LONGEST_WAIT = 60
 
 
 def text_field(longest: int, shortest: int = 0) -> WithJsonSchema:
-    """A text whose length is described here; who reads it checks it and says so in a sentence."""
+    """A text whose length is only documented here; the code that reads it validates it with its own message."""
     return WithJsonSchema({"type": "string", "minLength": shortest, "maxLength": longest})
 
 
 def enum_field(*words: str) -> WithJsonSchema:
-    """The same of a few words."""
+    """The same for a choice of words."""
     return WithJsonSchema({"type": "string", "enum": [str(word) for word in words]})
 
 
@@ -44,9 +44,9 @@ Key = Annotated[str, text_field(KEY_LENGTH, 1)]
 
 
 def problem_responses(*statuses: int, also: Mapping[int, dict[str, Any]] | None = None) -> dict[str, Any]:
-    """For a call's description: with which of these it may be refused, each time with a problem.
+    """OpenAPI entries for the statuses with which a call may be refused, each with a problem document.
 
-    `also`: more about other answers.
+    `also` adds other responses.
     """
     content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     refusals = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
@@ -54,12 +54,12 @@ def problem_responses(*statuses: int, also: Mapping[int, dict[str, Any]] | None 
 
 
 def location_response(noun: str) -> dict[str, Any]:
-    """Of an answer that says where it was put."""
+    """OpenAPI entry for a response with a Location header."""
     return {"headers": {"Location": {"description": f"Where the {noun} is.", "schema": {"type": "string"}}}}
 
 
 def event_stream_response(noun: str) -> dict[str, Any]:
-    """Of an answer that is a stream of these."""
+    """OpenAPI entry for a stream of server-sent events."""
     event = {
         "type": "object",
         "properties": {
@@ -90,7 +90,7 @@ Flag = Annotated[
     BeforeValidator(_flag, json_schema_input_type=bool),
     Field(strict=True),
 ]
-"""Of an address, where all is text: true or 1, false or 0, and nothing else."""
+"""A boolean in a query string: true or 1, false or 0, and nothing else."""
 
 
 # ---- what it takes ----------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ class GateListOut(StrictSchema):
 
 
 def page_schema(nouns: str, schema: type[Schema]) -> type[Schema]:
-    """Of a list of these: in short, or whole where `full` asks for it."""
+    """Build the schema of a page of these runs: summaries, or whole runs if the request sets `full`."""
     following = Field(description="Where the page of older ones is; null on the last page.")
     fields: Any = {"results": (list[RunSummary | schema], ...), "next": (Address | None, following)}  # type: ignore[valid-type]
     return create_model(nouns.capitalize(), __base__=StrictSchema, **fields)

@@ -1,4 +1,4 @@
-"""What a procedure shows of itself to all doors. The engine knows the half above, `Procedure`, and never this one.
+"""What a procedure provides to all interfaces. The engine uses only the base class `Procedure`, never this one.
 
 Why so: docs/decisions.md, One house for all procedures.
 """
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 RUN_PAGES = "live record record-file evidence fragments replay replay-file replay-frames".split()
 RUN_PAGES += ["cancel", "retry", "redact", "made", "share"]
 
-IDLE, JUDGING, FAILED, STOPPED = "idle", "judging", "failed", "stopped"  # signs and colours that every kind has
+# icon and colour names that every procedure has
+IDLE, JUDGING, FAILED, STOPPED = "idle", "judging", "failed", "stopped"
 STATUS_LABELS: dict[str, tuple[str, str]] = {
     Run.Status.QUEUED: (IDLE, "Idle"),
     Run.Status.RUNNING: (JUDGING, "At work"),
@@ -60,8 +61,10 @@ Displayed = TypeVar("Displayed")
 
 @dataclass(frozen=True)
 class RunSnapshot(Generic[Row]):
-    """One look at all rows of a run. `texts` are growing now, by the step that they are for; of a moment in the past
-    they are what each grew to."""
+    """All rows of a run, read at one time.
+
+    `texts` are the streaming texts by step; for a moment in the past, each step's final text.
+    """
 
     run: Run
     row: Row
@@ -70,7 +73,7 @@ class RunSnapshot(Generic[Row]):
     parks: Sequence[datetime] = ()
     gates: Sequence[Gate] = ()
     uses: Sequence[ToolCall] = ()
-    questions: Sequence[OpenQuestion] = ()  # that models are asked now
+    questions: Sequence[OpenQuestion] = ()  # questions that models are answering now
 
     @property
     def wait(self) -> WaitReason | None:
@@ -81,7 +84,7 @@ class RunSnapshot(Generic[Row]):
         return self.run.ended or point_in_time.start_of(self.run)
 
     def at(self, moment: datetime) -> "RunSnapshot[Row]":
-        """The same as it was then."""
+        """Return the snapshot as it was at `moment`."""
         if self.run.ended and moment >= self.run.ended:
             return self
         calls = [point_in_time.call_at_moment(call, moment) for call in self.calls if call.started <= moment]
@@ -103,9 +106,11 @@ class RunSnapshot(Generic[Row]):
 
 
 class RunDisplay(Protocol):
-    """What the pages of any run ask of what a procedure shows: `state` is the sign and colour of its plate, `word` what
-    stands on it, `stamp` what is to be known of that, `announcement` the newest thing that happened, for those who hear
-    the page. `final`: nothing can change any more."""
+    """What the pages of every run need from a procedure's display.
+
+    `state` is the icon and colour of the status plate, `word` its text and `stamp` the note on the outcome.
+    `announcement` is the newest event, for screen readers. `final` means that nothing can change any more.
+    """
 
     @property
     def id(self) -> str: ...
@@ -127,36 +132,36 @@ class RunDisplay(Protocol):
 
 class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed]):
     noun: ClassVar[str]
-    nouns: ClassVar[str]  # of addresses, and the folder of its templates
-    sign: ClassVar[str] = "run"  # the small picture of its stage, in templates/_signs.html
-    schema: ClassVar[type[Schema]] = schemas.RunOut  # of its object in the API
-    waits: ClassVar[bool] = True  # whether its runs may be parked
+    nouns: ClassVar[str]  # in addresses; also the name of the template folder
+    sign: ClassVar[str] = "run"  # the icon in templates/_signs.html
+    schema: ClassVar[type[Schema]] = schemas.RunOut  # schema of its object in the API
+    waits: ClassVar[bool] = True  # whether its runs may be suspended
     acts: ClassVar[bool] = False  # whether its runs use tools
-    begins_from: ClassVar[str] = ""  # of a run of it, the column with the run from which that one began
-    forks: ClassVar["Forks | None"] = None  # how a run goes on from a step or message of another one
-    flags: ClassVar[Sequence[TextChoices]] = ()  # its own, beside those that any run may have
-    looks: ClassVar[Sequence[ReviewFlag]] = ()  # those of its flags that need a look first
+    begins_from: ClassVar[str] = ""  # column of its run that refers to the run it started from
+    forks: ClassVar["Forks | None"] = None  # how a run continues from a step or message of another one
+    flags: ClassVar[Sequence[TextChoices]] = ()  # its own flags, in addition to those of any run
+    looks: ClassVar[Sequence[ReviewFlag]] = ()  # the flags that put a run into the review queue
     stays: ClassVar[str] = "The outcome stays."  # what an override does not change
-    going_on: ClassVar[str] = "going on"  # as in "Keep going on", instead of cancelling it
-    outcomes: ClassVar[Sequence[str]] = ()  # that it can come to, where they are known before
-    # where a page starts one: the name of its address, what one does there, and what that is good for
+    going_on: ClassVar[str] = "going on"  # completes "Keep …", the alternative to cancelling
+    outcomes: ClassVar[Sequence[str]] = ()  # possible outcomes, if they are known in advance
+    # the page that starts a run: the name of its address, the verb and the purpose
     begun_at: ClassVar[str] = ""
-    begun_with: ClassVar[str] = ""  # the field of that page in which the text stands
-    longest_text: ClassVar[int] = 0  # characters of what `of_text` takes
+    begun_with: ClassVar[str] = ""  # the field of that page that takes the text
+    longest_text: ClassVar[int] = 0  # maximum characters that `of_text` accepts
     verb: ClassVar[str] = ""
     good_for: ClassVar[str] = ""
-    shelves: ClassVar[Sequence[LibrarySection]] = ()  # what is kept of it to be used again
-    as_model: ClassVar[ChatModel | None] = None  # how it is asked for where a language model is
-    offers: ClassVar[Sequence[McpExposedTool]] = ()  # what models of others may ask for
-    held: ClassVar[Sequence[McpExposedResource]] = ()  # what they may read of one run, beside its record
+    shelves: ClassVar[Sequence[LibrarySection]] = ()  # its sections of the library
+    as_model: ClassVar[ChatModel | None] = None  # how it is exposed as a chat model
+    offers: ClassVar[Sequence[McpExposedTool]] = ()  # MCP tools that it exposes
+    held: ClassVar[Sequence[McpExposedResource]] = ()  # MCP resources of one run, in addition to its record
 
     @property
-    def app_name(self) -> str:  # the package that it stands in
+    def app_name(self) -> str:  # name of the package that defines it
         return type(self).__module__.rpartition(".")[0]
 
     @property
     def kind(self) -> str:
-        """What stands in `Run.procedure`."""
+        """Return the value of `Run.procedure`."""
         return next(name for name, face in specs().items() if face is self)
 
     def runs(self) -> QuerySet[Run]:
@@ -164,36 +169,40 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
 
     @property
     def noun_with_article(self) -> str:
-        """At the beginning of a sentence."""
+        """Return the noun with its article, capitalized."""
         return f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}"
 
     def rows(self) -> QuerySet[Any]:
-        """All rows that a page shows, in few queries (`runs.row_queries.with_run`). A row's key is its run's."""
+        """Return all rows that a page shows, in few queries (`runs.row_queries.with_run`). A row's key is its run's
+        key.
+        """
         raise NotImplementedError
 
     def calls(self, row: Row) -> list[ModelCall]:
-        """Those of a row that was read with `rows`, oldest first."""
+        """Return the model calls of a row that was read with `rows`, oldest first."""
         raise NotImplementedError
 
     def facts(self, row: Row) -> dict[str, Any]:
-        """What the API says of a row that was read with `rows`, beside what it says of any run or in place of it."""
+        """Return API fields of a row that was read with `rows`; they extend or replace those of any run."""
         return {}
 
     def rows_of_list(self) -> QuerySet[Any]:
-        """As much of each as `facts_of_list` needs, with what `runs.row_queries.with_run` brings."""
+        """Return rows with what `facts_of_list` needs and what `runs.row_queries.with_run` reads."""
         return self.rows()
 
     def facts_of_list(self, row: Row) -> dict[str, Any]:
-        """The same of a row that was read with `rows_of_list`: what a list needs, and nothing that grows."""
+        """Return API fields for a list, of a row that was read with `rows_of_list`. Nothing that grows belongs here."""
         return {}
 
     def estimate(self, row: Row) -> int | None:
-        """What it may cost to ask all of it (again), in billionths of a dollar; None where that is unknown."""
+        """Return the expected cost of running everything (again), in billionths of a US dollar; None if unknown."""
         raise NotImplementedError
 
     def of_text(self, owner: Any, text: str, title: str) -> UUID | None:
-        """Queue one of a text alone, and give its key; None where something has to be chosen first. BudgetUsedUp or
-        LimitReached."""
+        """Queue a run from a text alone and return its id; None if something has to be chosen first.
+
+        Raises BudgetUsedUp or LimitReached.
+        """
         return None
 
     def begun_from(self, runs: Collection[UUID]) -> Iterable[tuple[UUID, UUID]]:
@@ -203,11 +212,11 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
         return began.values_list("pk", self.begins_from)
 
     def related_run_ids(self, run: UUID) -> QuerySet[Run]:
-        """Others that hold texts of this one, beside those that it has made: named before it is redacted."""
+        """Return other runs that contain texts of this one, except its child runs; a redaction lists them first."""
         return Run.objects.none()
 
     def snapshot(self, row: Any, calls: Sequence[ModelCall] | None = None) -> RunSnapshot[Any]:
-        """A row that was read with `rows`, and what belongs to it, as they are now; `calls` where they are read."""
+        """Build the snapshot of a row that was read with `rows`. Pass `calls` if they have already been read."""
         calls = self.calls(row) if calls is None else calls
         parks, gates = (parks_of(row.run.pk), gates_of(row.run.pk)) if self.waits else ((), ())
         uses = tool_uses(row.run.pk) if self.acts else ()
@@ -215,73 +224,75 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
         return RunSnapshot(row.run, row, calls, self.partial_text(row), parks, gates, uses, questions)
 
     def partial_text(self, row: Row) -> Mapping[str, str]:
-        """What its page shows that grows outside the rows and outside of models' answers, by names of its own: while
-        there is any, open pages look at it again and again."""
+        """Return growing texts that are neither in rows nor in model output, by name.
+
+        Open pages poll while there are any.
+        """
         return {}
 
     def at_moment(self, row: Row, moment: datetime) -> Any:
-        """The row as it was then."""
+        """Return the row as it was at `moment`."""
         return point_in_time.row_at_moment(row, moment)
 
-    survives: ClassVar[bool] = False  # whether it goes on when a call has failed for good
+    survives: ClassVar[bool] = False  # whether a run continues after a call failed for good
 
     def failure(self, row: Row, call: ModelCall) -> dict[str, Any]:
-        """What a run told, as its `error`, of the call that it failed by."""
+        """Return the `error` of a run that failed because of this call."""
         return {"message": call.error}
 
     def display(self, seen: RunSnapshot[Row]) -> Displayed:
-        """Every word and number that a page shows, before any HTML."""
+        """Compute every word and number that a page shows, before any HTML."""
         raise NotImplementedError
 
     def fragments(self, display: Displayed) -> Iterator[PageFragment]:
-        """Every part of the page that changes."""
+        """Yield every part of the page that changes."""
         raise NotImplementedError
 
     def reveal_pauses(self, row: Row) -> Sequence[datetime]:
-        """Moments, in their order, at which its live page halts for a little while before it goes on."""
+        """Return the times, in order, at which the live page pauses briefly before it continues."""
         return ()
 
     def moments(self, seen: RunSnapshot[Row]) -> Iterable[datetime]:
-        """When its page changed while it went on: a replay shows it as it was at each of them."""
+        """Return the times at which the page changed during the run; a replay shows one frame for each."""
         return (time for call in seen.calls for time in (call.started, call.ended) if time)
 
     def answers(self, row: Row) -> Mapping[int, str]:
-        """The texts that models gave, by the model call that brought them: a look back writes them as they came."""
+        """Return model output by the id of its model call; a replay shows it as it streamed."""
         return {}
 
     def chapter(self, before: Displayed | None, display: Any) -> str:
-        """The name of what begins here on the time line of a replay; empty where nothing does."""
+        """Return the name of the chapter that starts here on the replay's timeline; empty if none does."""
         return ""
 
     def replay_mark(self, before: Displayed | None, display: Any) -> str:
-        """The state that stands out on the time line of a replay: of the end, and of what else it chooses."""
+        """Return the state to highlight on the replay's timeline: by default only at the end."""
         return display.state if before is not None and display.is_ended else ""
 
     # ---- its pages ----------------------------------------------------------------------------------------
 
     def page_name(self, page: str) -> str:
-        """Under which name a page of its runs, as in `runs.urls`, is asked for its address."""
+        """Return the URL name of a page of its runs, as in `runs.urls`."""
         return f"{self.noun}-{page}"
 
     def address(self, page: str, pk: UUID) -> str:
         return reverse(self.page_name(page), args=[pk])
 
     def page(self, pk: UUID) -> dict[str, Any]:
-        """What the templates of all procedures need to know of this one."""
+        """Return the context that the templates of all procedures need."""
         return {"face": self, "links": {page.replace("-", "_"): self.address(page, pk) for page in RUN_PAGES}}
 
     def viewer_context(self, request: HttpRequest, row: Row) -> dict[str, Any]:
-        """More that its live page and its record show, each to those who may see it."""
+        """Return more context for the live page and the record that depends on the viewer."""
         return {}
 
     def page_context(self, run: Run) -> Sequence[Any]:
-        """Rows of other runs in which texts of this one may stand, and do not go with it."""
+        """Return rows of other runs that may contain texts of this one and are not redacted with it."""
         return ()
 
     # ---- its lists ----------------------------------------------------------------------------------------
 
-    filters: ClassVar[Sequence[str]] = ()  # what its history is asked for by labels of the same names
-    standings: ClassVar[Mapping[str, Sequence[str]]] = {  # asked for where there is no outcome (yet), by these words
+    filters: ClassVar[Sequence[str]] = ()  # labels by which its history can be filtered
+    standings: ClassVar[Mapping[str, Sequence[str]]] = {  # filters for runs without an outcome, by these words
         "queued": [Run.Status.QUEUED],
         "running": [Run.Status.RUNNING],
         "waiting": [Run.Status.WAITING],
@@ -290,56 +301,57 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
     }
 
     def prefetch_for_list(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """These rows of its own, with what a list shows of each."""
+        """Extend the query of its rows with what a list shows."""
         return rows.select_related("run__owner")
 
     def step_labels(self, steps: Collection[tuple[UUID, str]]) -> Mapping[tuple[UUID, str], tuple[str, str]]:
-        """What people call these steps of runs, each with its place on the page of the run, as far as there are any."""
+        """Return the display name and page anchor of these steps, if they have any."""
         return {}
 
     def form(self, asked: Mapping[str, Any], people: People = (), user: Any = None) -> RunHistoryForm:
-        """What its history is asked for by this user; `people`: who may be asked for as having asked."""
+        """Build the filter form of its history for this user; `people` are the choices of the `by` filter."""
         return RunHistoryForm(asked, (*self.outcomes, *self.standings), people)
 
     def outcomes_of(self, run: Run) -> Sequence[str]:
-        """What this run can come to, which a person may decide instead."""
+        """Return the outcomes that a person may set on this run by an override."""
         return self.outcomes
 
     def filter_labels(self, run: Run) -> tuple[str, str]:
-        """Sign and word of a run in a list."""
+        """Return icon and word of a run in a list."""
         return self.outcome_filter(run.outcome) if run.outcome else STATUS_LABELS[run.status]
 
     def outcome_filter(self, outcome: str) -> tuple[str, str]:
-        """Sign and word of an outcome, whoever decided it."""
+        """Return icon and word of an outcome, whether a run or a person decided it."""
         return STATUS_LABELS[Run.Status.FINISHED][0], outcome.capitalize()
 
     def possible_outcomes(self, outcome: str) -> bool:
-        """Whether that is the word of an outcome."""
+        """Return whether this is an outcome of the procedure."""
         return outcome in self.outcomes
 
     def outcome_icons(self, runs: Sequence[UUID]) -> Mapping[UUID, Mapping[str, str]]:
-        """Of runs whose outcomes are their own words, the sign of each; in one query for all."""
+        """Return the icons of outcomes that are a run's own words, by run; one query for all."""
         return {}
 
     def glances(self, rows: Sequence[Row]) -> Mapping[UUID, ListSummary]:
-        """What stands in a cell of its own, of rows that were read with `listed`, in one query for all."""
+        """Return the list summaries of rows that were read with `listed`, in one query for all."""
         runs = SearchText.objects.rehearsed([row.run.pk for row in cast(Sequence[Any], rows)])
         return {pk: ListSummary(rehearsal=rehearsal) for pk, rehearsal in runs.items()}
 
     # ---- its tables ---------------------------------------------------------------------------------------
 
-    heads: ClassVar[tuple[Sequence[str], Sequence[str]]] = ((), ())  # before the outcome: what was asked; and behind it
+    # table headings: the request, before the outcome column; and what follows it
+    heads: ClassVar[tuple[Sequence[str], Sequence[str]]] = ((), ())
 
     def prefetch_for_table(self) -> QuerySet[Any]:
-        """Its rows with what a table says of each."""
+        """Return its rows with what a table shows."""
         return self.rows()
 
     def columns(self, row: Row) -> tuple[Sequence[object], Sequence[object]]:
-        """What stands under its `heads`."""
+        """Return the cells for `heads`."""
         return (), ()
 
     def status_label(self, run: Run) -> str:
-        """Its outcome, or its status, as tables and commands show it."""
+        """Return its outcome, or its status without one, for tables and commands."""
         return self.in_words(run.outcome) or run.status
 
     def in_words(self, outcome: str | None) -> str:
@@ -347,43 +359,43 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
 
     # ---- its record ---------------------------------------------------------------------------------------
 
-    record_styles: ClassVar[Sequence[str]] = ()  # sheets beside record.css; for the admin, see review.css
-    record_without: ClassVar[Sequence[str]] = ()  # columns of its model calls that may be long, and that it leaves out
+    record_styles: ClassVar[Sequence[str]] = ()  # stylesheets in addition to record.css; for the admin, see review.css
+    record_without: ClassVar[Sequence[str]] = ()  # long columns of its model calls that the record leaves out
 
     def recorded(self, seen: RunSnapshot[Row], display: Displayed) -> dict[str, Any]:
-        """What its `_record.html` shows beside what any record does."""
+        """Return the context that its `_record.html` needs in addition to the common one."""
         return {}
 
     def hidden_run_ids(self, runs: Iterable[Run]) -> Mapping[UUID, str]:
-        """Of which of these the sealed record is given to nobody yet, and why, in a sentence."""
+        """Return the runs whose sealed record is not available to anybody yet, each with the reason as a sentence."""
         return {}
 
     def provenance(self, row: Row) -> Iterable[tuple[str, str]]:
-        """How it came about, by names: what a record says before it names the models."""
+        """Return facts about the setup, by name; the record shows them before the models."""
         return ()
 
     def prompts(self, row: Row) -> dict[str, str]:
-        """The texts that came with it, by names: a record has their digests."""
+        """Return the prompt texts by name; a record contains their digests."""
         return {}
 
     def calls_shown(self, row: Row, calls: Sequence[ModelCall]) -> list[ModelCall]:
-        """Those whose prompts and answers whoever sees it may read now."""
+        """Return the model calls whose prompts and answers a viewer may read now."""
         return list(calls)
 
     def rehearsal(self, row: Row) -> str:
-        """Who asked no model, in a sentence; empty where everybody did."""
+        """Return a sentence that names the agents that used no model; empty if all did."""
         return ""
 
     # ---- its review ---------------------------------------------------------------------------------------
 
     def outcome_reason(self, row: Row, look: ReviewFlag) -> str:
-        """In a sentence, why this run has the flag."""
+        """Explain in a sentence why this run has the flag."""
         return look.sentence
 
     # ---- what is found, kept and erased -------------------------------------------------------------------
 
     def labels(self, said: RunEntries) -> Iterator[str]:
-        """Those that its runs are found by beside what any run is, from what is told of one."""
+        """Yield the search labels of a run, in addition to the common ones, from its audit entries."""
         return iter(())
 
     def kept_for(self) -> KeptFor:
@@ -394,7 +406,7 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
 
 
 def snapshot_of(run: Run) -> RunSnapshot[Any]:
-    """All rows of a run as they are now."""
+    """Read all rows of a run."""
     face = spec_of_run(run)
     return face.snapshot(face.rows().get(pk=run.pk))
 
@@ -402,7 +414,10 @@ def snapshot_of(run: Run) -> RunSnapshot[Any]:
 def rows_in(
     pks: Sequence[UUID], read: Callable[[ProcedureSpec[Any, Any]], QuerySet[Any]] = lambda face: face.rows()
 ) -> list[Any]:
-    """These runs, of any kind, as rows of their procedures in this order; in as many queries however many there are."""
+    """Return these runs, of any procedure, as rows of their procedures in this order.
+
+    The number of queries depends on the number of procedures, not of runs.
+    """
     kinds = dict(Run.objects.filter(pk__in=pks).values_list("pk", "procedure"))
     rows: dict[UUID, Any] = {}
     for kind in specs().keys() & set(kinds.values()):
@@ -415,11 +430,11 @@ def spec_of_run(run: Run) -> ProcedureSpec[Any, Any]:
 
 
 def specs() -> Mapping[str, ProcedureSpec[Any, Any]]:
-    """By what stands in `Run.procedure`."""
+    """Return all procedures by the value of `Run.procedure`."""
     return cast(Mapping[str, ProcedureSpec[Any, Any]], procedures())
 
 
 def known_flags(face: ProcedureSpec[Any, Any] | None = None) -> list[TextChoices]:
-    """What runs of this kind may be flagged with, or those of any."""
+    """Return the flags that runs of this procedure may have; without one, those of any."""
     own = [flag for one in ([face] if face else specs().values()) for flag in one.flags]
     return list(dict.fromkeys([*own, *RunFlag]))

@@ -1,4 +1,4 @@
-"""What a run did with tools, as its pages, its record and programs are told."""
+"""Tool calls of a run, for its pages, its record and API clients."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ def tool_uses(pk: UUID) -> list[ToolCall]:
 
 
 def tool_uses_of_runs(pks: Sequence[UUID]) -> Mapping[UUID, list[ToolCall]]:
-    """Of each of these runs, in their order, in one query."""
+    """Return the tool calls of each run in order, in one query."""
     found: dict[UUID, list[ToolCall]] = {pk: [] for pk in pks}
     for call in ToolCall.objects.select_related("gate").filter(run__in=pks):
         found[call.run_id].append(call)

@@ -1,5 +1,7 @@
-"""Rows that are no evidence, held against what is: they decide who finds a run, gets it as an answer,
-and to whom it is shown."""
+"""Verification of unsealed rows against the audit log.
+
+These rows decide who finds a run, who gets it for an idempotency key, and to whom it is shown.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -26,8 +28,10 @@ FLAGS = ((REDACTED, RunFlag.REDACTED), (Review.Kind.NOTE, RunFlag.NOTED), (Revie
 
 
 def unsealed_mismatches(face: "ProcedureSpec[Any, Any]", told: Mapping[UUID, RunEntries]) -> Iterator[tuple[UUID, str]]:
-    """Whose override, idempotency key or place in the search index is not that of the run, and in which way; and what
-    shows it otherwise than is noted."""
+    """Yield runs whose override, idempotency key, root or search labels differ from the audit log, with a description.
+
+    Also yields what is shown otherwise than is logged.
+    """
     sought: dict[int, tuple[UUID, set[str]]] = {}
     for row in plain_rows(Run.objects.filter(pk__in=list(told)).order_by("search__id"), *COLUMNS):
         pk = row_key(row["pk"])
@@ -58,12 +62,12 @@ def _of_override(row: dict[str, Any], said: RunEntries, outcome_name: str) -> st
 
 
 def _of_root(row: dict[str, Any]) -> str:
-    """The parent is evidence, and its parent's: the root follows."""
+    """The parent is sealed, and so is its own parent: the root follows from them."""
     return "" if row["root"] == (row["parent__root"] or row["parent"]) else "It is counted to another run's work."
 
 
 def _of_key(row: dict[str, Any]) -> str:
-    """An account that is deleted takes its keys along, and a redaction the digest; older runs have none."""
+    """Deleting an account deletes its keys, and a redaction deletes the digest; older runs have none."""
     there = row["request_key__key"] is not None
     if row["redacted"] or not row["account"]:
         return ""
@@ -77,7 +81,7 @@ def _of_key(row: dict[str, Any]) -> str:
 
 
 def _known(face: "ProcedureSpec[Any, Any]") -> set[str]:
-    """The labels that decide what a run is taken for."""
+    """Return the labels that decide how a run is listed: flags and outcomes."""
     flags = (label_term("flag", flag) for flag in (*face.flags, *RunFlag))
     return {*flags, *(label_term(face.outcome_name, outcome) for outcome in face.outcomes)}
 
@@ -92,16 +96,18 @@ def _labels(row: dict[str, Any], said: RunEntries, outcome_name: str) -> Iterato
 
 
 def _labels_of_owner(row: dict[str, Any]) -> Iterator[str]:
-    """Whose it is in lists; where its account is gone it may still be told, and where names are erased it is not."""
+    """Yield the owner's label. It may outlive the account, but not the redaction of names."""
     if row["account"] == SYSTEM_ACTOR:
         yield label_term("by", None)
     elif row["account"] or row["owner"]:
         yield label_term("by", row["account"] or row["owner"])
-    else:  # of before accounts were kept, or its names are erased: nothing else knows whose it was
+    else:  # From before accounts were stored, or names are redacted: nothing else shows the owner.
         there = [word for word in _labels_there(row) if word.startswith(label_term("by", ""))]
         yield from (word for word in there[:1] if row["asked_by"] or word == label_term("by", None))
 
 
 def _labels_there(row: dict[str, Any]) -> list[str]:
-    """But those that lead to another run: they decide nothing, and what was sealed names the other one in words."""
+    """Return the labels without those that point to another run: they decide nothing, and sealed entries name the other
+    run in words.
+    """
     return [one for one in labels_in(row["search__words"] or "") if not one.startswith(label_term(ABOUT, ""))]

@@ -1,4 +1,4 @@
-"""For whom or for what a run waits, as its page says it."""
+"""What a run waits for, as its page shows it."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -13,7 +13,9 @@ from .point_in_time import row_at_moment
 
 @dataclass(frozen=True)
 class WaitReason:
-    """`why`: in a sentence, where no gate says it. `since` is unknown of a run that is only played."""
+    """What a waiting run waits for. `why` is a sentence if no gate says it; `since` is None for a run that is
+    simulated.
+    """
 
     why: str
     since: datetime | None
@@ -32,7 +34,7 @@ PERSON, RUN, TIME = "person", "run", "time"
 
 
 def waits_for_gate(run: Run, gates: Sequence[Gate]) -> str | None:
-    """For a person, for a run that was asked, or for a moment to come; None of a run that does not wait."""
+    """Return whether the run waits for a person, another run or a point in time; None if it does not wait."""
     if run.status != Run.Status.WAITING:
         return None
     pending = [gate for gate in gates if gate.pending]
@@ -42,7 +44,7 @@ def waits_for_gate(run: Run, gates: Sequence[Gate]) -> str | None:
 
 
 def parks_of(pk: UUID) -> list[datetime]:
-    """When this run began to wait, each time."""
+    """Return the times at which the run was suspended."""
     return list(Park.objects.filter(run=pk).values_list("made", flat=True))
 
 
@@ -51,7 +53,7 @@ def gates_of(pk: UUID) -> list[Gate]:
 
 
 def gates_in(pks: Sequence[UUID]) -> Mapping[UUID, list[Gate]]:
-    """Of each of these runs, in its order; in as many queries however many there are."""
+    """Return the gates of each run in order. The number of queries does not depend on the number of runs."""
     found: dict[UUID, list[Gate]] = {pk: [] for pk in pks}
     for gate in Gate.objects.with_decisions().filter(run__in=pks):
         found[gate.run_id].append(gate)
@@ -59,7 +61,7 @@ def gates_in(pks: Sequence[UUID]) -> Mapping[UUID, list[Gate]]:
 
 
 def pending_in(pks: Sequence[UUID]) -> Mapping[UUID, list[Gate]]:
-    """The same of those that wait, without the texts that they are about."""
+    """Return the pending gates of each run, without their texts."""
     found: dict[UUID, list[Gate]] = {pk: [] for pk in pks}
     for gate in Gate.objects.pending().filter(run__in=pks).defer("text").prefetch_related("decisions").order_by("pk"):
         found[gate.run_id].append(gate)
@@ -77,7 +79,7 @@ def gate_at(gate: Gate, moment: datetime) -> Gate:
 
 
 def moments_of(parks: Sequence[datetime], gates: Sequence[Gate]) -> list[datetime]:
-    """When somebody was asked, when somebody decided, and when the run began to wait."""
+    """Return the times at which gates were opened, decided and closed, and at which the run was suspended."""
     decided = [one.made for gate in gates for one in gate.decisions.all()]
     closed = [gate.closed for gate in gates if gate.closed]
     return [*parks, *(gate.made for gate in gates), *decided, *closed]
@@ -91,8 +93,10 @@ def wait_reason_at(
     calls: Sequence[ModelCall],
     uses: Sequence[ToolCall] = (),
 ) -> Run:
-    """The run as it was then, with `calls` and `uses` as they were: it waits if nothing has happened since it was
-    parked."""
+    """Return the run at `moment`, with `calls` and `uses` in their state at that moment.
+
+    It waits if nothing has happened since it was last suspended.
+    """
     last = max((park for park in parks if park <= moment), default=None)
     since = [*(call.started for call in calls), *(use.made for use in uses)] + [
         then for then in moments_of((), gates) if then <= moment
