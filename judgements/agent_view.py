@@ -1,4 +1,4 @@
-"""One agent as the live page shows it: state, decisions round by round, score, and what is remarkable."""
+"""One agent as the live page shows it: state, decisions by round, score, and remarks."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -51,7 +51,8 @@ def agent_view(
 def _seat_state(
     judgement: Judgement, agent: Agent, cells: tuple[RoundCell, ...], asked: bool
 ) -> tuple[AgentState, str, str]:
-    """Yellow while it waits for the next round, green or red by its score once it has decided three times."""
+    """Return state, word and small print: yellow while it waits for the next round, green or red by its score after
+    three decisions."""
     if verdict := agent.verdict:
         remark = _remark(judgement, agent)
         approves = verdict == rules.Verdict.APPROVED
@@ -61,7 +62,7 @@ def _seat_state(
         return "failed", "Failed", f"in round {current.round}"
     if judgement.run.is_ended:
         return "stopped", "Stopped", _stopped(judgement, agent, current, asked)
-    if judgement.run.status == Run.Status.QUEUED:  # also when it was given back half done
+    if judgement.run.status == Run.Status.QUEUED:  # also if it was requeued half done
         return "idle", "Idle", ""
     if current.decided:
         return "pending", "Pending", f"for round {current.round + 1}"
@@ -73,7 +74,7 @@ def _seat_state(
 
 
 def _remark(judgement: Judgement, agent: Agent) -> str:
-    """The one that weighs most of what is not seen of a verdict at a glance."""
+    """Return the most important remark about a verdict that is not visible at a glance."""
     if rules.is_carried(agent.history):
         return "carried by rounds 1 and 2"
     if rules.agent_gave_way(judgement.histories, agent.seat):
@@ -135,7 +136,7 @@ def _cell(
 
 
 def _begun(number: int, latest: Mapping[str, ModelCall]) -> bool:
-    """Whether anybody has been asked in this round: before that, those who decided in the one before wait for it."""
+    """Return whether any agent has been asked in this round. Before that, the agents wait for it."""
     return number == rules.ROUNDS[0] or any(f"{seat}{number}" in latest for seat in rules.SEATS)
 
 
@@ -144,7 +145,7 @@ def _seconds(call: ModelCall) -> str:
 
 
 def _details(call: ModelCall, fallback: str) -> str:
-    """How the decision came about: time, tokens, cost, and who stood in."""
+    """Return how the decision was made: seconds, tokens, cost and the fallback model."""
     parts = [_seconds(call)]
     if call.input_tokens is not None and not is_rehearsal(call.model):
         parts += [
@@ -176,7 +177,8 @@ def _mark(agent: Agent, number: int) -> str:
 
 
 def _repeats(judgement: Judgement, agent: Agent, number: int) -> str:
-    """A reason that is nobody's own counts all the same; whoever reads it should know."""
+    """Return the remark that a reason repeats an earlier one word for word. It counts all the same, but the reader
+    should know."""
     first = judgement.repeated.get((number, agent.seat))
     if not first:
         return ""
@@ -186,7 +188,7 @@ def _repeats(judgement: Judgement, agent: Agent, number: int) -> str:
 
 
 def _marks(agent: Agent) -> tuple[str, ...]:
-    """The same of all rounds together."""
+    """Return the remarks about all rounds together."""
     changed = " and ".join(str(number) for number in rules.rounds_with_change(agent.history))
     rounds = "rounds" if " " in changed else "round"
     return (
@@ -214,7 +216,7 @@ def _tally(judgement: Judgement, agent: Agent) -> VoteTally:
 
 
 def _formula(history: rules.History) -> str:
-    """The arithmetic as one would write it down."""
+    """Return the score as a written formula."""
     if not history:
         return "No round has been decided."
     terms = " + ".join(

@@ -1,4 +1,4 @@
-"""Two judgements side by side: who decided otherwise, in which round, and with which last reason."""
+"""Comparison of two judgements: which decisions differ, in which round, and the last reasons."""
 
 from collections.abc import Iterator
 
@@ -55,7 +55,7 @@ _NAMED = {"name": "names", "model": "models", "fallback": "fallback models", "cr
 
 
 def _ways(agents: Agents) -> Iterator[str]:
-    """Who came to what in both, those first that came to something else."""
+    """Yield a sentence for each pair of verdicts in A and B; differing verdicts first."""
     ways: dict[tuple[str, str], list[str]] = {}
     for one, other in sorted(agents, key=lambda seats: seats[0].state == seats[1].state):
         ways.setdefault((one.word.lower(), other.word.lower()), []).append(other.name)
@@ -83,7 +83,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _votes(a: JudgementDisplay, b: JudgementDisplay, otherwise: set[tuple[int, int]]) -> list[dict[str, object]]:
-    """Of each of the two, its rounds; a cell that was decided otherwise in the other one says so."""
+    """Return the rounds of both; each cell is paired with whether it was decided differently in the other one."""
     return [
         {
             "letter": letter,

@@ -1,4 +1,4 @@
-"""A council asked at a gate: a judgement of the gate's text, made by the run that waits there."""
+"""Approval by a council: a judgement of the gate's text, submitted by the run that waits at the gate."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,13 +16,16 @@ from .rules import ROUNDS
 
 
 def decide_gate(gate: Gate, pk: int, made_by: Mapping[str, Any]) -> Judgement:
-    """Its members get the text of the gate, and nothing else."""
+    """Submit a judgement of the gate's text; the agents see nothing else. Raises CouncilNotPossible if the council
+    cannot judge now, and NeedsPerson if the text does not fit."""
     council = Council.objects.with_content().filter(pk=pk).first()
     if council is None or council.current is None:
         raise CouncilNotPossible(f"There is no council with the id {pk}.")
     if council.archived:
         raise CouncilNotPossible(f"The council “{council.name}” is archived.")
-    if not gate.text.strip() or len(gate.text) > CONTENT_LENGTH:  # a part of a text is never judged for all of it
+    if (
+        not gate.text.strip() or len(gate.text) > CONTENT_LENGTH
+    ):  # a council never judges a part of a text as if it were all of it
         size, most = f"{len(gate.text):,}", f"{CONTENT_LENGTH:,}"
         raise NeedsPerson(f"A council judges texts of 1 to {most} characters; this has {size}. So a person decides.")
     agents = council.agents()
@@ -37,15 +40,16 @@ def decide_gate(gate: Gate, pk: int, made_by: Mapping[str, Any]) -> Judgement:
             council=council.current,
             made_by=made_by,
         )
-    except (CouncilChanged, CouncilRequired) as error:  # it was revised in this very moment
+    except (CouncilChanged, CouncilRequired) as error:  # it was revised just now
         raise CouncilNotPossible(str(error)) from error
 
 
-# ---- which council is meant: what `engine.councils.CouncilRegister` asks for -----------------------------------
+# ---- which council is meant: required by `engine.councils.CouncilRegister` ------------------------------------
 
 
 def find(which: str, saved_id: int | None) -> NamedCouncil:
-    """A name counts only if nobody can mean two councils by it: one that was given up may be another's by now."""
+    """Return the council with this name or id; `saved_id` decides between several with the same name. A name counts
+    only if it is unambiguous: another council may have taken a name that was given up. Raises CouncilUnknown."""
     called: dict[int, Council] = {one.pk: one for one in Council.objects.ever_called(which)}
     if saved_id in called:
         return _named(called[saved_id])
@@ -65,7 +69,7 @@ def by_id(pk: int) -> NamedCouncil | None:
 
 
 def offered() -> list[NamedCouncil]:
-    """In the order of their making."""
+    """Return the available councils, oldest first."""
     return [_named(one) for one in Council.objects.available().exclude(current=None)]
 
 
@@ -77,11 +81,11 @@ def _named(council: Council) -> NamedCouncil:
     return NamedCouncil(council.pk, council.name, council.archived is not None)
 
 
-# ---- what it said ----------------------------------------------------------------------------------------------
+# ---- the decision ----------------------------------------------------------------------------------------------
 
 
 def explanation(run: UUID) -> str:
-    """What each agent said last."""
+    """Return the last reason of each agent, one per line."""
     said = RoundDecision.objects.filter(agent__judgement=run, round=ROUNDS[-1]).select_related("agent")
     return "\n".join(f"{one.agent.name}: {one.reason}" for one in said.order_by("agent__seat"))
 

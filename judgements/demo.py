@@ -1,4 +1,4 @@
-"""The example that a newcomer is shown: a judgement that is over, as rows in memory. It is in no table and no count."""
+"""The example for new users: a finished judgement as rows in memory, which is in no table and no statistics."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,9 +14,9 @@ from .examples import RELEASE as EXAMPLE
 from .models import Agent, CouncilVersion, Judgement, RoundDecision
 
 ID = UUID("6578616d-706c-4500-8000-72656c656173")  # no run has this key
-MODEL = "rehearsal/magi"  # that nobody was asked is what its page says, as of any rehearsal
+MODEL = "rehearsal/magi"  # a rehearsal, so that its page says that no model was asked
 STARTED_AT = datetime(2026, 11, 19, 14, 2, 11, tzinfo=UTC)
-ANSWER_SECONDS = {  # until an agent had decided in a round
+ANSWER_SECONDS = {  # seconds until an agent had decided, by round
     "A": (8.4, 9.1, 6.2),
     "B": (6.9, 7.7, 4.8),
     "C": (10.3, 8.2, 9.6),
@@ -24,7 +24,7 @@ ANSWER_SECONDS = {  # until an agent had decided in a round
 
 
 def demo_judgement() -> tuple[Judgement, list[ModelCall]]:
-    """As they would be read with `whole()` and `calls`."""
+    """Return the judgement and its calls as if read with `whole()` and `calls`."""
     calls = list(_calls())
     run = Run(
         pk=ID,
@@ -45,7 +45,7 @@ def demo_judgement() -> tuple[Judgement, list[ModelCall]]:
 
 
 def _calls() -> Iterator[ModelCall]:
-    """All nine, by their ends: a round begins when the one before it is over."""
+    """Yield all nine calls by end time; a round starts when the one before it has ended."""
     begun, number = STARTED_AT, 0
     for index, _ in enumerate(rules.ROUNDS):
         for seat in sorted(rules.SEATS, key=lambda seat: ANSWER_SECONDS[seat][index]):
@@ -66,7 +66,9 @@ def _calls() -> Iterator[ModelCall]:
 
 def _agent(judgement: Judgement, seat: str, calls: Sequence[ModelCall]) -> Agent:
     index = rules.SEATS.index(seat)
-    agent = Agent(pk=-1 - index, judgement=judgement, seat=seat, **EXAMPLE.agents(MODEL)[index])  # a key of no row
+    agent = Agent(
+        pk=-1 - index, judgement=judgement, seat=seat, **EXAMPLE.agents(MODEL)[index]
+    )  # a key that no row has
     decisions = []
     for number in rules.ROUNDS:
         decision, reason = EXAMPLE.answer(seat, number)
@@ -77,7 +79,7 @@ def _agent(judgement: Judgement, seat: str, calls: Sequence[ModelCall]) -> Agent
 
 
 def _hold(row: models.Model, name: str, kind: type[models.Model], rows: Sequence[models.Model]) -> None:
-    """As if they had been read with the row: nothing asks the database for them."""
+    """Cache related rows as if prefetched, so that nothing queries the database for them."""
     found: Any = kind._default_manager.none()
     found._result_cache, found._prefetch_done = list(rows), True
     row.__dict__.setdefault("_prefetched_objects_cache", {})[name] = found

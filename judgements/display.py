@@ -1,4 +1,4 @@
-"""What the live page shows, worked out from the rows: every word, sign and number, before any HTML."""
+"""View model of the live page: every word, sign and number is computed here, before any HTML."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from .view_model import STATUS_TEXT, AgentState, AgentView, RoundCell, RoundView
 
 
 def title_badges(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[TitleBadge, ...]:
-    """What weighs most comes first: where there is no room the rest is folded."""
+    """Return the badges beside the title, most important first: the page folds those that do not fit."""
     return (*_rehearsed(judgement), *_redacted(judgement), *_fallbacks(seats), *_of_one_kind(seats))
 
 
@@ -101,8 +101,8 @@ class JudgementDisplay:
 
     @property
     def is_final(self) -> bool:
-        """Nothing can change any more: no verdict is taken back, and only what failed, has its texts and was decided by
-        nobody is retried."""
+        """Return whether nothing can change any more. A verdict is final. A failed run can be retried unless its
+        texts are erased or a person has decided it."""
         decided = self.stamp is not None and self.stamp.by_a_person
         return self.state in ("approve", "reject", "stopped") or bool(self.redacted) or (self.is_ended and decided)
 
@@ -112,12 +112,12 @@ class JudgementDisplay:
 
     @property
     def reason(self) -> str:
-        """Where the reason of an override stands."""
+        """Link to the reason of an override in the record."""
         return f"{self.record}#reviews"
 
     @property
     def pending_agents(self) -> bool:
-        """Whether no model at all was asked."""
+        """Return whether no model is asked at all."""
         return all(seat.rehearsal for seat in self.seats)
 
     @property
@@ -126,7 +126,7 @@ class JudgementDisplay:
 
     @property
     def has_started(self) -> int:
-        """The round that goes on; 0 where none does."""
+        """Return the number of the running round, or 0."""
         return next((one.number for one in self.rounds if one.current and any(c.running for c in one.cells)), 0)
 
     @property
@@ -135,10 +135,10 @@ class JudgementDisplay:
 
 
 def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, str]) -> JudgementDisplay:
-    """The display of a judgement read with `whole()`.
+    """Build the display of a judgement that was read with `whole()`.
 
-    `calls` are its model calls, oldest first; `texts` the growing answers by step, as far as they are known. What
-    failed before the run was tried again says nothing about how it stands now.
+    `calls`: its model calls, oldest first. `texts`: the partial answers by step, as far as known. Failures before a
+    retry of the run do not affect the current status.
     """
     own = [call for call in calls if call.series == judgement.run.retries]
     latest, retries = {call.step: call for call in own}, retries_of(own)
@@ -180,7 +180,7 @@ def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str,
 
 
 def new_decisions(before: JudgementDisplay, display: JudgementDisplay) -> str:
-    """How the last of those agents decides that have decided in between; empty where none has."""
+    """Return how the last agent that decided between the two displays decided; empty if none did."""
     cells = zip(_cells(before), _cells(display), strict=True)
     new = [cell.state for was, cell in cells if cell != was and cell.decided]
     return new[-1] if new else ""
@@ -212,7 +212,8 @@ fragment = partial(fragment_of, "judgements")
 
 
 def fragments(display: JudgementDisplay) -> Iterator[PageFragment]:
-    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    """Yield every fragment. The socket is last: once nothing can change, the page closes it, and no other fragment
+    could arrive."""
     shown = {"display": display}
     yield from (fragment(name, shown) for name in JUDGEMENT_FRAGMENTS)
     yield from (fragment(name, shown, replayed=False) for name in LIVE_ONLY)
@@ -228,5 +229,5 @@ def fragments(display: JudgementDisplay) -> Iterator[PageFragment]:
 
 
 def _growing(cells: "Iterator[RoundCell] | tuple[RoundCell, ...] | list[RoundCell]") -> frozenset[str]:
-    """Whose reasons are growing right now, as steps of the run."""
+    """Return the steps of the run whose reasons are being written now."""
     return frozenset(f"{rules.SEATS[cell.number - 1]}{cell.round}" for cell in cells if cell.running)

@@ -1,4 +1,4 @@
-"""The HTTP API of judgements. Who calls, and what an error looks like, is the site's business.
+"""HTTP endpoints of judgements. Authentication and the format of errors belong to the site.
 
 Why so: docs/decisions.md, The API.
 """
@@ -45,11 +45,11 @@ router.add_router("", receipts_api.router)
 @requires_scope(TokenScope.SUBMIT, "judgement")
 @count_submission
 def submit(request: HttpRequest, asked: schemas.NewJudgement, key: IdempotencyHeader = None) -> HttpResponse:
-    """Three agents judge the content: those that are given, or a council's. An agent has name, model and criteria.
+    """Submit a content to three agents or to a council. An agent has a name, a model and criteria.
 
-    A council judges as it is now: 409 where its version is another than the one that is named. 403 for agents of one's
-    own where only councils may be asked. 402 where a budget has not enough left: nothing changes by asking again soon.
-    The same request under the same key brings the judgement that was submitted first.
+    A council judges in its current version: 409 if that is not the version that is named. 403 for your own agents
+    where only councils are permitted. 402 if a budget has too little left: retrying soon does not help. The same
+    request with the same key returns the judgement that was submitted first.
     """
     return submit_response(request, "judgement", asked, key, partial(_submit, request, asked))
 
@@ -63,8 +63,8 @@ def submit(request: HttpRequest, asked: schemas.NewJudgement, key: IdempotencyHe
 @requires_scope(TokenScope.SUBMIT, "judgement")
 @count_submission
 def submit_many(request: HttpRequest, asked: schemas.NewJudgementBatch) -> HttpResponse:
-    """All of them are submitted, in this order, or none: then `errors` names each fault under its number. Each counts
-    as a submission, and has a key of its own, under which the whole can be sent again."""
+    """Submit all of them, in this order, or none: then `errors` lists each problem by its number. Each counts as
+    one submission and has its own key, so that the whole batch can be sent again."""
     if len(asked.judgements) > settings.USER_SUBMISSIONS:
         most = f"{settings.USER_SUBMISSIONS} at most are submitted at once here."
         raise field_errors([("judgements", most)])
@@ -84,7 +84,7 @@ def _submit(request: HttpRequest, asked: schemas.NewJudgement, **once: str) -> J
     agents = council.agents() if council else [_values(agent) for agent in asked.agents or ()]
     submission = JudgementSubmission.of(asked.title or "", asked.content, agents)
     if not submission.is_valid():
-        # of agents that are not there nothing is said
+        # for missing agents no problem is reported
         own = [one for one in submission.problems if agents or not one.path.startswith("agents.")]
         faults.add((problem.path, problem.message) for problem in own)
     faults.raise_if_any()
@@ -138,7 +138,7 @@ def judgements(request: HttpRequest, asked: Query[schemas.JudgementListQuery]) -
     summary="The councils that can be asked",
 )
 def councils(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
-    """Who sits there, and not by which criteria they judge."""
+    """List councils with their agents, without the criteria."""
     reject_unknown_parameters(request, *SoughtSaved.model_fields)
     return list_answer(asked, Council.objects.available().with_content(), short=_council_in_short, whole=_council)
 
@@ -150,7 +150,7 @@ def councils(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
     summary="One council, by name or id",
 )
 def council(request: HttpRequest, name: str) -> HttpResponse:
-    """As it is now, with the criteria of its agents."""
+    """Return the current version of a council, with the criteria of its agents."""
     reject_unknown_parameters(request)
     return json_response(_council(saved_one(Council, name)))
 
@@ -162,7 +162,8 @@ def council(request: HttpRequest, name: str) -> HttpResponse:
     summary="The models that can be asked",
 )
 async def models(request: HttpRequest) -> HttpResponse:
-    """What the providers list, the default model first. Any other name at a known provider may be written, too."""
+    """List the models of the providers, the default model first. Any other name at a known provider is accepted
+    too."""
     reject_unknown_parameters(request)
     offered = model_list.offered_models(await model_list.model_suggestions())
     default = settings.DEFAULT_MODEL
@@ -172,7 +173,7 @@ async def models(request: HttpRequest) -> HttpResponse:
 
 
 def _sought(asked: schemas.JudgementListQuery) -> dict[str, Any]:
-    """As the page's filters take it."""
+    """Return the search terms, checked by the form of the page's filters."""
     form = JudgementHistoryForm(
         {
             "q": asked.q,
@@ -189,7 +190,7 @@ def _sought(asked: schemas.JudgementListQuery) -> dict[str, Any]:
 
 
 def _number_of(council: str) -> int | str:
-    """Councils have names here; a renamed one is found by the name that it has now."""
+    """Return the id of the council that has this name now; an unknown name stays as it is."""
     if not council:
         return ""
     known = Council.objects.values_list("name", "pk")

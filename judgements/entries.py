@@ -1,4 +1,4 @@
-"""What the rows of judgements add to the record of their runs: content, agents, decisions, scores, receipts."""
+"""Audit log entries of judgements: content, agents, decisions, scores and receipts."""
 
 import json
 from collections import defaultdict
@@ -32,7 +32,7 @@ DECISION_COLUMNS = ("call", "agent__judgement", "agent__seat", "round", "decisio
 
 
 def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
-    """Add what the rows of these judgements say to the drafts of their runs."""
+    """Add the rows of these judgements to the entry drafts of their runs. `new`: they were just submitted."""
     of = list(told)
     agents = _by_judgement(rows_of(Agent, "judgement", of, AGENT_COLUMNS, "seat"), "judgement")
     made = rows_of(RoundDecision, "agent__judgement", [] if new else of, DECISION_COLUMNS, "call")
@@ -90,7 +90,7 @@ def _tell_decisions(said: RunEntries, decisions: Sequence[dict[str, Any]]) -> No
             "decision": made["decision"],
         }
         draft.texts["reason"] = made["reason"] if made else ""
-    for made in by_call.values():  # no attempt of this run gave it, so that no entry will tell of it
+    for made in by_call.values():  # no attempt of this run gave it, so no other entry will contain it
         said["decision"].append(EntryDraft("decision", "", {"step": f"{made['agent__seat']}{made['round']}"}))
 
 
@@ -109,11 +109,11 @@ def _tell_outcome(draft: EntryDraft, agents: Sequence[dict[str, Any]], decisions
     }
 
 
-# ---- what it is found by ----------------------------------------------------------------------------------
+# ---- search labels ----------------------------------------------------------------------------------------
 
 
 def labels(said: RunEntries) -> Iterator[str]:
-    """Those that the rows of a judgement make beside what any run is found by, from what is told of it."""
+    """Yield the search labels of a judgement, in addition to those of every run."""
     [submitted, *_] = said[SUBMITTED]
     models = {agent["seat"]: agent["model"] for agent in submitted.facts["agents"]}
     yield label_term("rehearsal", any(map(is_rehearsal, models.values())))
@@ -131,11 +131,11 @@ def _flags(said: RunEntries, models: Mapping[str, str]) -> Iterator[TextChoices]
     return flags_of(histories, fallback=any(model != models[decision["seat"]] for decision, model in made))
 
 
-# ---- what cannot be ---------------------------------------------------------------------------------------
+# ---- validation -------------------------------------------------------------------------------------------
 
 
 def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
-    """What the entries of one judgement say that cannot be by its rule, in a sentence; empty where nothing does."""
+    """Return a sentence about the first contradiction to the rules of judgements; empty if there is none."""
     histories: dict[str, dict[int, AgentDecision]] = {seat: {} for seat in rules.SEATS}
     if doubt := next(filter(None, _doubt_prompts(entries)), ""):
         return doubt
@@ -156,7 +156,7 @@ def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
 
 
 def _doubt_prompts(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What models were asked for their decisions, against what was submitted, as far as neither is erased."""
+    """Compare the prompts of the decisions with what was submitted, where neither is erased; yield contradictions."""
     asked = entries[0]
     content = asked["texts"].get("content")
     version = asked["facts"].get("prompt_version")
@@ -182,7 +182,7 @@ def _doubt_prompts(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _doubt_prompt(prompt: str, due: prompts.PromptCase, last: prompts.Unusable, version: str) -> str:
     if prompts.is_prompt_for(prompt, due, version):
-        return ""  # nearly all: to read a prompt, and to look what is wrong with it, takes three times as long
+        return ""  # nearly all: parsing a prompt to find the difference takes three times as long
     place = f"{due.seat}{due.round}"
     try:
         case = prompts.read_case(json.loads(prompt))
@@ -199,11 +199,11 @@ def _doubt_prompt(prompt: str, due: prompts.PromptCase, last: prompts.Unusable, 
 
 
 def _says(answer: str, decision: str, reason: str) -> bool:
-    with suppress(ValueError, RecursionError):  # it may have thoughts or words around it
+    with suppress(ValueError, RecursionError):  # there may be thoughts or words around it
         if json.loads(answer) == {"reason": reason, "decision": decision}:
             return True
     try:
-        read = prompts.read_answer(answer)  # which also trims and cuts, and takes longer
+        read = prompts.read_answer(answer)  # also trims and cuts, but is slower
     except (ValueError, RecursionError):
         return False
     return read.decision == decision and read.reason == reason

@@ -1,4 +1,4 @@
-"""What a judgement may cost, before it starts: nine calls, rather too dear than too cheap."""
+"""Cost estimate of a judgement before it starts: nine calls, rather too high than too low."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from engine.text.invisible_chars import visible_json
 
 from . import prompts, rules
 
-ANSWER = 1_500  # tokens of one answer, the thinking of a model included
-REASON = 250  # tokens of one reason, as the next round reads it
-MODELS = ("model", "fallback")  # those that an agent may ask
+ANSWER = 1_500  # tokens of one answer, including the model's thinking
+REASON = 250  # tokens of one reason in the prompt of the next round
+MODELS = ("model", "fallback")  # the fields of an agent that name a model
 INSTRUCTIONS = tokens_of(prompts.SYSTEM)
 
 
 @dataclass(frozen=True)
 class JudgementEstimate:
-    """`cost` in billionths of a dollar; None where the price of a model is unknown."""
+    """`cost` in billionths of a US dollar; None if the price of a model is unknown."""
 
     calls: int
     input_tokens: int
@@ -43,18 +43,19 @@ def _asked(content: str, agent: Mapping[str, str], number: int) -> int:
 
 
 def largest_prompt(content: str, agent: Mapping[str, str]) -> int:
-    """Tokens of what the agent is sent in the last round."""
+    """Return the tokens of the agent's prompt in the last round, which is the largest."""
     return _asked(content, agent, rules.ROUNDS[-1])
 
 
 def too_long_for(content: str, agent: Mapping[str, str], name: str) -> str:
-    """Why this agent cannot be given the content; empty where it can. `name`: of its model, `model` or `fallback`."""
+    """Return why the content is too long for this agent; empty if it fits. `name`: the field of its model, `model`
+    or `fallback`."""
     said = too_long(agent.get(name) or "", largest_prompt(content, agent), "this judgement")
     return said and f"{said} Name another model, or shorten the content: it has {len(content):,} characters."
 
 
 def _dearest(agent: Mapping[str, str], tokens: int) -> int | None:
-    """Of the agent's model and its fallback."""
+    """Return the higher cost of the agent's model and its fallback, or None if a price is unknown."""
     models = [model for model in (agent["model"], agent.get("fallback")) if model]
     costs = [pricing.cost(model, tokens, ANSWER) for model in models]
     return None if None in costs else max(cost for cost in costs if cost is not None)

@@ -1,8 +1,8 @@
-"""Three examples to try: what is to be decided, by which agents, and what those say in a rehearsal.
+"""Three examples to try: content, agents, and the answers of a rehearsal.
 
-Each has the agents of a ready-made council. Judged by models it is a text like any other. A rehearsal plays it word by
-word as long as content, criteria and all that was decided before are just these; where anything else stands, the
-stated rule answers (`rehearsal.py`).
+Each has the agents of a built-in council. Models judge it like any other text. A rehearsal plays it word by word as
+long as content, criteria and all earlier decisions are exactly these; otherwise the stated rules answer
+(`rehearsal.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ APPROVE, REJECT = AgentDecision.APPROVE, AgentDecision.REJECT
 
 @dataclass(frozen=True)
 class ExampleAgent:
-    """One agent of an example, and what it says: decision and reason of each round. `stumbles`: what it answers first
-    in a round, in no form that was agreed, so that it is asked again."""
+    """One agent of an example, with its decision and reason for each round. `stumbles`: its first answer in a
+    round, which has an invalid form, so that it is asked again."""
 
     name: str
     criteria: str
@@ -27,7 +27,7 @@ class ExampleAgent:
 
 @dataclass(frozen=True)
 class JudgementExample:
-    """`key` stands in addresses, `title` is what it is called where it is offered."""
+    """`key` is the name in URLs, `title` the name on pages."""
 
     key: str
     title: str
@@ -36,16 +36,16 @@ class JudgementExample:
     parts: Sequence[ExampleAgent]
 
     def agents(self, model: str) -> list[dict[str, str]]:
-        """As a new judgement takes them."""
+        """Return the agents in the form that a new judgement takes."""
         return [{"name": part.name, "model": model, "criteria": part.criteria, "fallback": ""} for part in self.parts]
 
     def is_of(self, agents: Sequence[Mapping[str, str]]) -> bool:
-        """Whether these are its agents, by whatever models."""
+        """Return whether these are its agents; the models do not matter."""
         trio = [(part.name, part.criteria) for part in self.parts]
         return trio == [(agent["name"], agent["criteria"]) for agent in agents]
 
     def is_played(self, case: PromptCase) -> bool:
-        """Whether all that this agent was given is of the example."""
+        """Return whether everything in this agent's prompt is from the example."""
         return (
             self.content == case.content
             and self._part(case.seat).criteria == case.criteria
@@ -56,7 +56,7 @@ class JudgementExample:
         return self._part(seat).says[ROUNDS.index(number)]
 
     def failure(self, seat: str, number: int) -> str:
-        """Empty where the agent answers at once as it should."""
+        """Return the invalid first answer of a round; empty if the first answer is valid."""
         return self._part(seat).stumbles.get(number, "")
 
     def _part(self, seat: str) -> ExampleAgent:
@@ -64,7 +64,7 @@ class JudgementExample:
 
 
 def example_of(case: PromptCase) -> JudgementExample | None:
-    """The example that is being played, if one is."""
+    """Return the example that is being played, or None."""
     return next((example for example in EXAMPLES if example.is_played(case)), None)
 
 

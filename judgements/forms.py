@@ -1,4 +1,4 @@
-"""What a new judgement must be, for every door: the page, the command line, the API."""
+"""Forms that validate a new judgement or council for every interface: page, command line and API."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -45,7 +45,7 @@ class JudgementAgentForm(forms.Form):
 
     @property
     def opening(self) -> str:
-        """The beginning of its criteria, where it is shown in short."""
+        """First line of its criteria, for the short form."""
         return str(self["criteria"].value() or "").strip().partition("\n")[0]
 
     def _need(self, name: str, sentence: str) -> None:
@@ -54,7 +54,7 @@ class JudgementAgentForm(forms.Form):
         field.error_messages["required"] = sentence
 
     def take_default_model(self) -> None:
-        """Let the model be left open, as in a council: it is then the installation's default one."""
+        """Make the model optional, as in a council: an empty one means the installation's default."""
         field = cast(PlainTextField, self.fields["model"])
         field.required, field.needed = False, ""
 
@@ -67,7 +67,7 @@ class JudgementAgentForm(forms.Form):
 
 
 class AgentFormset:
-    """A form of its own beside exactly three agents, checked together."""
+    """A form of its own fields and exactly three agents, validated together."""
 
     def __init__(self, own: forms.Form, data: Mapping[str, Any] | None, agents: Iterable[AgentValues] | None) -> None:
         initial: list[AgentValues] = [*(agents or ()), {}, {}, {}][:3]
@@ -83,12 +83,12 @@ class AgentFormset:
         return all(valid) and not self.problems
 
     def values(self) -> dict[str, Any]:
-        """Own fields and agents as the models take them, once valid."""
+        """Return the own fields and agents as the models take them. Call only if valid."""
         return {**self.own.cleaned_data, "agents": [form.cleaned_data for form in self.agents]}
 
     @property
     def problems(self) -> list[FieldProblem]:
-        """What is to be corrected; nothing of a form that was not posted."""
+        """Problems of all fields, empty if the form was not posted."""
         found = [
             FieldProblem(name, name, str(self.own.fields[name].label or name.capitalize()), message)
             for name, message in first_errors(self.own)
@@ -113,13 +113,13 @@ class AgentFormset:
 
 
 def posted_agents(posted: Mapping[str, str]) -> list[AgentValues]:
-    """The three agents as a page posted them, unchecked."""
+    """Return the three agents as a page posted them, unchecked."""
     names = JudgementAgentForm.base_fields
     return [{name: posted.get(f"a{number}-{name}", "") for name in names} for number in (1, 2, 3)]
 
 
 class JudgementSubmission(AgentFormset):
-    """The form of a new judgement: a content and its three agents."""
+    """Form of a new judgement: a content and its three agents."""
 
     def __init__(
         self,
@@ -129,13 +129,14 @@ class JudgementSubmission(AgentFormset):
         title: str = "",
         content: str = "",
     ) -> None:
-        """`data` as a page posts it (title, content, a1-name, ...); all else to start an unposted form from."""
+        """`data` as a page posts it (title, content, a1-name, ...); the other arguments are initial values of an
+        unposted form."""
         self.content = JudgementContentForm(data, initial={"title": title, "content": content}, auto_id="%s")
         super().__init__(self.content, data, agents)
 
     @classmethod
     def of(cls, title: str, content: str, agents: list[dict[str, str]]) -> "JudgementSubmission":
-        """From values instead of a posted page. Expects three agents with text values."""
+        """Build the form from values instead of a posted page. Expects three agents with text values."""
         data = {"title": title, "content": content}
         for number, agent in enumerate(agents, start=1):
             data |= {f"a{number}-{key}": value for key, value in agent.items()}
@@ -147,7 +148,7 @@ class JudgementSubmission(AgentFormset):
         return not self.problems
 
     def _refuse_what_is_too_long(self) -> None:
-        """For a model of which it is known how much it reads."""
+        """Add an error for each model whose context length is known and too small."""
         content = self.content.cleaned_data.get("content", "")
         for form in self.agents:
             agent = {"criteria": "", **form.cleaned_data}
@@ -157,7 +158,7 @@ class JudgementSubmission(AgentFormset):
 
 
 class CouncilSubmission(AgentFormset):
-    """The form of a council, new or changed: a name and its three agents, whose models may be left open."""
+    """Form of a council, new or changed: a name and three agents, whose models may be empty."""
 
     def __init__(
         self,
@@ -168,9 +169,9 @@ class CouncilSubmission(AgentFormset):
         agents: Iterable[AgentValues] | None = None,
         retention_days: int | None = None,
     ) -> None:
-        """`data` as a page posts it (name, a1-name, ...); `council` the one that is changed by it.
+        """`data` as a page posts it (name, a1-name, ...); `council` is the one to change.
 
-        `retention_days`: where not given those of the council, or of a new one.
+        `retention_days`: defaults to that of the council, or of a new one.
         """
         if retention_days is None:
             retention_days = (council or Council()).kept_days
@@ -180,15 +181,15 @@ class CouncilSubmission(AgentFormset):
             form.take_default_model()
 
     def values(self) -> dict[str, Any]:
-        """What a version is made of."""
+        """Return the values of a version."""
         values = super().values()
         return {"name": values["name"], "agents": values["agents"]}
 
     @property
     def retention_days(self) -> int:
-        """Once valid."""
+        """Days that texts are stored. Read only if valid."""
         return self.own.cleaned_data["retention_days"]
 
     def refuse_name(self) -> None:
-        """For a name that somebody else took between the check and the commit."""
+        """Add the error for a name that was taken between validation and commit."""
         cast(CouncilForm, self.own).refuse_name()

@@ -1,4 +1,4 @@
-"""What the history of judgements is asked for beside what any history is."""
+"""History of judgements: its filters and table rows, in addition to those of every history."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -33,12 +33,12 @@ class JudgementHistoryForm(filters.RunHistoryForm):
     def __init__(self, data: Mapping[str, Any], people: filters.People = ()) -> None:
         super().__init__(data, OUTCOMES, people)
         council = cast(forms.ChoiceField, self.fields["council"])
-        # read only where they are shown or one is asked for
+        # lazy: queried only if the choices are shown or validated
         council.choices = lambda: [("", "All councils"), *councils()]
 
 
 def councils() -> list[tuple[int, str]]:
-    """Those that are offered, and those that have judged."""
+    """Return id and name of all councils that are available or have judged."""
     judged = Exists(Judgement.objects.filter(council_version__council=OuterRef("pk")))
     found = Council.objects.filter(Q(archived=None) | judged).order_by("name")
     return list(found.values_list("pk", "name"))
@@ -68,7 +68,7 @@ class JudgementSummary(spec.ListSummary):
 
     @property
     def approving(self) -> str:
-        """Only a judgement with a verdict has been voted on."""
+        """Return how many agents approve, or a dash if there is no verdict."""
         if self.decided:
             return f"{sum(vote.state == 'approve' for vote in self.votes)} of 3"
         return "–"
@@ -79,7 +79,7 @@ class JudgementSummary(spec.ListSummary):
 
 
 def judgement_summaries(judgements: Sequence[Judgement]) -> dict[UUID, JudgementSummary]:
-    """Of judgements that were read with their runs and councils, in one more query."""
+    """Return the table rows of judgements that were read with their runs and councils, in one more query."""
     seated = _seated([judgement.pk for judgement in judgements])
     return {judgement.pk: _glance(judgement, seated[judgement.pk]) for judgement in judgements}
 
@@ -115,7 +115,7 @@ def _seated(pks: Sequence[UUID]) -> dict[UUID, list[_SummaryAgent]]:
 
 
 def _vote(run: Run, agent: _SummaryAgent, done: int) -> AgentState:
-    """What an agent's place in the triangle shows; `done`: how many rounds all three have decided."""
+    """Return an agent's state in the table. `done`: the number of rounds that all three have decided."""
     if len(agent.history) == len(rules.ROUNDS):
         return "approve" if rules.agent_verdict(agent.history) == rules.Verdict.APPROVED else "reject"
     if run.is_ended:
@@ -133,7 +133,7 @@ TABLE_HEADERS = (
 
 
 def prefetch_for_table() -> JudgementQuerySet:
-    """Without the reasons and what was asked for them."""
+    """Return the judgements with what the table shows, without reasons and criteria."""
     votes = Prefetch("agents__decisions", RoundDecision.objects.defer("reason"))
     judgements = Judgement.objects.select_related("run__owner", "council_version")
     return judgements.prefetch_related(Prefetch("agents", Agent.objects.defer("criteria")), votes)

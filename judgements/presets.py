@@ -1,4 +1,4 @@
-"""What differs between two versions of a council, in plain words."""
+"""Describes the differences between two versions of a council."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ CouncilContentDict = tuple[str, Sequence[AgentDict]]
 
 
 def describe_changes(before: CouncilContentDict, after: CouncilContentDict) -> list[str]:
-    """One sentence for each thing that changed. Who keeps the name is the same agent, wherever it sits."""
+    """Return one sentence for each change. An agent is identified by its name, in whichever seat it is."""
     sentences = []
     if before[0] != after[0]:
         sentences.append(f"The council was renamed from {before[0]} to {after[0]}.")
@@ -35,8 +35,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _pairs(before: Sequence[AgentDict], after: Sequence[AgentDict]) -> Iterator[tuple[AgentDict, AgentDict]]:
-    """Each agent with what it was: the one of its name, else the next that is left."""
-    left = list(before)  # a name may stand twice in a council of old
+    """Pair each agent with its former version: the one with its name, else the next unpaired one."""
+    left = list(before)  # an old council may have a name twice
     kept: dict[str, AgentDict] = {}
     for agent in after:
         if same := next((old for old in left if old["name"] == agent["name"]), None):

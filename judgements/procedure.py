@@ -1,4 +1,4 @@
-"""A judgement, performed: three rounds, in each of which the agents that have not decided yet decide at once.
+"""Performs a judgement: in each of three rounds, all agents without a decision decide at once.
 
 Why so: docs/decisions.md, Judging and reading.
 """
@@ -33,24 +33,26 @@ DECISION = ResponseFormat(
 
 
 def submit(**asked: Any) -> Judgement:
-    """Queue a judgement and wake the engine. Takes what `Judgement.objects.submit` and `submissions.submit` take."""
+    """Queue a judgement and wake a worker. Takes the arguments of `Judgement.objects.submit` and
+    `submissions.submit_run`."""
     return submissions.submit_run(Judgement.objects, refusals=(CouncilChanged,), **asked)
 
 
 async def perform(run: RunContext) -> CommitChange:
-    """What is left to do follows from the decisions that exist, so a judgement goes on where it was left."""
+    """Perform the remaining rounds and return the change that saves the verdict. It continues from the stored
+    decisions, so an interrupted judgement resumes where it stopped."""
     judgement, agents, decided = await run.read(partial(_so_far, run.pk))
     for number in rules.ROUNDS:
         earlier = _before(decided, number)
         undecided = [agent for agent in agents if (number, agent.seat) not in decided]
-        # siblings finish: one that fails for good ends the run only after the others' answers are kept
+        # siblings finish: one that fails permanently ends the run only after the others' answers are saved
         for decision in await run.gather(*(_decide(run, judgement, agent, number, earlier) for agent in undecided)):
             decided[number, decision.seat] = decision
     return judgement.conclude
 
 
 DecideAgent = dict[tuple[int, str], EarlierDecision]
-"""By round and seat."""
+"""Decisions by round and seat."""
 
 
 def _so_far(pk: UUID) -> tuple[Judgement, list[Agent], DecideAgent]:
@@ -64,7 +66,7 @@ def _so_far(pk: UUID) -> tuple[Judgement, list[Agent], DecideAgent]:
 
 
 def _before(decided: DecideAgent, number: int) -> tuple[EarlierDecision, ...]:
-    """What every agent of this round is shown; the same for all three, nothing of the round itself."""
+    """Return the decisions before round `number`. All three agents of a round see the same ones."""
     return tuple(decided[key] for key in sorted(decided) if key[0] < number)
 
 

@@ -1,4 +1,4 @@
-"""The HTTP API of receipts: handed out for an approval, used up once."""
+"""HTTP endpoints of receipts: issued for an approval, used once."""
 
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ ISSUE_RECEIPTS = RunRight("judgements.issue_receipt", "get a receipt for it")
 router = Router()
 
 STATUS = {"invalid": 422, "unknown": 404, "audience": 403, "expired": 410}
-"""By why a receipt does not count; for all other reasons 409: it did, or might have."""
+"""HTTP status by the code of a refusal; 409 for all others, where the receipt was or might have been valid."""
 
 
 def receipts_of(owner: Any) -> Limits:
@@ -41,7 +41,7 @@ def receipts_of(owner: Any) -> Limits:
 @requires_scope(TokenScope.SUBMIT, "judgement")
 @with_rate_limit_headers("receipts", receipts_of)
 def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | None, Body()] = None) -> HttpResponse:
-    """A signed statement that this content was approved, to be used once. 409 where it is not approved."""
+    """Issue a signed, single-use proof that this content was approved. 409 if it is not approved."""
     owner = credential_of(request).owner
     judgement = SEE.one(Judgement.objects.select_related("run"), owner, id)
     if judgement is None:
@@ -66,10 +66,10 @@ def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | 
 )
 @requires_scope(TokenScope.SUBMIT, "judgement")
 def consume(request: HttpRequest, asked: schemas.ReceiptUse) -> HttpResponse:
-    """200 for one use of each receipt, and never again: whoever gets it may carry out what was approved.
+    """Use a receipt. Each receipt gets 200 once and never again: then carry out what was approved.
 
-    409 where it was used already, its judgement overridden, or another council, another version or a rehearsal judged
-    than was expected; 410 where it expired, 403 where it is for somebody else.
+    409 if it was used already, if its judgement was overridden, or if another council, another version or a rehearsal
+    judged than was expected. 410 if it has expired, 403 if it is for another audience.
     """
     owner = credential_of(request).owner
     if asked.council is None and asked.version is not None:
@@ -94,7 +94,7 @@ def consume(request: HttpRequest, asked: schemas.ReceiptUse) -> HttpResponse:
     "/key", response=schemas.VerifierKeyOut, auth=None, summary="The key that verifies receipts and checkpoints"
 )
 def key(request: HttpRequest) -> HttpResponse:
-    """Open to everybody: it is the public half."""
+    """Return the public key, without authentication."""
     return _json({"log": signing.name(), "key": signing.verifier_key()})
 
 

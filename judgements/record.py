@@ -1,4 +1,4 @@
-"""What a record says of judging: three agents, each with its rounds and the attempts that those took."""
+"""Record of a judgement: three agents, each with its rounds and their attempts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ class RecordedRound:
 
     @property
     def plain(self) -> bool:
-        """One attempt that gave the decision: there is nothing to tell of it but what was asked and answered."""
+        """Return whether one attempt gave the decision, so that only its prompt and answer are shown."""
         return len(self.attempts) == 1 and self.cell.decided
 
 
@@ -69,5 +69,5 @@ def _rounds(seat: AgentView, calls_by_round: list[list[ModelCall]]) -> Iterable[
 
 
 def _round_facts(cell: RoundCell, calls: list[ModelCall]) -> str:
-    attempts = f"{len(calls)} attempt{'' if len(calls) == 1 else 's'}" if calls else ""  # guests are given none
+    attempts = f"{len(calls)} attempt{'' if len(calls) == 1 else 's'}" if calls else ""  # guests see no attempts
     return ", ".join(part for part in (cell.seconds, attempts, *format_token_split(calls)) if part)

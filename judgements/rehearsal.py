@@ -1,13 +1,13 @@
-"""How a decision is rehearsed: a stated rule in place of a model, so that the procedure can be watched with no key.
+"""Rehearsal of decisions: a stated rule instead of a model, so that the procedure runs without a key.
 
 1. Criteria that say to approve or to reject everything are obeyed.
-2. Otherwise the words of the content that also stand in the criteria speak for it, and words of doubt in it speak
-   against it, twice. Words count from four letters on, by their first five letters.
-3. Where that is even, a checksum of seat, criteria and content decides.
-4. From round 2 on, an agent whose two peers both decided the other way in the last round joins them one time in
-   two, as the checksum says when taken with the round; otherwise it stays with what it decided before.
+2. Otherwise each word of the content that is also in the criteria is an argument for it, and each word of doubt counts
+   twice against it. Words count from four letters on, compared by their first five letters.
+3. If that is even, a checksum of seat, criteria and content decides.
+4. From round 2 on, an agent whose two peers both decided the other way in the last round joins them one time in two,
+   by the checksum taken with the round. Otherwise it repeats its last decision.
 
-The same criteria and content in the same seats therefore always lead to the same nine decisions. The examples
+The same criteria and content in the same seats therefore always give the same nine decisions. The examples
 (`examples.py`) are played with the words that are written there.
 """
 
@@ -46,7 +46,7 @@ def _as_agreed(decision: AgentDecision, reason: str) -> str:
 
 
 def decide(case: PromptCase) -> tuple[AgentDecision, str]:
-    """By the stated rule. The reason ends in the decision that was taken, whatever it was first."""
+    """Return the decision by the stated rule, and a reason that ends with it."""
     if ordered := _ordered(case.criteria):
         return ordered, f"Rehearsal. My criteria leave no choice, they say to {ordered} everything: I {ordered}."
     view, why = _own_view(case)
@@ -55,7 +55,7 @@ def decide(case: PromptCase) -> tuple[AgentDecision, str]:
 
 
 def _among_the_others(case: PromptCase, view: AgentDecision) -> tuple[AgentDecision, str]:
-    """What becomes of an agent's own view, and how the sentence begins that says so."""
+    """Return the decision after the peers' decisions are considered, and the words that lead to it in the reason."""
     own = [earlier.decision for earlier in case.earlier if earlier.seat == case.seat]
     peers = [e.decision for e in case.earlier if e.round == case.round - 1 and e.seat != case.seat]
     decision = own[-1] if own else view
@@ -108,7 +108,7 @@ def _beginning(text: str) -> str:
 
 
 def _words(text: str) -> dict[str, str]:
-    """The words that count, by their first five letters, in the order in which they stand."""
+    """Return the words that count by their first five letters, in the order of the text."""
     words = (word for word in re.findall(r"[^\W\d_]{4,}", text.casefold()) if word not in COMMON)
     return {word[:5]: word for word in words}
 
@@ -121,5 +121,5 @@ def _listed(words: list[str]) -> str:
 
 
 def _checksum(case: PromptCase, more: str = "") -> int:
-    # the seat is in it: three agents with the same criteria need not agree
+    # includes the seat, so that three agents with the same criteria need not agree
     return zlib.crc32(f"{case.seat}\n{case.criteria}\n{case.content}\n{more}".encode(errors="backslashreplace"))

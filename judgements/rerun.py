@@ -1,4 +1,4 @@
-"""Judging again: which judgement another one judges anew, and what was amended in between."""
+"""Reruns of judgements: which judgement was repeated, and what was changed in between."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -14,9 +14,9 @@ from .models import Judgement
 
 @dataclass(frozen=True)
 class JudgementRerun:
-    """What came before a judgement and what came after it, as far as one may see it.
+    """The earlier and later judgements that the user may see, and the changes since the earlier one.
 
-    `compared`: both have their texts, so that what was amended can be told.
+    `compared`: both still have their texts, so that the changes are known.
     """
 
     earlier: Judgement | None
@@ -28,7 +28,7 @@ class JudgementRerun:
 def rerun_of(judgement: Judgement, user: User) -> JudgementRerun:
     earlier = _seen(str(judgement.earlier_id or ""), user)
     compared = bool(earlier) and not (judgement.run.redacted or (earlier and earlier.run.redacted))
-    if earlier and compared:  # what was amended shows what stood there
+    if earlier and compared:  # the changes reveal the earlier text, so this counts as a page view of it
         log_view(earlier.run, user)
     return JudgementRerun(
         earlier=earlier,
@@ -39,7 +39,8 @@ def rerun_of(judgement: Judgement, user: User) -> JudgementRerun:
 
 
 def earlier_judgement(pk: str, user: User) -> Judgement | None:
-    """The judgement of that id to judge again, if there is one, the user may see it and it has its texts: a look."""
+    """Return the judgement with this id to rerun, or None if the user may not see it or its texts are erased. Logs
+    the page view."""
     found = _seen(pk, user)
     if found is None or found.run.redacted:
         return None
@@ -57,7 +58,7 @@ def _seen(pk: str, user: User) -> Judgement | None:
 
 
 def _texts(judgement: Judgement) -> dict[str, str]:
-    """All that somebody wrote for it, by what it is."""
+    """Return all texts that people wrote for a judgement, by label."""
     texts = {"Title": judgement.run.title, "Content": judgement.content}
     for number, agent in enumerate(judgement.agents.all(), start=1):
         texts |= {
@@ -70,7 +71,8 @@ def _texts(judgement: Judgement) -> dict[str, str]:
 
 
 def texts_loaded(pk: UUID) -> list[Judgement]:
-    """All that one was judged again from, and all that were judged again from it, as far as they have their texts."""
+    """Return all judgements that this one repeats or that repeat it, over any number of reruns, that still have
+    their texts; oldest first."""
     seen: dict[UUID, Judgement] = {}
     near = {pk}
     while near:

@@ -1,4 +1,4 @@
-"""What the API says of a judgement beside what it says of any run."""
+"""API responses of judgements, in addition to those of every run."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the API takes and gives, for its description and for a first check. What a value must be, `forms` say."""
+"""Schemas of API requests and responses. They check types only; `forms` validates the values."""
 
 from typing import Annotated, Any, Literal
 
@@ -35,7 +35,7 @@ Status = Literal["idle", "judging", "approved", "rejected", "error", "cancelled"
 
 
 def _name_or_id(value: Any) -> Any:
-    """Exactly a text or a whole number: pydantic alone would take true for 1."""
+    """Accept exactly a text or an integer; pydantic alone would take true as 1."""
     if type(value) not in (str, int):
         raise ValueError("Say a council's name, or its id as a number.")
     return value
@@ -49,7 +49,7 @@ ModelName = Annotated[str, text_field(200, 1)]
 MAX_BATCH = 50
 
 
-# ---- what it takes ----------------------------------------------------------------------------------------
+# ---- requests ---------------------------------------------------------------------------------------------
 
 
 class NewJudgementAgent(StrictSchema):
@@ -115,7 +115,7 @@ class NewReceipt(StrictSchema):
     audience: Annotated[str, text_field(AUDIENCE_LENGTH)] | None = Field(
         None,
         max_length=AUDIENCE_LENGTH,
-        pattern=r"^\P{Cc}*$",  # no database keeps all of these signs
+        pattern=r"^\P{Cc}*$",  # PostgreSQL cannot store all control characters
         description="Who alone may use it, as a name of your choice.",
     )
     lifetime: int = Field(DEFAULT_LIFETIME, ge=1, le=MAX_LIFETIME, description="Seconds for which it is good.")
@@ -136,7 +136,7 @@ class ReceiptUse(StrictSchema):
     first: StrictBool = Field(False, description="True: only if no other one of its judgement was used.")
 
 
-# ---- what it gives ----------------------------------------------------------------------------------------
+# ---- responses --------------------------------------------------------------------------------------------
 
 
 class Repetition(StrictSchema):

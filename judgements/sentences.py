@@ -1,4 +1,4 @@
-"""What the live page says in sentences: how it stands, how the verdict came about, and the newest that happened."""
+"""Sentences of the live page: status, how the verdict was reached, and the newest event."""
 
 from collections.abc import Iterator, Mapping
 
@@ -22,7 +22,7 @@ def _agree(count: int) -> str:
 
 
 def status_sentence(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[str, str]:
-    """The line under the plate: its strong beginning and the rest."""
+    """Return the status line in two parts: the emphasised beginning and the rest."""
     number = judgement.current_round
     if judgement.status == "idle":
         return "", "Queued. It starts when a worker is free."
@@ -44,7 +44,7 @@ def status_sentence(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple
 
 
 def retry_sentence(judgement: Judgement, seats: tuple[AgentView, ...]) -> str:
-    """What it would do; empty where nothing can be tried again."""
+    """Return what a retry would do; empty if the judgement cannot be retried."""
     if judgement.status != "error" or judgement.run.redacted:
         return ""
     if judgement.override:
@@ -70,7 +70,7 @@ def _answers_kept(judgement: Judgement) -> str:
 
 
 def kept_decisions_sentence(decisions: int) -> str:
-    """What the question before a cancellation says."""
+    """Return the sentence of the question before a cancellation."""
     if not decisions:
         return "There is no decision so far. There will be no verdict."
     so_far = "The decision so far is" if decisions == 1 else f"The {decisions} decisions so far are"
@@ -82,7 +82,7 @@ def _clock(judgement: Judgement) -> str:
 
 
 def rule_sentence(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[str, str]:
-    """The sentence under the vote table, in the same two parts."""
+    """Return the sentence below the vote table, in the same two parts."""
     if judgement.run.outcome:
         count = _approving(seats)
         return f"{count} of 3", f"{'approves' if count == 1 else 'approve'}. Two were needed."
@@ -92,7 +92,7 @@ def rule_sentence(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[s
 
 
 def verdict_sentences(judgement: Judgement, seats: tuple[AgentView, ...]) -> tuple[str, ...]:
-    """How the verdict came about, sentence by sentence; nothing while there is none."""
+    """Return the sentences on how the verdict was reached; empty while there is none."""
     if not judgement.run.outcome:
         return ()
     histories = judgement.histories
@@ -105,7 +105,7 @@ def verdict_sentences(judgement: Judgement, seats: tuple[AgentView, ...]) -> tup
 
 
 def flag_sentences(judgement: Judgement) -> tuple[str, ...]:
-    """What nobody would see at a glance of a verdict; nothing where all of it is plain."""
+    """Return the sentences on what a verdict does not show at a glance; empty if there is nothing."""
     if not judgement.run.outcome:
         return ()
     histories = judgement.histories
@@ -128,7 +128,7 @@ def _of_agent(name: str, seat: str, histories: Mapping[str, rules.History]) -> I
 
 
 def _otherwise(histories: Mapping[str, rules.History], verdict: rules.Verdict) -> Iterator[str]:
-    """What the first round or the last one alone would have said, where that is something else."""
+    """Yield what the first round or the last one alone would have decided, if that differs."""
     other = "rejected" if verdict == rules.Verdict.APPROVED else "approved"
     if rules.is_swayed(histories):
         yield f"Swayed: the first round alone would have {other} it."
@@ -137,7 +137,7 @@ def _otherwise(histories: Mapping[str, rules.History], verdict: rules.Verdict) -
 
 
 def announcement(judgement: Judgement, seats: tuple[AgentView, ...], lead: str, rest: str) -> str:
-    """One sentence for people who hear the page: the newest thing that happened."""
+    """Return the newest event in one sentence, for screen readers."""
     if judgement.run.is_ended:
         return f"{STATUS_TEXT[judgement.status][1]}. {lead} {rest}"
     if judgement.status == "idle":
@@ -159,7 +159,8 @@ def announcement(judgement: Judgement, seats: tuple[AgentView, ...], lead: str, 
 
 
 def swayed_sentence(judgement: Judgement) -> str:
-    """Who ended elsewhere than it began; empty where decisions are missing."""
+    """Return the sentence that names agents whose verdict differs from their first decision; empty if there are
+    none."""
     turned = [agent for agent in judgement.agents.all() if agent.verdict and agent.verdict != _first_verdict(agent)]
     by_end = {end: [agent.name for agent in turned if agent.verdict == end] for end in rules.Verdict}
     return " ".join(_turned(names, end) for end, names in by_end.items() if names)

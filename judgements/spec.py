@@ -1,4 +1,4 @@
-"""What a judgement is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+"""The judgement's procedure spec: its names and hooks for the engine and all interfaces."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -96,14 +96,14 @@ MCP_TOOLS = (
 
 
 def judge_text(owner: Any, text: str, title: str) -> UUID | None:
-    """By the council that is first offered; None where there is none that can."""
+    """Submit a judgement by the first available council; return its id, or None if no council can judge the text."""
     council = Council.objects.available().with_content().first()
     if council is None or council.current is None or not 0 < len(text) <= CONTENT_LENGTH:
         return None
     if any(too_long_for(text, agent, model) for agent in council.agents() for model in MODELS):
         return None
     asked = {"content": text, "title": title, "agents": council.agents(), "council": council.current}
-    with suppress(CouncilChanged, CouncilRequired):  # it was revised in this very moment
+    with suppress(CouncilChanged, CouncilRequired):  # it was revised just now
         return procedure.submit(owner=owner, limited=True, **asked).pk
     return None
 
@@ -152,7 +152,7 @@ class JudgementSpec(ProcedureSpec[Judgement, JudgementDisplay]):
     recorded = staticmethod(record.judgement_record)
 
     def page_name(self, page: str) -> str:
-        return page  # as before there were others
+        return page  # the names of these pages are older than the other procedures
 
     def erase(self, run: UUID) -> None:
         Judgement.objects.filter(pk=run).update(content="")
@@ -188,7 +188,8 @@ class JudgementSpec(ProcedureSpec[Judgement, JudgementDisplay]):
         return StepRequester(name or "An agent", f"decision in round {step[1:]}")
 
     def reveal_pauses(self, row: Judgement) -> list[datetime]:
-        """When all three had decided: else nobody would see it of those that decided last."""
+        """Return when all three agents had decided in rounds 1 and 2: the replay pauses there, so that the last
+        decision can be seen."""
         made = [[d.made for agent in row.agents.all() for d in agent.decided if d.round == n] for n in ROUNDS[:-1]]
         return [max(times) for times in made if len(times) == len(SEATS)]
 

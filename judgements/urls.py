@@ -13,7 +13,7 @@ urlpatterns = [
     path("judgements/agents/", start.council_agents, name="council-agents"),
     path("judgements/models/", start.model_suggestions, name="model-suggestions"),
     path("judgements/cost/", start.expected_cost, name="expected-cost"),
-    # before those of all judgements: it is none, but its links are made alike
+    # before the routes of all judgements: the example is no row, but its URLs look the same
     path(f"judgements/{EXAMPLE}/", demo.demo_page, name="example"),
     path(f"judgements/{EXAMPLE}/record/", demo.record, name="example-record"),
     path(f"judgements/{EXAMPLE}/replay/", demo.replay, name="example-replay"),

@@ -1,4 +1,4 @@
-"""The parts of the display: an agent's block, its decisions, a round; and the words on plates and lamps."""
+"""View objects of the live page: an agent's block, its decisions and a round; and the words of statuses."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,8 +41,8 @@ class RoundCell:
     seconds: str = ""
     fallback: str = ""  # the model that stood in for the agent's own
     details: str = ""
-    mark: str = ""  # what is remarkable about this decision
-    repeats: str = ""  # that its reason is another's, word for word; stands in the mark, too
+    mark: str = ""  # a remark about this decision
+    repeats: str = ""  # that its reason repeats another word for word; also part of `mark`
     since: datetime | None = None
     until: datetime | None = None
 
@@ -61,7 +61,7 @@ class RoundCell:
 
 @dataclass(frozen=True)
 class TitleBadge:
-    """A note on one line, its sentence on demand. `anchor`: where in the record more of it stands."""
+    """A one-word note; its sentence is shown on demand. `anchor`: the part of the record with details."""
 
     word: str
     sentence: str
@@ -81,13 +81,13 @@ class VoteTally:
 
     @property
     def no_from(self) -> int:
-        """Where the part against begins, of a hundred: it grows from the right."""
+        """Where the bar of rejections begins, in percent from the left: it grows from the right."""
         return 100 - self.no
 
 
 @dataclass(frozen=True)
 class AgentView:
-    """One agent's block: number 1 to 3, place top, left or right."""
+    """One agent's block. `number`: 1 to 3; `place`: top, left or right."""
 
     number: int
     place: str
@@ -106,7 +106,7 @@ class AgentView:
 
     @property
     def called(self) -> str:
-        """As models are told of it, and speak of it in their reasons."""
+        """Name of this agent in prompts and reasons, such as "Agent A"."""
         return f"Agent {rules.SEATS[self.number - 1]}"
 
     @property

@@ -13,7 +13,7 @@ from ..models import Council
 
 @admin.register(Council)
 class CouncilAdmin(ReadOnlyAdmin):
-    """To look at. Councils are changed on their own pages, by new versions."""
+    """Read-only. Councils are changed on their own pages, by new versions."""
 
     list_display = ["shown_name", "version", "agent_names", "owner", "locked", "archived"]
     fields = readonly_fields = (

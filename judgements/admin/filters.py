@@ -1,4 +1,4 @@
-"""What the reviewers' list of judgements can be asked for beside what any list of runs can."""
+"""Filters of the reviewers' list of judgements, in addition to those of all runs."""
 
 from typing import Any
 

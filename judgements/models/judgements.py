@@ -29,7 +29,7 @@ CONTENT_LENGTH = 20_000
 
 
 class JudgementFlag(models.TextChoices):
-    """What makes a judgement worth a look, beside what makes any run: labels that it is found by."""
+    """Flags of a judgement, in addition to those of every run; the history can be filtered by them."""
 
     SWAYED = "swayed", "Swayed"
     CARRIED = "carried", "Carried"
@@ -45,17 +45,17 @@ STATUS_LABELS: dict[str, list[str]] = {
     "judging": [Run.Status.RUNNING, Run.Status.WAITING],
     "idle": [Run.Status.QUEUED],
 }
-"""The words of a judgement without a verdict, each with what its run is then."""
+"""Status words of a judgement without a verdict, each with the run statuses that it covers."""
 
 
 def status_of(run: Run) -> str:
-    """The verdict, where there is one, or one of `STATUS_LABELS`."""
+    """Return the verdict if there is one, else a key of `STATUS_LABELS`, else "judging"."""
     finished = run.outcome if run.status == Run.Status.FINISHED else None
     return finished or next((word for word, runs in STATUS_LABELS.items() if run.status in runs), "judging")
 
 
 class CouncilRequired(PermissionDenied):
-    """Agents of somebody who may judge by councils alone, and whose these are not."""
+    """A user who may judge by councils only has submitted agents that are no council's."""
 
     def __init__(self) -> None:
         super().__init__("You may judge by councils only. Choose one, and leave its agents as they are.")
@@ -63,14 +63,14 @@ class CouncilRequired(PermissionDenied):
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
     def in_scope(self, right: RunRight, user: User) -> "JudgementQuerySet":
-        """Those to which a right of this user reaches."""
+        """Return the judgements that `right` permits this user to access."""
         return right.within(self, user, "run__owner_id")
 
     def visible_to(self, user: User) -> "JudgementQuerySet":
         return self.in_scope(SEE, user)
 
     def with_agents(self) -> "JudgementQuerySet":
-        """With everything that a page shows of a judgement, in a few queries however many there are."""
+        """Load everything that a page shows, in a number of queries that does not grow with the judgements."""
         calls = Prefetch("agents__decisions__call", ModelCall.objects.with_time_before().defer("prompt", "answer"))
         return with_run(self).select_related("council_version").prefetch_related(calls)
 
@@ -88,13 +88,15 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         request: str = "",
         made_by: Mapping[str, Any] = NO_OTHER_OWNER,
     ) -> "Judgement":
-        """Queue a judgement: run, judgement, three agents and the seal on them stand together or not at all.
+        """Queue a judgement: its run, its row, three agents and the audit log entry, in one transaction.
 
-        `council`: the version that the agents were taken from. The judgement bears its name if they are still the same.
-        CouncilChanged where they are, and it is not what the council is now; OnlyCouncils where they are not, and the
-        owner may not judge by agents of one's own. `earlier`: which judgement this one judges again; `request`: see
-        there; `made_by`: as `SubmitChild` of the engine. BudgetUsedUp where a budget has not enough left for what
-        it may cost.
+        `council`: the version that the agents came from. The judgement is attributed to it if the agents are
+        unchanged. Raises CouncilChanged if they are unchanged but the council has a newer version, and
+        CouncilRequired if they differ and the owner may not choose their own agents. Raises BudgetExceeded if a
+        budget has less left than the estimated cost.
+
+        `earlier`: the judgement that this one repeats. `request`: see `submissions.submit`. `made_by`: as
+        `SubmitChild` of the engine.
         """
         agents = list(agents)
         council = _borne(council, agents, owner)
@@ -132,8 +134,8 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
 
 
 def _borne(council: CouncilVersion | None, agents: Sequence[AgentValues], owner: Any) -> CouncilVersion | None:
-    """The council that a judgement by these agents bears, held until the transaction's end. Nobody owns what the
-    command line asks, which may all."""
+    """Return the council version that the judgement is attributed to, locked until the transaction ends. The
+    command line has no owner and may use any agents."""
     if council and council.has_agents(agents):
         council.hold()
         return council
@@ -143,7 +145,7 @@ def _borne(council: CouncilVersion | None, agents: Sequence[AgentValues], owner:
 
 
 class Judgement(models.Model):
-    """Three agents decide about one content. Title, life cycle and verdict are its run's."""
+    """Three agents decide about one content. The title, life cycle and verdict are in its run."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="judgement")
     content = models.TextField(max_length=CONTENT_LENGTH)
@@ -151,46 +153,48 @@ class Judgement(models.Model):
     earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
     prompt_version = models.CharField(max_length=20)
 
-    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+    record_hash: str | None = (
+        None  # hash of the newest audit log entry of an ended judgement; set only when it was read with `whole()`
+    )
 
     objects = JudgementQuerySet.as_manager()
 
     class Meta:
-        default_permissions = ()  # whose judgements somebody may see and steer, the permissions of runs say
+        default_permissions = ()  # access to judgements follows from the permissions for runs
 
     def __str__(self) -> str:
         return visible_text(self.run.shown_title)
 
     @property
     def override(self) -> Review | None:
-        """What a person decided instead of the agents, last."""
+        """Return the last outcome that a person set instead of the agents' verdict."""
         return last_override(self.run.reviews.all())
 
     @property
     def calls(self) -> list[ModelCall]:
-        """The model calls as pages need them: oldest first, without what was asked and answered."""
+        """Return the model calls for pages: oldest first, without prompts and answers."""
         return list(self.run.calls.order_by("pk").defer("prompt", "answer"))
 
     @property
     def status(self) -> str:
-        """The word of the page and the API; never stored a second time."""
+        """Status word of the page and the API; derived, never stored."""
         return status_of(self.run)
 
     @property
     def rehearsal(self) -> bool:
-        """True if any answer comes from the rehearsal instead of a model."""
+        """Return whether any agent answers by rehearsal instead of a model."""
         return any(is_rehearsal(agent.model) for agent in self.agents.all())
 
     @property
     def rehearsal_sentence(self) -> str:
-        """Who asked no model; empty where every agent did."""
+        """Return the sentence that names the agents that ask no model; empty if all agents ask one."""
         names = [agent.name for agent in self.agents.all() if is_rehearsal(agent.model)]
         if len(names) == len(rules.SEATS):
             return "Rehearsal: no model was asked."
         return f"Rehearsal: no model was asked for {' and '.join(names)}." if names else ""
 
     def agents_as_put(self) -> list[AgentValues]:
-        """The three agents as a new judgement takes them."""
+        """Return the three agents in the form that a new judgement takes."""
         return [
             {"name": agent.name, "model": agent.model, "criteria": agent.criteria, "fallback": agent.fallback}
             for agent in self.agents.all()
@@ -198,34 +202,35 @@ class Judgement(models.Model):
 
     @property
     def histories(self) -> dict[str, dict[int, AgentDecision]]:
-        """What was decided so far, by seats and rounds."""
+        """Decisions so far, by seat and round."""
         return {agent.seat: agent.history for agent in self.agents.all()}
 
     @cached_property
     def repeated(self) -> dict[prompts.Place, prompts.Place]:
-        """By round and seat of a reason: where the same was said first, word for word."""
+        """Map the round and seat of each repeated reason to the place where the same words were first used."""
         decided = ((agent.seat, decision) for agent in self.agents.all() for decision in agent.decided)
         return repeated({(decision.round, seat): decision.reason for seat, decision in decided})
 
     @property
     def current_round(self) -> int:
-        """The first round with a decision missing; 3 when none is."""
+        """Return the first round with a missing decision, or 3 if none is missing."""
         histories = self.histories.values()
         return next((n for n in rules.ROUNDS if any(n not in h for h in histories)), rules.ROUNDS[-1])
 
     def preview(self) -> list[str]:
-        """What it can be found by from the start."""
+        """Return the search terms that are known on submission."""
         labels = initial_labels(self.run)
         if self.council_version:
             labels.append(label_term("council", self.council_version.council_id))
         return [*labels, *index_words(f"{self.run.title}\n{self.content}")]
 
     def estimate(self) -> JudgementEstimate:
-        """What it may cost if all of it is asked (again)."""
+        """Estimate the cost of all nine calls, as if none had been made yet."""
         return estimate(self.content, self.agents_as_put())
 
     def conclude(self) -> None:
-        """Write the verdict that the nine stored decisions make. ValueError while one is missing."""
+        """Save the verdict and flags that follow from the nine stored decisions. Raises ValueError while one is
+        missing."""
         histories: dict[str, dict[int, AgentDecision]] = {seat: {} for seat in rules.SEATS}
         fallback = False
         for seat, number, decision, own, asked in cached_sql.select(
@@ -252,7 +257,7 @@ class Agent(AgentColumns):
 
     @property
     def decided(self) -> "list[RoundDecision]":
-        """Its decisions, by round."""
+        """Decisions of this agent, by round."""
         return list(self.decisions.all())
 
     @property
@@ -265,7 +270,7 @@ class Agent(AgentColumns):
         return rules.agent_verdict(history) if len(history) == len(rules.ROUNDS) else None
 
     def step(self, number: int) -> str:
-        """What the engine calls this agent's answer in a round."""
+        """Return the engine's name of this agent's call in a round, such as "A1"."""
         return f"{self.seat}{number}"
 
     def decide(self, number: int, answer: prompts.JudgementAnswer, call: ModelCall) -> None:
@@ -295,12 +300,12 @@ class RoundDecision(models.Model):
 
     @property
     def made(self) -> datetime:
-        """The moment of the commit that it shares with the end of its call."""
+        """When the decision was made: the end of its call, which is committed with it."""
         return self.call.ended or self.created
 
 
 def flags_of(histories: Mapping[str, rules.History], *, fallback: bool) -> Iterator[models.TextChoices]:
-    """What the nine decisions, by seats, make remarkable, and whether a fallback gave any of them."""
+    """Yield the flags that follow from all nine decisions. `fallback`: a fallback model gave at least one of them."""
     if rules.is_swayed(histories):
         yield JudgementFlag.SWAYED
     if any(map(rules.is_carried, histories.values())):
@@ -312,11 +317,11 @@ def flags_of(histories: Mapping[str, rules.History], *, fallback: bool) -> Itera
 
 
 def title_of(content: str) -> str:
-    """A title for a judgement that was given none: the first line of its content."""
+    """Return the default title: the first visible line of the content, cut to 80 characters."""
     line = next((line.strip() for line in content.splitlines() if _shows(line)), "")
     return line if len(line) <= 80 else f"{line[:79].rstrip()}…"
 
 
 def _shows(line: str) -> bool:
-    """Whether there is anything to see: a link needs something to be clicked on."""
+    """Return whether a line has a visible character: an invisible title would be a link that nobody can click."""
     return any(char.isprintable() and not char.isspace() for char in line)

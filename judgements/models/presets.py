@@ -1,4 +1,4 @@
-"""Councils, their versions, and every change of them.
+"""Councils, their versions, and the log of their changes.
 
 Why so: docs/decisions.md, Councils.
 """
@@ -17,7 +17,7 @@ from runs.presets import NAME_LENGTH, Preset, PresetChange, PresetOutOfDate, Pre
 from .. import rules
 
 CRITERIA_LENGTH = 4_000
-COUNCILS = UUID("6d616769-0000-4000-8000-636f756e6373")  # the one chain of all councils; no run has this key
+COUNCILS = UUID("6d616769-0000-4000-8000-636f756e6373")  # key of the audit chain that all councils share; no run has it
 COUNCIL = "council"  # the kind of its entries
 
 AgentValues = dict[str, str]
@@ -25,17 +25,17 @@ AgentValues = dict[str, str]
 
 
 class CouncilChanged(PresetOutOfDate):
-    """Whose agents judge is no longer what the council is."""
+    """The council has changed since the agents were taken from it."""
 
 
 class CouncilQuerySet(PresetQuerySet):
     def with_content(self) -> Self:
-        """With the current version and its members, in two queries."""
+        """Load the current version and its members too, in two queries."""
         return self.select_related("owner", "current").prefetch_related("current__members")
 
 
 class Council(Preset):
-    """A saved trio to start a judgement from."""
+    """Three saved agents to start a judgement with."""
 
     current = models.OneToOneField("CouncilVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
@@ -45,7 +45,7 @@ class Council(Preset):
         ordering = ["pk"]
 
     def agents(self) -> list[AgentValues]:
-        """The three agents as a new judgement takes them."""
+        """Return the three agents in the form that a new judgement takes."""
         return self.current.agents() if self.current else []
 
     def name_complaint(self, name: str) -> str:
@@ -66,7 +66,7 @@ class Council(Preset):
         return ", ".join(agent["name"] for agent in self.agents())
 
     def version_of(self, agents: Sequence[AgentValues]) -> "CouncilVersion | None":
-        """The newest version that has just these agents, if any has."""
+        """Return the newest version that has exactly these agents, or None."""
         versions = self.versions.prefetch_related("members")
         return next((version for version in versions if version.has_agents(agents)), None)
 
@@ -81,15 +81,15 @@ class CouncilVersion(PresetVersion):
         constraints = [models.UniqueConstraint("council", "number", name="one_council_version_per_number")]
 
     def agents(self) -> list[AgentValues]:
-        """The three agents as a new judgement takes them."""
+        """Return the three agents in the form that a new judgement takes."""
         return [{**member.values(), "model": member.model or settings.DEFAULT_MODEL} for member in self.members.all()]
 
     def has_agents(self, agents: Sequence[AgentValues]) -> bool:
-        """Whether these are its three agents: with one changed they are no longer this council."""
+        """Return whether these are exactly its three agents; one changed field makes them different."""
         return self.agents() == [{"fallback": "", **agent} for agent in agents]
 
     def as_saved(self) -> tuple[str, list[AgentValues]]:
-        """Name and agents as they were written, with the models that were left open."""
+        """Return the name and agents as saved; an open model stays empty."""
         return self.name, [member.values() for member in self.members.all()]
 
     def has_same_content(self, name: str, held: Mapping[str, Any]) -> bool:
@@ -116,8 +116,8 @@ class CouncilChange(PresetChange):
 
 
 class EarlierCouncilName(models.Model):
-    """What a name meant when policies began to name councils by their ids: for those that were saved before, which
-    never change. Of a name that several had by then there is none."""
+    """What a name meant when policies began to name councils by id. Older policies, which never change, still name
+    councils by name. A name that several councils had by then has no row."""
 
     name = models.CharField(max_length=NAME_LENGTH, unique=True)
     council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="+")
@@ -130,7 +130,7 @@ class EarlierCouncilName(models.Model):
 
 
 class AgentColumns(models.Model):
-    """Somebody in one of the three seats: name, model, criteria, and perhaps a model to ask where the first fails."""
+    """The agent in one of the three seats. `fallback`: the model that is asked if the first one fails."""
 
     seat = models.CharField(max_length=1, choices=[(seat, seat) for seat in rules.SEATS])
     name = models.CharField(max_length=NAME_LENGTH)
@@ -149,7 +149,7 @@ class AgentColumns(models.Model):
 
 
 class Member(AgentColumns):
-    """A seat of a council's version. Without a model it takes the installation's default one."""
+    """One seat of a council version. An empty model means the installation's default model."""
 
     version = models.ForeignKey(CouncilVersion, on_delete=models.CASCADE, related_name="members")
     model = models.CharField(max_length=200, blank=True)

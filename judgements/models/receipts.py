@@ -1,8 +1,8 @@
-"""Receipts: signed statements that a content was approved, so that what is carried out is what was judged.
+"""Receipts: signed proofs that a content was approved, so that a consumer carries out exactly what was judged.
 
-A receipt is one object of canonical JSON, signed with the key of this installation. Whoever has the key's public half
-can check it without us: that it is ours, what content it is for, that it has not expired. That it is used only once
-either the consumer keeps account of, or we do, by `consume`.
+A receipt is one object of canonical JSON, signed with the key of this installation. Anyone who has the public key can
+check offline that this installation signed it, which content it covers and that it has not expired. Only a stateful
+check can ensure single use: the consumer keeps track, or calls `consume` here.
 
 Why so: docs/decisions.md, The record.
 """
@@ -41,17 +41,21 @@ _OLDER = (
     *("record_hash", "issued", "expires"),
 )
 SIGNED_FIELDS = {"magi-receipt/1": _OLDER, RECEIPT_FORMAT: (*_OLDER, "agents_sha256")}
-"""What is signed, by form. Of the older one none is made any more; those that are out count until they expire."""
+"""Signed fields by format. Receipts of the older format are no longer issued; existing ones are valid until they
+expire."""
 AGENT = ("seat", "name", "model", "fallback", "criteria")
 
 ReceiptStatement = dict[str, Any]
-"""A receipt as it is handed out: the fields of SIGNED, and their signature."""
+"""A receipt as issued: the fields of SIGNED_FIELDS and their signature."""
 
 
 @dataclass(frozen=True)
 class ExpectedReceipt:
-    """By whom whoever acts expects that it was judged: a council, by its id or name; None accepts whoever judged, also
-    agents of the asker's own. `version`: none but this one; `rehearsal`: it may be a rehearsal."""
+    """What the consumer requires of a receipt's judgement.
+
+    `council`: the council's id or name; None accepts any judgement, also one by the requester's own agents.
+    `version`: the required version of the council. `rehearsal`: accept a rehearsal too.
+    """
 
     council: int | str | None
     version: int | None = None
@@ -59,7 +63,7 @@ class ExpectedReceipt:
 
 
 class ReceiptRefused(Exception):
-    """No receipt, or none that counts. `code` for software, the text is a sentence for people."""
+    """A receipt cannot be issued or is not valid. `code` is for software; the message is a sentence for people."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -71,9 +75,11 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
     def issue(
         self, judgement: Judgement, by: Any, audience: str = "", lifetime: int = DEFAULT_LIFETIME
     ) -> ReceiptStatement:
-        """A receipt for an approved judgement, good for `lifetime` seconds; `audience`: who alone may act on it.
+        """Issue a receipt for an approved judgement, valid for `lifetime` seconds. `audience`: the only one who may
+        use it.
 
-        ReceiptRefused where there is no approval, or no longer one.
+        Writes the receipt and its audit log entry in one transaction. Raises ReceiptRefused if the judgement is not
+        approved, or no longer so.
         """
         Leaf.objects.lock()
         judgement = Judgement.objects.select_related("run", "council_version").get(pk=judgement.pk)
@@ -98,8 +104,8 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         *,
         first: bool = False,
     ) -> "Receipt":
-        """Use a receipt up: this once, and never again. ReceiptRefused where it does not count. `first`: it does not
-        where another one of the same judgement was used."""
+        """Mark a receipt as used, which works once, and write the audit log entry. Raises ReceiptRefused if it is
+        not valid. `first`: also raise if another receipt of the same judgement was used."""
         _refuse_unsigned(statement)
         Leaf.objects.lock()
         receipt = self._kept(statement)
@@ -116,7 +122,7 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         return receipt
 
     def with_council(self) -> "ReceiptQuerySet":
-        """With what their entries tell, and no text."""
+        """Load what the audit log entries need, without the content."""
         return self.select_related("judgement__council_version").defer("judgement__content")
 
     def _kept(self, statement: Mapping[str, Any]) -> "Receipt":
@@ -128,10 +134,10 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
 
 
 class Receipt(models.Model):
-    """That a receipt was handed out, to whom, and whether it was used.
+    """A receipt that was issued, to whom, and whether it was used.
 
-    `by`, `consumed_by`: names of users then; `issue_entry`, `use_entry`: the places of the entries that tell of it.
-    `expected`: what whoever used it expected. One of the older form says neither this nor who judged.
+    `by`, `consumed_by`: user names at that time. `issue_entry`, `use_entry`: numbers of the audit log entries.
+    `expected`: the consumer's requirements. A receipt of the older format has neither these nor `agents_sha256`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -175,7 +181,7 @@ class Receipt(models.Model):
 
     @property
     def judged_by(self) -> dict[str, Any]:
-        """Which council judged, by which agents, and whether it was a rehearsal."""
+        """Return the council that judged, the hash of its agents, and whether it was a rehearsal."""
         judgement, version = self.judgement, self.judgement.council_version
         council = {"id": version.council_id, "name": version.name, "version": version.number} if version else None
         return {
@@ -186,12 +192,12 @@ class Receipt(models.Model):
 
 
 def agents_sha256(judgement: Judgement) -> str:
-    """Of the canonical JSON of the three agents as they judged, in hex: as the record says them."""
+    """Return the SHA-256 in hex of the canonical JSON of the three agents, as the record shows them."""
     return sha256(canonical(list(judgement.agents.values(*AGENT))).encode()).hexdigest()
 
 
 def _rehearsed(judgement: Judgement) -> bool:
-    """Whether any of its decisions was made without a model, whatever its agents were to ask."""
+    """Return whether any decision was made without a model, whatever models the agents name."""
     answered = RoundDecision.objects.filter(agent__judgement=judgement)
     return any(map(is_rehearsal, answered.values_list("call__model", flat=True)))
 
@@ -214,7 +220,7 @@ def _signed(receipt: Receipt, record_hash: str) -> ReceiptStatement:
     return statement | {"signature": base64.b64encode(signature).decode()}
 
 
-# ---- why not ----------------------------------------------------------------------------------------------
+# ---- reasons for refusal ---------------------------------------------------------------------------------
 
 
 def _refuse_without_approval(judgement: Judgement) -> None:
@@ -260,9 +266,9 @@ def _refuse_unexpected(judgement: Judgement, expected: ExpectedReceipt) -> None:
 
 
 def _unexpected(version: CouncilVersion, expected: ExpectedReceipt) -> str:
-    """What is not as expected about the council that judged, in a sentence; empty where all is.
+    """Return the sentence that says how the council that judged differs from `expected`; empty if it does not.
 
-    A name counts only if nobody can mean two councils by it: a freed one may be another council's by now.
+    A name counts only if it is unambiguous: another council may have taken a name that was given up.
     """
     who = f"“{version.name}” (id {version.council_id})"
     if isinstance(expected.council, str):

@@ -1,11 +1,11 @@
-"""What an agent is told, and what form its answer must have.
+"""Prompts of the agents and the format of their answers.
 
-The system message holds what the agent must follow: the procedure and the form of the answer, which are the same for
-all three, then its criteria and its seat. It stays the same from round to round. The user message holds the material,
-content and earlier decisions as one line of JSON between two lines with the boundary of the run, and then which round
-it is. JSON escapes line breaks, so nothing inside can make the closing line, even if it knew the boundary. Invisible
-and control characters travel as JSON escapes: the model sees that they are there, and reading the block back gives the
-exact text.
+The system message contains what the agent must follow: the procedure and the format of the answer, which are the same
+for all three, then its criteria and its seat. It stays the same from round to round. The user message contains the
+material, content and earlier decisions as one line of JSON between two lines with the boundary of the run, and then
+the number of the round. JSON escapes line breaks, so nothing inside can forge the closing line, even if it knew the
+boundary. Invisible and control characters are sent as JSON escapes: the model sees that they are there, and reading
+the block back gives the exact text.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -27,14 +27,16 @@ from engine.text.invisible_chars import escape_char
 from ..rules import AgentDecision
 from . import version_1, version_2
 
-VERSION = "3"  # a new one for whatever changes in what is said here, also in a complaint: tools/verify.py knows each
+VERSION = (
+    "3"  # increase it for every change of the texts below, also of retry messages: tools/verify.py knows each version
+)
 LONGEST_REASON = 4000
 FEWEST_WORDS = 2
 
 
 @dataclass(frozen=True)
 class EarlierDecision:
-    """One decision of a round before, as the agents of the next round see it."""
+    """A decision of an earlier round, as the prompt of the next round shows it."""
 
     round: int
     seat: str
@@ -44,7 +46,7 @@ class EarlierDecision:
 
 @dataclass(frozen=True)
 class PromptCase:
-    """Everything one agent is given for one round."""
+    """Everything that is in one agent's prompt for one round."""
 
     seat: str
     criteria: str
@@ -98,7 +100,7 @@ END CRITERIA {boundary}
 
 You are agent {seat} of these three: in the material, agent {seat} is you."""
 
-MAY_BE_SAID = ("criteria cannot be judged from the content",)  # in just these words
+MAY_BE_SAID = ("criteria cannot be judged from the content",)  # permitted in reasons in exactly these words
 ROUND = "This is round {round} of 3. {situation}"
 SITUATION = {
     1: "Judge the content by your criteria.",  # not that nobody has decided yet: small models took that for a reason
@@ -106,12 +108,12 @@ SITUATION = {
     3: "The decisions of rounds 1 and 2 are in the material. This is your last decision and it weighs the most.",
 }
 OF_VERSION = {"2": (version_2.SYSTEM, version_2.SITUATION), VERSION: (SYSTEM, SITUATION)}
-MARKS = {"1": "[0-9a-f]{32}", "2": "[0-9a-f]{8}", VERSION: "[0-9a-f]{8}"}  # the boundaries of each version
+MARKS = {"1": "[0-9a-f]{32}", "2": "[0-9a-f]{8}", VERSION: "[0-9a-f]{8}"}  # patterns of the boundaries, by version
 
 
 def messages(case: PromptCase, boundary: str | None = None, version: str = VERSION) -> list[dict[str, str]]:
-    """The two messages of a request, system and user. What changes from round to round comes last: so a server that
-    has read the request of one round reads little of the next anew. `boundary`: that of the run."""
+    """Return the two messages of a request, system and user. What changes from round to round comes last, so that a
+    server with a prompt cache reads little of the next round again. `boundary`: that of the run."""
     boundary = boundary or prompt_blocks.random_boundary()
     material = fence(_material(case, version), boundary)
     told = {"seat": case.seat, "criteria": case.criteria, "boundary": boundary}
@@ -126,7 +128,7 @@ def messages(case: PromptCase, boundary: str | None = None, version: str = VERSI
 
 
 def instructions(request: Sequence[dict[str, str]]) -> str:
-    """What a request tells an agent itself, beside its criteria."""
+    """Return the instructions of a request, without the agent's criteria."""
     return instructions_of(request, but=MAY_BE_SAID)
 
 
@@ -140,14 +142,15 @@ def _material(case: PromptCase, version: str) -> dict[str, Any]:
         }
         for earlier in case.earlier
     ]
-    told = {"earlier_decisions": earlier} if earlier or version in ("1", "2") else {}  # not that there are none
+    told = (
+        {"earlier_decisions": earlier} if earlier or version in ("1", "2") else {}
+    )  # omitted, not empty, if there are none
     return {"content": case.content} | told
 
 
 def read_case(request: list[dict[str, str]]) -> PromptCase:
-    """The way back from `messages`, as it was sent, in any version: what an agent was given. A complaint may stand
-    behind it. ValueError if a message is not of that form.
-    """
+    """Parse a request of any version back into its case; the inverse of `messages`. A retry message may follow it.
+    Raises ValueError if a message does not have that form."""
     system, user = request[0]["content"], request[1]["content"]
     boundary = user.partition("\n")[0].removeprefix("BEGIN MATERIAL ")
     named = re.escape(boundary)
@@ -175,16 +178,15 @@ def read_case(request: list[dict[str, str]]) -> PromptCase:
 
 @dataclass(frozen=True)
 class Unusable:
-    """The last answer to a request that could not be used, and what was wrong with it."""
+    """The last answer that could not be used, and its problem."""
 
     problem: str = ""
     answer: str = ""
 
 
 def is_prompt_for(prompt: str, case: PromptCase, version: str = VERSION) -> bool:
-    """Whether a prompt as it is kept is just what `messages` makes of this case. One that is not may still be right:
-    a complaint may stand behind it, or another version of Unicode have written it.
-    """
+    """Return whether a stored prompt is exactly what `messages` makes of this case. If not, it may still be right:
+    a retry message may follow, or another version of Unicode may have written it."""
     boundary = re.search(f'"content": "BEGIN MATERIAL ({MARKS[version]})\\\\n', prompt)
     if not boundary or case.round not in SITUATION:
         return False
@@ -192,10 +194,11 @@ def is_prompt_for(prompt: str, case: PromptCase, version: str = VERSION) -> bool
 
 
 def is_retry_prompt_for(prompt: str, case: PromptCase, last: Unusable, version: str = VERSION) -> bool:
-    """Whether a prompt as it is kept is what `messages` makes of this case and nothing more, but for a complaint about
-    the last answer, if that could not be used. ValueError, or what odd JSON leads to, where it cannot be read.
+    """Return whether a stored prompt is what `messages` makes of this case, followed by nothing but a retry message
+    about the last answer if that was unusable. Raises ValueError, or another error that odd JSON causes, if it
+    cannot be read.
 
-    Which characters of the material are escaped is left open: that differs by the version of Unicode.
+    Which characters of the material are escaped may differ: that depends on the version of Unicode.
     """
     shown = json.loads(prompt)[1]["content"]
     boundary = re.match(f"BEGIN MATERIAL ({MARKS[version]})\n", shown)
@@ -206,7 +209,7 @@ def is_retry_prompt_for(prompt: str, case: PromptCase, last: Unusable, version: 
         user["content"] = shown
     due = [[system, user]]
     if last.problem:
-        answers = [""] if version == "1" else ["", last.answer]  # where there was no room, it is not repeated
+        answers = [""] if version == "1" else ["", last.answer]  # it is not repeated if there was no room
         due += [complained([system, user], answer, retry_message(last.problem)) for answer in answers]
     return prompt in (json.dumps(one, ensure_ascii=False) for one in due)
 
@@ -238,10 +241,10 @@ SCHEMA: dict[str, Any] = {
 
 
 def read_answer(text: str) -> JudgementAnswer:
-    """The answer in a model's text: one JSON object, no key twice, every word exact.
+    """Parse the answer in a model's text: one JSON object, no key twice, exact words.
 
-    ValueError with a sentence where it is not that. Control characters in the reason become visible, and a reason
-    of more than 4,000 characters is cut; the text as it came stays in the model call.
+    Raises ValueError with a sentence if it is not that. Control characters in the reason become visible, and a reason
+    of more than 4,000 characters is cut; the model call keeps the text unchanged.
     """
     try:
         answer = JudgementAnswer.model_validate(one_object(text))
@@ -257,7 +260,7 @@ def read_answer(text: str) -> JudgementAnswer:
 
 
 def _words(text: str) -> int:
-    """How many words a text has, where scripts without spaces count each sign as one; marks alone are none."""
+    """Count words; in scripts without spaces each character is one. Punctuation is none."""
     return len(re.findall(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[^\W_]+", text))
 
 
@@ -266,12 +269,12 @@ Place = tuple[int, str]
 
 
 def preview_reason(text: str) -> str:
-    """The reason in an answer that is still arriving; empty while there is none."""
+    """Return the reason in an answer that is still arriving; empty while there is none."""
     return _presentable(growing(text, ("reason",)))
 
 
 def retry_message(problem: str) -> str:
-    """Said to the model when its answer could not be used and it is asked again."""
+    """Return the message that asks the model again after an unusable answer."""
     return (
         f"Your last answer could not be used: {problem} Judge again and answer with exactly one JSON object with a "
         'string "reason" and a "decision" that is "approve" or "reject", and nothing else.'
@@ -279,7 +282,7 @@ def retry_message(problem: str) -> str:
 
 
 def was_asked_again(messages: list[dict[str, str]]) -> bool:
-    """Whether a conversation as it was sent ends in that complaint: it stands in the user's last message."""
+    """Return whether a sent conversation ends with the retry message, which is in the user's last message."""
     return messages[-1]["content"].endswith(retry_message("").partition("  ")[2])
 
 
@@ -290,7 +293,8 @@ def _what_is_wrong(error: ValidationError) -> str:
 
 
 def _presentable(text: str) -> str:
-    """A reason that any page and any database can take: trimmed, cut, control characters made visible."""
+    """Return the reason in a form that every page and database accepts: trimmed, cut, control characters made
+    visible."""
     shown = text.strip()
     if not shown.isprintable():
         shown = "".join(

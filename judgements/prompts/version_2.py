@@ -1,4 +1,4 @@
-"""What agents were told by version 2 of the prompts: as long as there are records of it, they are verified by this."""
+"""Prompts of version 2, needed to verify records as long as there are records of it."""
 
 SYSTEM = """\
 # Role

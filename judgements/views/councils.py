@@ -24,7 +24,7 @@ from .start import OWN_FIELDS, RefusedJudgement, draft_context
 WRITTEN_FIELDS = ("title", "content", "council", "version", "again")
 
 
-# ---- to look at; all of them stand in the library ---------------------------------------------------------
+# ---- read; the library lists all of them ------------------------------------------------------------------
 
 
 @require_GET
@@ -48,7 +48,7 @@ def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any
 
 
 def _versions(council: Council) -> list[CouncilVersion]:
-    """Newest first, with author and members: two queries."""
+    """Return the versions, newest first, with author and members, in two queries."""
     return list(council.versions.select_related("author").prefetch_related("members"))
 
 
@@ -56,12 +56,13 @@ def _changes(before: CouncilVersion, after: CouncilVersion) -> list[str]:
     return describe_changes(before.as_saved(), after.as_saved())
 
 
-# ---- to make and to change --------------------------------------------------------------------------------
+# ---- create and change ------------------------------------------------------------------------------------
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """An empty council, the copy of one, or the three agents of an input page, whose content is carried along."""
+    """Show or post the form: an empty council, a copy, or the three agents of an input page, whose content is kept
+    in it."""
     posted = posted_values(request.POST)
     if "back" in posted:
         return draft_context(request, posted)
@@ -82,7 +83,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 def _refuse_maker(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
-    """Whoever may make no council; what an input page had written comes back to it."""
+    """Refuse a user who may not create councils. A draft of an input page is shown again with the reason."""
     sentence = "You may not make councils. Ask who administers this site for the right to."
     if _written(posted):
         return draft_context(request, posted, refused=RefusedJudgement(403, sentence))
@@ -90,7 +91,7 @@ def _refuse_maker(request: HttpRequest, posted: Mapping[str, str]) -> HttpRespon
 
 
 def _copied(pk: str) -> dict[str, Any]:
-    """Name and agents of a copy; nothing where there is no such council."""
+    """Return the name and agents of a copy; empty if there is no such council."""
     original = Council.objects.with_content().filter(pk=parse_number(pk)).first()
     if original is None or original.current is None:
         return {}
@@ -100,7 +101,8 @@ def _copied(pk: str) -> dict[str, Any]:
 
 
 def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
-    """The agents of an input page. It shows the default model where its council leaves the model open: so it stays."""
+    """Return the agents of an input page. That page shows the default model where the council leaves the model
+    open; here it stays open."""
     agents = posted_agents(posted)
     council = Council.objects.with_content().filter(pk=parse_number(posted.get("council", ""))).first()
     chosen = council.current.as_saved()[1] if council and council.current else []
@@ -111,8 +113,8 @@ def _to_save(posted: Mapping[str, str]) -> list[AgentValues]:
 
 
 def _written(posted: Mapping[str, str]) -> dict[str, str]:
-    """What an input page had beside its agents, with what came from the page of another kind; empty for a council of
-    its own."""
+    """Return the other fields of an input page, with those of another procedure's page; empty if the council was
+    created on its own."""
     own = {name: posted[name] for name in WRITTEN_FIELDS if name in posted}
     return own and {**own, **extra_fields(posted, OWN_FIELDS.fullmatch)}
 
@@ -143,7 +145,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _overtaken(request: HttpRequest, submission: CouncilSubmission, pk: int, opened: int) -> HttpResponse:
-    """What was typed comes back, now as a change of the newest version: to save it again is then a decision."""
+    """Show the posted values again as a change of the newest version, so that saving them over it is a decision."""
     council = get_object_or_404(Council.objects.with_content(), pk=pk)
     versions = _versions(council)
     seen = next((version for version in versions if version.number == opened), None)

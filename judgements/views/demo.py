@@ -1,4 +1,4 @@
-"""The finished example, at addresses like those of any judgement, for whoever has none of their own yet."""
+"""Pages of the finished example, at URLs like those of any judgement, for users who have no judgement yet."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def demo_page(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def record(request: HttpRequest) -> HttpResponse:
-    """There is none: nobody was asked, and nothing is kept."""
+    """Redirect to the example: it has no record, because no model was asked and nothing is saved."""
     return redirect("example")
 
 

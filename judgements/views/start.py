@@ -48,7 +48,7 @@ def start_judgement(request: HttpRequest) -> HttpResponse:
     except CouncilChanged as changed:
         return _overtaken(request, posted, changed, earlier)
     except CouncilRequired as error:
-        # with none chosen, whichever is chosen then brings its own agents
+        # without a chosen council, the next one that is chosen brings its own agents
         return _input_page(request, submission, NO_COUNCIL, RefusedJudgement(403, str(error)), earlier=earlier)
     except BudgetExceeded as error:
         return _input_page(request, submission, _chosen(posted), RefusedJudgement(402, str(error)), earlier=earlier)
@@ -60,7 +60,7 @@ def start_judgement(request: HttpRequest) -> HttpResponse:
 
 
 def _come(request: HttpRequest, posted: Mapping[str, str], come: TransferredForm) -> HttpResponse:
-    """From the page of another kind, with what was typed there; agents that were written here before stay."""
+    """Show the page with the text of another procedure's page. Agents that were written here before are kept."""
     chosen = _chosen(posted) if "a1-name" in posted else _as_it_is(_preselected(request))
     agents = posted_agents(posted) if "a1-name" in posted else chosen.council.agents() if chosen.council else None
     submission = JudgementSubmission(title=come.title, content=come.text, agents=agents)
@@ -76,7 +76,7 @@ def draft_context(
     saved: Council | None = None,
     refused: "RefusedJudgement | None" = None,
 ) -> HttpResponse:
-    """The input page again with what was written on it, after a detour to save its agents as a council."""
+    """Show the input page again with its draft, after a detour to save the agents as a council."""
     submission = JudgementSubmission(
         title=posted.get("title", ""),
         content=posted.get("content", ""),
@@ -88,12 +88,12 @@ def draft_context(
     return _input_page(request, submission, chosen, refused, saved=saved, earlier=earlier)
 
 
-# ---- where its agents come from ---------------------------------------------------------------------------
+# ---- where the agents come from ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ChosenCouncil:
-    """The council that is chosen on the page, and the number of the version that the agents below it came from."""
+    """The council chosen on the page, and the number of the version that the page's agents came from."""
 
     council: Council | None = None
     version: int = 0
@@ -104,7 +104,7 @@ NO_COUNCIL = ChosenCouncil()
 
 @dataclass(frozen=True)
 class RefusedJudgement:
-    """Why a judgement was not started, and what changed in its council since the page was opened."""
+    """Why a judgement was not started, and what has changed in its council since the page was opened."""
 
     status: int
     sentence: str
@@ -130,8 +130,8 @@ def _first_page(request: HttpRequest) -> HttpResponse:
 
 
 def _to_try(request: HttpRequest, example: JudgementExample) -> tuple[ChosenCouncil, Sequence[AgentValues]]:
-    """The council that has an example's agents; without one those as agents of one's own, who may not judge by such
-    gets those of the first council."""
+    """Return the council that has an example's agents, and the agents. Without such a council they are the user's
+    own; users who may not choose agents get those of the first council."""
     offered = Council.objects.available().with_content()
     council = next((one for one in offered if example.is_of(one.agents())), None)
     if council is None and not _may_choose_agents(request):
@@ -141,7 +141,7 @@ def _to_try(request: HttpRequest, example: JudgementExample) -> tuple[ChosenCoun
 
 
 def _may_choose_agents(request: HttpRequest) -> bool:
-    """Whether any agents will do: otherwise only a council's as they are, and the page lets nobody change them."""
+    """Return whether the user may choose any agents. Otherwise the page offers only a council's agents, unchanged."""
     return cast(User, request.user).has_perm("judgements.own_agents")
 
 
@@ -154,7 +154,8 @@ def _chosen(posted: Mapping[str, str]) -> ChosenCouncil:
 
 
 def _opened(posted: Mapping[str, str], agents: Sequence[AgentValues]) -> CouncilVersion | None:
-    """The version that the page's agents came from; of a page that does not say so, the newest that has them."""
+    """Return the version that the page's agents came from. If the page names none, it is the newest one that has
+    them."""
     council = Council.objects.filter(pk=parse_number(posted.get("council", ""))).first()
     if council is None:
         return None
@@ -165,8 +166,8 @@ def _opened(posted: Mapping[str, str], agents: Sequence[AgentValues]) -> Council
 def _overtaken(
     request: HttpRequest, posted: Mapping[str, str], changed: CouncilChanged, earlier: Judgement | None
 ) -> HttpResponse:
-    """What was typed comes back, with the agents that the council has now: to start by them is then a decision. Those
-    of an archived one stay, as agents of one's own."""
+    """Show the posted values again with the council's current agents, so that starting with them is a decision. If
+    the council is archived, the posted agents stay, as the user's own."""
     council = _council(str(changed.saved.pk))
     submission = JudgementSubmission(
         title=posted.get("title", ""),
@@ -182,7 +183,7 @@ def _overtaken(
 
 
 def _archived(request: HttpRequest, posted: Mapping[str, str]) -> RefusedJudgement | None:
-    """That the chosen council is not offered any more, where something else is said of the page first."""
+    """Return that the chosen council was archived, or None if it was not."""
     council = Council.objects.filter(pk=parse_number(posted.get("council", ""))).exclude(archived=None).first()
     return (
         RefusedJudgement(200, f"The council “{council.name}” was archived meanwhile. {_instead(request)}")
@@ -192,25 +193,25 @@ def _archived(request: HttpRequest, posted: Mapping[str, str]) -> RefusedJudgeme
 
 
 def _instead(request: HttpRequest) -> str:
-    """What to do where a council was archived."""
+    """Return what to do if a council was archived."""
     without = ", or start again without its name: its agents are still below"
     return f"It judges nothing new. Choose another one{without if _may_choose_agents(request) else ''}."
 
 
 def _once_more(earlier: Judgement, agents: Sequence[AgentValues]) -> JudgementSubmission:
-    # a title that was taken from the content is taken again from what the content becomes
+    # a title that was taken from the content is derived again, as the content may change
     title = "" if earlier.run.title == title_of(earlier.content) else earlier.run.title
     return JudgementSubmission(title=title, content=earlier.content, agents=agents)
 
 
 def _still(earlier: Judgement) -> Council | None:
-    """The council of that judgement, if it is still offered and still has these agents."""
+    """Return the council of that judgement if it is still available and still has these agents."""
     council = _council_of(earlier)
     return council if council and council.agents() == earlier.agents_as_put() else None
 
 
 def _council_of(earlier: Judgement) -> Council | None:
-    """The council of that judgement, as it is now, if it is still offered."""
+    """Return the council of that judgement in its current version, if it is still available."""
     council = earlier.council_version.council if earlier.council_version else None
     return council if council and not council.archived else None
 
@@ -230,7 +231,7 @@ def _input_page(
         "refused": refused,
         "saved": saved,
         "earlier": earlier,
-        # the chosen one first: it is always in sight, however many there are
+        # the chosen one first, so that it is always visible
         "councils": sorted(Council.objects.available().with_content(), key=lambda offered: offered != chosen.council),
         "council": chosen.council.pk if chosen.council else None,
         "came_from": chosen.version,
@@ -238,8 +239,8 @@ def _input_page(
         "models": model_list.offered_models(model_list.declared_models()),
         "kept_for": _kept_for(chosen.council),
         "rehearsal": not settings.PROVIDERS,
-        "examples": () if earlier else EXAMPLES,  # an example is nothing that was judged before
-        # there is something to correct, or nothing to show of them in short
+        "examples": () if earlier else EXAMPLES,  # a rerun offers no examples
+        # open if there are errors to correct, or no names for the short form
         "change_open": any(form.errors or not form["name"].value() for form in submission.agents),
         "first_visit": request.method == "GET" and not earlier and not _has_judged(request),
         "kinds": form_pages(),
@@ -256,7 +257,7 @@ def _has_judged(request: HttpRequest) -> bool:
 
 
 def _preselected(request: HttpRequest) -> Council | None:
-    """The council that a link names, else the first one."""
+    """Return the council that a link names, else the first one."""
     if "council" in request.GET:
         return _council(request.GET["council"])
     return Council.objects.available().with_content().first()
@@ -275,8 +276,8 @@ def _council(pk: str) -> Council | None:
 
 @require_GET
 def council_agents(request: HttpRequest) -> HttpResponse:
-    """The three agents of a council or of an example, or three empty ones, as cards and in short, and how long texts
-    are kept. Of an example its text comes, too, for the page to take."""
+    """Return the three agents of a council or of an example, or three empty ones, as cards and in short, with their
+    retention time. For an example, an event carries its text to the page."""
     example = example_by_key(request.GET.get("example", ""))
     if example:
         chosen, agents = _to_try(request, example)
@@ -298,14 +299,14 @@ def council_agents(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def model_suggestions(request: HttpRequest) -> HttpResponse:
-    """The options of the model fields, asked for by the page when it stands: providers may be slow to list theirs."""
+    """Return the options of the model fields. The page requests them after it has loaded: providers may be slow."""
     models = model_list.offered_models(async_to_sync(model_list.model_suggestions)())
     return render(request, "judgements/_models.html", {"models": models})
 
 
 @require_POST
 def expected_cost(request: HttpRequest) -> HttpResponse:
-    """What the judgement on the page may cost, as far as it is written."""
+    """Return the estimated cost of the judgement on the page, as far as it is filled in."""
     posted = {key: str(value) for key, value in request.POST.items()}
     submission = JudgementSubmission(posted)
     agents = [{key: posted.get(f"{form.prefix}-{key}", "") for key in form.fields} for form in submission.agents]
@@ -323,6 +324,6 @@ def expected_cost(request: HttpRequest) -> HttpResponse:
 
 
 def _alike(models: Sequence[str]) -> str:
-    """How many ask one model, in few words; empty where none of them do."""
+    """Return how many agents ask the same model, in few words; empty if no two do."""
     asked = [model for model in models if model and not providers.is_rehearsal(model)]
     return {2: "two ask one model", 3: "all ask one model"}.get(max(map(asked.count, asked), default=0), "")

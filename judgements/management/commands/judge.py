@@ -31,7 +31,7 @@ class Command(RunCommand[Judgement]):
         super().handle(**options)
 
     def _elsewhere(self, options: dict[str, Any]) -> NoReturn:
-        """Another MAGI is asked, by the client that everybody has, and nothing is kept here."""
+        """Ask another installation through the public client; nothing is saved here."""
         if options["agents"]:
             raise usage_error("A gate elsewhere is asked for a council: leave --agents out.")
         sys.path.insert(0, str(CLIENT))
@@ -83,7 +83,7 @@ class Command(RunCommand[Judgement]):
 
 def _council(name: str) -> Council:
     try:
-        return council_named(name.encode(errors="replace").decode())  # an argument may hold bytes that are no text
+        return council_named(name.encode(errors="replace").decode())  # an argument may contain bytes that are not text
     except ValidationError as error:
         raise usage_error(f"--council: {error.message}") from error
 
