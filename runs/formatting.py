@@ -1,4 +1,4 @@
-"""Words that the pages of all runs say alike."""
+"""Wording that the pages of all runs share."""
 
 import re
 from collections.abc import Sequence
@@ -19,15 +19,17 @@ def user_label(user: object) -> str:
 
 
 def count_noun(number: int, most: int, noun: str, nouns: str) -> str:
-    """How many there are; nobody counts beyond `most`."""
+    """Return the number with its noun; larger numbers than `most` are not counted."""
     if number > most:
         return f"More than {most:,} {nouns}"
     return f"1 {noun}" if number == 1 else f"{number:,} {nouns}"
 
 
 def requester_label(run: Run) -> str:
-    """The name of who asked, also when the account is gone; empty for the command line. What another run has made says
-    which."""
+    """Return the requester's name, also if the account is deleted; empty for the command line.
+
+    For a child run it is the run that created it.
+    """
     return run.asked_by if run.parent_id else user_label(run.owner) or run.asked_by
 
 
@@ -45,22 +47,22 @@ CAUSES = {
     "too_many_runs": "it made too many runs",
     "internal": "a fault of MAGI",
 }
-"""Why a run failed, by the code of its error, in as few words as a list has room for."""
+"""Short reasons for failed runs, by error code."""
 
 
 def failure_cause(run: Run) -> str:
-    """The same of this one; empty where it has not failed."""
+    """Return the reason why this run failed; empty if it has not failed."""
     code = (run.error or {}).get("code", "") if run.status == Run.Status.FAILED else ""
     return cause_of(code)
 
 
 def cause_of(code: str) -> str:
-    """The same of a code; one that a procedure made up is said as it is, in words."""
+    """Return the reason for an error code. A code of a procedure is turned into words."""
     return CAUSES.get(code, code.replace("_", " "))
 
 
 def format_day(moment: datetime, now: datetime) -> str:
-    """As in today, yesterday, 2 Sep, and 2 Sep 2025 of another year."""
+    """Format a day as today, yesterday, 2 Sep, or 2 Sep 2025 for another year."""
     ago = (now.date() - moment.date()).days
     if ago in (0, 1):
         return ("today", "yesterday")[ago]
@@ -68,7 +70,7 @@ def format_day(moment: datetime, now: datetime) -> str:
 
 
 def minutes(started: datetime | None, ended: datetime | None) -> str:
-    """Minutes and seconds in between, as in 1:05 or 12:05:00; empty while it has not ended."""
+    """Format the duration as 1:05 or 12:05:00; empty until it has ended."""
     if not (started and ended):
         return ""
     whole, seconds = divmod(int((ended - started).total_seconds()), 60)
@@ -77,7 +79,7 @@ def minutes(started: datetime | None, ended: datetime | None) -> str:
 
 
 def format_duration(started: datetime | None, ended: datetime | None) -> str:
-    """The same as in 1 min 05 s."""
+    """Format the duration as 1 min 05 s."""
     return format_seconds(ended - started) if started and ended else ""
 
 
@@ -90,13 +92,13 @@ def format_seconds(time: timedelta) -> str:
 
 
 def came_to(outcome: str | None) -> str:
-    """An outcome as people read it: a code of several words without what joins them."""
+    """Return an outcome for people: the underscores of a code become spaces."""
     text = outcome or ""
     return text.replace("_", " ") if CODE.fullmatch(text) else text
 
 
 def overridden(run: Run) -> str:
-    """What a person decided instead, last; empty where nobody did."""
+    """Return the last override in a sentence; empty if there is none."""
     last = last_override(run.reviews.all())
     return (
         f"{action_text(run)} by {last.by} on {date_format(last.made, 'j F Y')}: {came_to(last.outcome)}."
@@ -106,18 +108,20 @@ def overridden(run: Run) -> str:
 
 
 def action_text(run: Run) -> str:
-    """What the last override of it did."""
+    """Return what the last override did."""
     return "Reinstated" if run.reinstated else "Overridden"
 
 
 def redacted(run: Run) -> str:
-    """The sentence that says so; empty where it is not."""
+    """Return a sentence about the redaction; empty if the run is not redacted."""
     return f"Redacted on {date_format(run.redacted, 'j F Y')}: its texts were erased." if run.redacted else ""
 
 
 def format_usage(calls: Sequence[ModelCall]) -> str:
-    """Tokens and, where it is known, cost of all attempts so far, and the time of those that came to nothing; empty
-    where no model has been asked."""
+    """Return tokens and, if known, cost of all attempts, and the time lost in failed attempts.
+
+    Empty if no model was asked.
+    """
     asked = _counted(calls)
     if not asked:
         return lost_time(calls)
@@ -127,15 +131,14 @@ def format_usage(calls: Sequence[ModelCall]) -> str:
 
 
 def lost_time(calls: Sequence[ModelCall]) -> str:
-    """Of attempts that came to nothing, where it was a second or more."""
+    """Return the time lost in failed attempts, if it is a second or more."""
     lost = [call.seconds or 0.0 for call in calls if call.lost]
     time = format_seconds(timedelta(seconds=sum(lost)))
     return f"{time} lost in {counted(len(lost), 'attempt')}" if sum(lost) >= 1 else ""
 
 
 def format_token_split(calls: Sequence[ModelCall]) -> list[str]:
-    """The same, of what was read and of what was written; nothing where no model was asked, or none is known to have
-    read anything."""
+    """Return tokens read and written, and the cost; empty if no model was asked or no input tokens are known."""
     asked = _counted(calls)
     if not asked:
         return []
@@ -150,7 +153,7 @@ def format_tokens(number: int, estimated: bool) -> str:
 
 
 def format_known_cost(amount: int | None) -> list[str]:
-    """It, where it is known: the record alone says that it is not."""
+    """Return the cost if it is known; only the record shows that it is unknown."""
     return [] if amount is None else [format_dollars(amount)]
 
 

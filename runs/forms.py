@@ -1,4 +1,4 @@
-"""What people write, for every form."""
+"""Fields and validation of what people write, shared by all forms."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -19,17 +19,17 @@ EMPTY, WORDLESS = "It is empty.", "It has no words."
 
 
 def posted_values(posted: Mapping[str, Any]) -> dict[str, str]:
-    """What a page posted: a browser sends every line break of a text field as CR LF; what was written has LF."""
+    """Return posted values with LF line breaks; browsers send CR LF."""
     return {key: str(value).replace("\r\n", "\n") for key, value in posted.items()}
 
 
 def parse_number(text: str) -> int:
-    """0 for what is none; nothing that we count has it."""
+    """Parse a non-negative integer below a billion; 0 for anything else, since no id or count is 0."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 class PlainTextField(forms.CharField):
-    """Text of a person: kept as it was written, but for what no database or page could keep."""
+    """Text of a person, stored as written. Characters that databases or pages cannot store are refused."""
 
     def __init__(self, *, max_length: int, needed: str = "", lines: bool = False, **more: Any) -> None:
         super().__init__(
@@ -47,7 +47,7 @@ class PlainTextField(forms.CharField):
             over = len(value) - self.longest
             raise ValidationError(f"This is {over:,} character{'s' * (over != 1)} too long.")
         if self.needed and not has_text(value):
-            # "?" is not empty, and does not say what is meant
+            # "?" is not empty, but has no meaning
             raise ValidationError(self.needed.replace(EMPTY, WORDLESS) if value.strip() else self.needed)
 
     def _refuse_unkeepable(self, value: str) -> None:
@@ -58,12 +58,12 @@ class PlainTextField(forms.CharField):
 
 
 def validate_text(text: str, longest: int, needed: str) -> str:
-    """What somebody says to a run, through whichever door: as a form would take it. ValidationError."""
+    """Validate text for a run like a form field, for every interface. Raises ValidationError."""
     return str(PlainTextField(max_length=longest, needed=needed, lines=True).clean(text))
 
 
 class SpendField(forms.DecimalField):
-    """The most that something may cost, in dollars as people write them; cleaned, in billionths, or None."""
+    """A spending limit in US dollars; cleaned to billionths of a dollar, or None."""
 
     def __init__(self, **more: Any) -> None:
         wanted = f"Write an amount in dollars, as in 3.00: at least 0.01 and at most {MAX_DOLLARS:,}. Or nothing."
@@ -85,12 +85,12 @@ class SpendField(forms.DecimalField):
 
 
 def has_text(text: str) -> bool:
-    """Letters, numbers and symbols do; spaces, marks, punctuation and what nobody sees alone do not."""
+    """Return whether it has a visible letter, number or symbol; spaces, marks and punctuation do not count."""
     return any(unicodedata.category(char)[0] in "LNS" for char in filterfalse(is_invisible, text))
 
 
 def field_label(name: str) -> str:
-    """A name as people tell it from another: without case, width, doubled spaces and what nobody sees."""
+    """Normalize a name for comparison: without case, width, repeated spaces and invisible characters."""
     seen = "".join(filterfalse(is_invisible, name))
     return " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
 
@@ -98,7 +98,7 @@ def field_label(name: str) -> str:
 def choice_field(
     label: str, choices: Iterable[tuple[str, str]], initial: str, wrong: str, help_text: str = ""
 ) -> forms.ChoiceField:
-    """Empty is what it is at first."""
+    """A choice field whose empty value is the initial one."""
     return forms.TypedChoiceField(
         label=label,
         help_text=help_text,
@@ -111,7 +111,7 @@ def choice_field(
 
 
 class NumberedForm(forms.Form):
-    """One of several. `label` says which one, as in "Member 2"."""
+    """One of several forms. `label` numbers it, as in "Member 2"."""
 
     noun = ""
 
@@ -131,7 +131,7 @@ class NumberedForm(forms.Form):
 
 @dataclass(frozen=True)
 class FieldProblem:
-    """One thing to correct: `path` for software ("agents.1.name"); `field_id` ("a2-name") and `label` for the page."""
+    """One error: `path` for API clients ("agents.1.name"), `field_id` ("a2-name") and `label` for the page."""
 
     path: str
     field_id: str
@@ -140,7 +140,7 @@ class FieldProblem:
 
 
 def first_errors(form: forms.Form) -> list[tuple[str, str]]:
-    """Each field with what is wrong, in the order of the page."""
+    """Return each field that has an error, with its first message, in page order."""
     return [(name, str(form.errors[name][0])) for name in form.fields if name in form.errors]
 
 
@@ -148,7 +148,7 @@ def first_errors(form: forms.Form) -> list[tuple[str, str]]:
 
 
 def validate_model(model: str) -> str:
-    """The same, or empty; ValidationError where no provider is known for it."""
+    """Return the model name, which may be empty. Raises ValidationError if no provider is known for it."""
     try:
         if model:
             resolve_model(model)
@@ -158,7 +158,7 @@ def validate_model(model: str) -> str:
 
 
 def validate_fallback(fallback: str, model: str) -> str:
-    """One that can stand in for the model, or none."""
+    """Validate that the fallback can replace the model; empty is allowed."""
     if fallback and fallback == model:
         raise ValidationError("The fallback is the model itself. Name another, or none.")
     if is_rehearsal(fallback) and not is_rehearsal(model):

@@ -1,4 +1,4 @@
-"""What the models of a run are asked right now, in sentences: one source for the pages and commands of all kinds."""
+"""The questions that models of a run are answering now, in sentences, for the pages and commands of all procedures."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +14,15 @@ from engine.runtime.procedure import StepRequester
 from .attempts import Retry, retries_of
 from .procedure.fragments import PageFragment, fragment_of
 
-NAMED = 3  # at most, who wait together
+NAMED = 3  # maximum names in a sentence about agents that wait together
 AGAIN, WRITES = "is asked again", "writes"
-LOOKED_AT, ENOUGH = 60, 5  # the newest answers of a model, and of them those of one kind that show what is usual
+# newest answers of a model that are read, and how many of one procedure give a usual duration
+LOOKED_AT, ENOUGH = 60, 5
 
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """One open question: whose, what happens to it, since when, until when at the latest, and how long it takes."""
+    """One open question to a model: the agent, the status, its start and deadline, and the usual duration."""
 
     step: str
     who: str
@@ -34,19 +35,19 @@ class OpenQuestion:
 
     @property
     def waits(self) -> bool:
-        """For a place, or for a provider that is away: nobody reads it yet."""
+        """Return whether it waits for a free slot or an unavailable provider, so that no model reads it yet."""
         return self.said.startswith("waits")
 
     @property
     def short(self) -> str:
-        """What happens to it, where there is little room: “Waits for a place at llama”."""
+        """Return the status where space is limited: “Waits for a place at llama”."""
         return self.said[:1].upper() + self.said[1:].partition(";")[0]
 
 
 def questions_of(
     run: Run, calls: Sequence[ModelCall], asker: Callable[[UUID, str], StepRequester]
 ) -> tuple[OpenQuestion, ...]:
-    """Those of a run that goes on, those of rehearsals left out: they take as long as they want to."""
+    """Return the open questions of a running run, without those to rehearsals, whose duration is arbitrary."""
     if run.status != Run.Status.RUNNING:
         return ()
     waits = {wait.step: wait for wait in ModelWait.objects.of(run.pk)}
@@ -102,7 +103,7 @@ def _absence(wait: ModelWait) -> str:
 
 
 def _usual(model: str, kind: str) -> str:
-    """From what this model took for its newest answers in runs of this kind; empty where those are too few."""
+    """Return the median duration of the newest answers in such runs; empty if there are too few."""
     newest = ModelCall.objects.filter(model=model, status=ModelCall.Status.ANSWERED, ended__isnull=False).order_by(
         "-pk"
     )
@@ -112,13 +113,13 @@ def _usual(model: str, kind: str) -> str:
 
 
 def writing(question: OpenQuestion, texts: Mapping[str, str]) -> OpenQuestion:
-    """As it is once something of its answer has come."""
+    """Return the question as being written once its answer streams."""
     reads = question.said.startswith("reads")
     return replace(question, said=WRITES) if reads and question.step in texts else question
 
 
 def by_step(questions: Iterable[OpenQuestion], texts: Mapping[str, str]) -> dict[str, OpenQuestion]:
-    """As they are now, for whoever shows beside each agent what happens to it."""
+    """Return the current questions by step, for pages that show the status next to each agent."""
     return {one.step: writing(one, texts) for one in questions}
 
 
@@ -129,7 +130,7 @@ def questions_shown(questions: Sequence[OpenQuestion], texts: Mapping[str, str])
 
 
 def together(questions: Sequence[OpenQuestion]) -> list[OpenQuestion]:
-    """Those that wait for the same provider as one, since the first of them did."""
+    """Merge questions that wait for the same provider into one, since the earliest."""
     by_wait: dict[tuple[str, str], list[OpenQuestion]] = {}
     for one in questions:
         by_wait.setdefault((one.said, one.again) if one.waits else (one.said, one.step), []).append(one)
@@ -147,7 +148,7 @@ def _one_of(alike: Sequence[OpenQuestion]) -> OpenQuestion:
 
 
 def sentences_of(questions: Sequence[OpenQuestion]) -> Iterator[tuple[str, str]]:
-    """For a command: whose provider is away. All else shows by what comes of it."""
+    """Yield the questions whose provider is unavailable, for a command. Everything else shows in its results."""
     for one in questions:
         if one.away:
             yield one.said.partition(";")[0], f"{one.who} {one.said}"

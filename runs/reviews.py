@@ -1,4 +1,4 @@
-"""Notes and overrides: what people say of a run that is over. It stands beside the outcome, never in its place."""
+"""Notes and overrides: reviews of a run that is over. They are shown next to the outcome and do not replace it."""
 
 from datetime import timedelta
 from typing import Any
@@ -29,9 +29,10 @@ class ReviewTextForm(forms.Form):
 @after_deadlock
 @transaction.atomic
 def add_review(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
-    """What a person says of a run that is over; with an outcome, what that person decides instead.
+    """Add a note to a run that is over; with an outcome, an override.
 
-    Who says the very same twice within minutes has sent it twice: it is kept once. ValueError where it cannot be said.
+    An identical review by the same person within RECENT_SECONDS is a double submission and is stored once. Raises
+    ValueError if it is refused.
     """
     if not outcome and is_reserved(text):
         raise ValueError(RESERVED)
@@ -39,7 +40,7 @@ def add_review(run: Run, author: Any, text: str, outcome: str | None = None) -> 
 
 
 def _add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
-    # the run first, then the log, as in a redaction and a retry: whoever locks in another order waits for ever
+    # lock the run before the log, as redaction and retry do; another order would deadlock
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     Leaf.objects.lock()
     said = Review(
@@ -60,13 +61,13 @@ def _add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review
 @after_deadlock
 @transaction.atomic
 def add_note(run: Run, author: Any, text: str) -> Review | None:
-    """That somebody did something with its record. Of one that is tried again just now nothing can be noted."""
+    """Note an action on the record of a run. A run that is being retried takes no note, so None is returned."""
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     return _add(run, author, text) if run.is_ended else None
 
 
 def override_refusal(run: Run, outcome: str | None = None) -> str:
-    """Why nobody can note anything of it, or decide this instead; empty where one can."""
+    """Return why no note can be added, or why this outcome cannot be set; empty if it can."""
     if not run.is_ended:
         return f"{spec_of_run(run).noun_with_article} that is not over cannot be reviewed."
     if outcome and run.redacted:
@@ -77,12 +78,12 @@ def override_refusal(run: Run, outcome: str | None = None) -> str:
 
 
 def alternatives(run: Run) -> list[str]:
-    """What a person may decide instead."""
+    """Return the outcomes that a person may decide instead."""
     return [outcome for outcome in spec_of_run(run).outcomes_of(run) if not override_refusal(run, outcome)]
 
 
 def _said_just_now(said: Review) -> Review | None:
-    """The newest word on the run, where it is the same; another one in between makes it a new one."""
+    """Return the newest review of the run if it is identical; any other review in between makes it a new one."""
     last = Review.objects.filter(run=said.run, made__gte=timezone.now() - RECENT_SECONDS).last()
     return last if last and _what(last) == _what(said) else None
 

@@ -1,4 +1,4 @@
-"""What people do to a run through any door: what the engine does of it, and whoever has to hear of it is told."""
+"""What people do to a run through any interface, with the notification of workers and open pages."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def cancel(row: Any, by: Any) -> bool:
-    """End the run of this row without an outcome; False where it was over."""
+    """End the run of this row without an outcome; return False if it was already over."""
     if not run_control.cancel(row.pk, by):
         return False
     for pk in (row.pk, *Run.objects.descendants_of(row.pk)):
@@ -28,7 +28,7 @@ def cancel(row: Any, by: Any) -> bool:
 
 
 def retry_refusal(run: Run) -> str:
-    """Why a run cannot be tried again; empty where it can."""
+    """Return why a run cannot be retried; empty if it can."""
     if run.status != Run.Status.FAILED:
         return "Only what failed can be retried."
     if run.redacted:
@@ -39,24 +39,24 @@ def retry_refusal(run: Run) -> str:
 
 
 def apply_and_announce(pk: UUID, change: Callable[[], T]) -> T:
-    """Write what comes from outside to a run, and tell all who have to hear. `steering.Over` where it has ended."""
+    """Apply an external change to a run and notify workers and open pages. Raises RunEnded if it has ended."""
     result = run_control.apply_action(pk, change)
     _told(pk)
     return result
 
 
 def decide(pk: int, user: Any, decision: str, **said: Any) -> Gate:
-    """At a gate, as `engine.gate_decisions.decide` says."""
+    """Decide at a gate; see `engine.gate_decisions.decide`."""
     gate = gate_decisions.decide(pk, user, decision, **said)
     council = gate.council
-    if council and council.status == Run.Status.CANCELLED:  # nobody needs what it would say
+    if council and council.status == Run.Status.CANCELLED:  # its decision is no longer needed
         async_to_sync(publish_cancelled)(council.pk)
     _told(gate.run_id)
     return gate
 
 
 def read_gate(pk: int, user: Any) -> Gate:
-    """See what a council says before it is shown, as `engine.gate_decisions.look` says."""
+    """Reveal a council's decision before it is shown; see `engine.gate_decisions.read_gate`."""
     gate = gate_decisions.read_gate(pk, user)
     _told(gate.run_id)
     return gate
@@ -68,11 +68,10 @@ def _told(pk: UUID) -> None:
 
 
 def retry(row: Any, by: Any = None, *, limited: bool = False) -> bool:
-    """Let the failed run of this row go on with what is missing; False for a reason that `retry_refusal` says: what a
-    person has decided, nothing that is asked later decides anew.
+    """Let the failed run of this row continue with the missing steps; return False for a reason of `retry_refusal`.
 
-    BudgetUsedUp where a budget has not enough left for it. `limited`: LimitReached where whoever retries has or does
-    too much; the command line is not limited.
+    A run that a person has overridden is not retried, because a later answer must not change that decision. Raises
+    BudgetExceeded. If `limited`, also raises RateLimitReached; the command line is not limited.
     """
     if not _retried(row, by, limited):
         return False
@@ -85,6 +84,7 @@ def retry(row: Any, by: Any = None, *, limited: bool = False) -> bool:
 def _retried(row: Any, by: Any, limited: bool) -> bool:
     if limited:
         Run.objects.admit_to_queue(by)
-    Run.objects.select_for_update(no_key=True).get(pk=row.pk)  # a redaction or a review waits, or is seen
+    # a redaction or a review waits for this lock, or its result is seen
+    Run.objects.select_for_update(no_key=True).get(pk=row.pk)
     row.run.refresh_from_db(fields=["status", "redacted", "override"])
     return not retry_refusal(row.run) and run_control.retry(row.pk, spec_of_run(row.run).estimate(row), by)

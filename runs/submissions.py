@@ -1,4 +1,4 @@
-"""Queueing what somebody asks for: within the limits of one person, once for each key, and the engines hear of it."""
+"""Submission of runs: within the limits of a user, once per idempotency key, and with a wake-up of the workers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,8 +18,7 @@ Row = TypeVar("Row", covariant=True)
 
 
 class SubmittingQuerySet(Protocol[Row]):
-    """The manager of a procedure's rows. Its `submit` takes the owner, a `request` and what is asked, and queues a run
-    with all that belongs to it."""
+    """The manager of a procedure's rows. `submit` takes the owner, a `request` and the input, and queues a run."""
 
     @property
     def submit(self) -> Callable[..., Row]: ...
@@ -40,23 +39,25 @@ def submit_run(
     waits_as: str = "",
     **asked: Any,
 ) -> Row:
-    """Queue a run and wake the engines. `asked` is what `rows.submit` takes beside the owner, and `refusals` by which
-    it says no, beside those that all have.
+    """Queue a run and wake the workers. `asked` is what `rows.submit` takes in addition to the owner.
 
-    Once for each `key` of an owner: the same request under it gets the run that is there; KeyUsed where it was another
-    one. `limited`: LimitReached where the owner has or does too much; the command line is not limited. `watched`: its
-    page opens next. `waits_as`: the procedure, where its runs may wait for somebody.
+    A repeated request with the same `key` of an owner returns the existing run; another request with that key raises
+    IdempotencyConflict. If `limited`, RateLimitReached is raised at the owner's limits; the command line is not
+    limited.
+
+    `refusals` are further exceptions by which `rows.submit` refuses. `watched` means that its page opens next.
+    `waits_as` is the procedure if its runs may wait for people.
     """
     no: tuple[type[Exception], ...] = (IntegrityError, BudgetExceeded, RateLimitReached, *refusals)
     queue = partial(_with_key, rows, key, request_hash) if key else rows.submit
     try:
         queued: Row = _queued(queue, limited, waits_as, owner=owner, **asked)
     except no:
-        # the same request may have come just now
+        # the same request may have been submitted concurrently
         found = IdempotencyKey.objects.run_of(owner, key, request_hash) if key else None
         if found is None:
             raise
-        if (row := rows.filter(pk=found).first()) is None:  # of another kind
+        if (row := rows.filter(pk=found).first()) is None:  # of another procedure
             raise IdempotencyConflict from None
         return cast(Row, row)
     async_to_sync(pubsub.wake_workers)(cast(Any, queued).pk if watched else None)

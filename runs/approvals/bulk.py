@@ -1,4 +1,4 @@
-"""Gates of one run that ask alike, to be decided together: one result each, and none stops the others.
+"""Decisions at several similar gates of one run: each has its own result, and a refusal does not stop the others.
 
 Why so: docs/decisions.md, Gates.
 """
@@ -18,7 +18,7 @@ from .pending import CONTAINED_TEXT, DecisionOption, PendingGate, PendingGroup, 
 
 @dataclass(frozen=True)
 class BulkResult:
-    """`gate` as it is then; `refused`: why nothing was decided there."""
+    """The gate after the decision; `refused` is the reason if nothing was decided."""
 
     gate: Gate
     refused: DecisionRefused | InvalidAnswer | None = None
@@ -27,8 +27,10 @@ class BulkResult:
 def decide_batch(
     read: Sequence[tuple[Gate, str]], user: Any, decision: str, text: str = "", choice: str = ""
 ) -> list[BulkResult]:
-    """The same at each of these gates, of whose text somebody has read the one with this digest. DoesNotFit where they
-    are not decided together: then nothing was decided at any of them."""
+    """Decide the same at each of these gates; each comes with the digest of the text that the user has read.
+
+    Raises InvalidAnswer if they cannot be decided together; then no gate is decided.
+    """
     check_batch(read)
     said = {"decision": decision, "text": text, "choice": choice}
     return [_one(gate, user, said | {"digest": digest}) for gate, digest in read]
@@ -46,7 +48,7 @@ def _one(gate: Gate, user: Any, said: dict[str, str]) -> BulkResult:
 
 @dataclass(frozen=True)
 class GateBatch:
-    """What can be ticked and decided together, with what can be said at each of them."""
+    """Gates that can be selected and decided together, with the common options."""
 
     items: Sequence[PendingGate]
     options: Sequence[DecisionOption]
@@ -57,13 +59,15 @@ class GateBatch:
 
     @property
     def about(self) -> str:
-        """Which they are, in a word: the tool, or the procedure's word for its kind."""
+        """Return the tool, or the kind of gate if there is none."""
         return self.gate.tool or self.gate.kind
 
 
 def merge_group(group: PendingGroup, user: Any) -> PendingGroup:
-    """The group with those that are alike in batches. What leaves the house is decided one by one, and so is what
-    somebody needs a word of, and what is not all in its text."""
+    """Return the group with similar gates merged into batches.
+
+    External actions are decided one by one, as are gates that need an answer in words or whose text is cut.
+    """
     found: dict[Any, list[PendingGate]] = {}
     for item in group.items if group.name == CONTAINED_TEXT[0] else ():
         if _fits(item.gate):
@@ -81,7 +85,7 @@ def _fits(gate: Gate) -> bool:
 
 
 def _key(gate: Gate) -> Any:
-    """Of two with the same one the same people can say the same."""
+    """Return a key that is equal for gates with the same approvers and the same options."""
     choices = tuple((one["decision"], one["word"]) for one in gate.choices)
     return (
         gate.run_id,

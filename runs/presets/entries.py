@@ -1,5 +1,4 @@
-"""What the rows of saved things tell, in one chain for all of a sort: each change, and that they are what the last one
-says."""
+"""Audit entries of presets, one chain per model: each change, and whether the rows match the last one."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from ..models.presets import Preset, PresetChange
 
 
 class PresetEntrySource:
-    """A `ChainEntrySource`, for a procedure's `chains`."""
+    """A `ChainEntrySource` for the `chains` of a procedure."""
 
     def __init__(self, model: type[Preset]) -> None:
         self.model = model
@@ -39,7 +38,7 @@ class PresetEntrySource:
         return ""
 
     def _beyond(self, last: dict[int, tuple[Any, EntryDraft]]) -> Iterator[EntryDraft]:
-        """Let the draft of each last change say what it is otherwise now; a draft for one that nobody made."""
+        """Add to each last draft what differs from the current row; yield a draft for each preset without a change."""
         owners = [change.owner for change, _ in last.values() if change.owner]
         there = set(get_user_model().objects.filter(pk__in=owners).values_list("pk", flat=True))
         for saved in list(self.model.objects.select_related("current")):
@@ -63,7 +62,7 @@ class PresetEntrySource:
 
 
 def _draft(change: Any) -> EntryDraft:
-    """What the change tells, and what its version says otherwise: whose it is, and by which name."""
+    """Build the entry of a change, including differences of its version in owner preset and name."""
     draft, version = change.draft(), change.version
     if version and (whose := getattr(version, change.whose)) != change.saved_id:
         draft.facts["version"] = {"number": version.number, f"of {change.entry}": whose}

@@ -1,4 +1,4 @@
-"""What something saved must be called, and for how long texts are kept: of every procedure's forms the same."""
+"""The form fields for a preset's name and retention, shared by all procedures."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ _WHOLE = "Write a whole number of days, or nothing to keep them for ever."
 
 
 class PresetForm(forms.Form):
-    """`model`: what is saved by it; a procedure's form says so."""
+    """A form for a preset; the procedure's form sets `model`."""
 
     model: ClassVar[type[Preset]]
 
@@ -35,7 +35,7 @@ class PresetForm(forms.Form):
     short = forms.BooleanField(label="Keep them for less than six months", required=False)
 
     def __init__(self, saved: Preset | None, *args: Any, **kwargs: Any) -> None:
-        """`saved`: the one that is changed by it."""
+        """`saved` is the preset to edit, None for a new one."""
         super().__init__(*args, **kwargs)
         self.saved = saved
         self.fields["name"].required = True
@@ -48,7 +48,8 @@ class PresetForm(forms.Form):
 
     def clean_name(self) -> str:
         name = self.cleaned_data["name"]
-        if self.saved and name == self.saved.name:  # it may look like another since before that was refused
+        # an unchanged name may look like another one, from before that was refused
+        if self.saved and name == self.saved.name:
             return name
         for other in self.model.objects.only("name", "archived"):
             if other != self.saved and look_alike(name, [other.name]):
@@ -58,7 +59,7 @@ class PresetForm(forms.Form):
         return name
 
     def clean_retention_days(self) -> int:
-        """0 is for ever, and so is an empty field; a page that does not ask changes nothing."""
+        """0 or an empty field means for ever. A page without the field changes nothing."""
         if "retention_days" not in self.data:
             return self.initial["retention_days"]
         days, floor = self.cleaned_data["retention_days"] or 0, settings.RETENTION_FLOOR_DAYS
@@ -72,7 +73,7 @@ class PresetForm(forms.Form):
             self.add_error("short", f"Tick it, or keep the texts for at least {retention.HALF_YEAR} days.")
 
     def refuse_name(self) -> None:
-        """For a name that somebody else took between the check and the commit."""
+        """Report a name that another user took between the check and the commit."""
         self.add_error("name", self._taken)
 
     @property
@@ -85,9 +86,11 @@ class PresetForm(forms.Form):
 
 
 def preset_named(model: type[Preset], which: str | int) -> Any:
-    """The one that is offered under that id, or that name, as people read names. ValidationError without one, and where
-    another has had the name: who wrote it may have meant that. A number is an id where there is one: nobody gets what
-    was meant for it by that name."""
+    """Return the available preset with this id or name.
+
+    Raises ValidationError if there is none, or if others have had the name too, since the caller may have meant those.
+    A number that is an id is always read as the id, never as a name.
+    """
     offered = dict(model.objects.available().values_list("pk", "name"))
     number = parse_number(which) if isinstance(which, str) else which
     pk = number if number in offered else next((pk for pk, name in offered.items() if _is_read_as(name, which)), None)

@@ -1,4 +1,4 @@
-"""For how long the texts of runs are kept that were made from something saved: it says so, or the installation.
+"""Retention of the texts of runs that were started from presets: set by the preset or by the installation.
 
 Why so: docs/decisions.md, Rehearsal, redaction, retention.
 """
@@ -15,7 +15,7 @@ from ..retention import INSTALLATION, KeptFor
 
 
 def preset_retention(model: type[Preset], version: str) -> KeptFor:
-    """`version`: the way from a run to the version that it was made from."""
+    """Return filters of runs by days and source; `version` is the lookup from a run to its preset version."""
     change = model.changes.rel.related_model
     whose = f"{version}__{change.whose}__in"
     found: dict[tuple[int, str], Q] = defaultdict(Q)
@@ -34,7 +34,7 @@ def preset_retention(model: type[Preset], version: str) -> KeptFor:
 
 
 def _by_days(change: type[PresetChange]) -> dict[int, dict[tuple[datetime | None, datetime | None], list[int]]]:
-    """Days -> submitted from when to when -> made from which."""
+    """Return, by days of retention: time span of submission -> keys of presets."""
     said: dict[int, list[tuple[datetime, int]]] = defaultdict(list)
     for saved, made, days in change.objects.values_list(change.whose, "made", "retention_days"):
         said[saved].append((made, days))

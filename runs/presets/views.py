@@ -1,5 +1,7 @@
-"""What pages do alike on which something saved is shown, made, changed, locked and archived. What it holds, and how
-that is shown, is its procedure's."""
+"""What the pages of all presets share: show, create, edit, lock and archive.
+
+Procedures define the content and how it is shown.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -17,13 +19,13 @@ from ..history.rows import build_rows, procedure_rows
 from ..procedure.spec import ProcedureSpec
 from . import Preset, PresetVersion
 
-NEWEST = 10  # runs on the page of what they were made by
+NEWEST = 10  # runs on the page of a preset
 DescribeChanges = Callable[[Any, Any], list[str]]
-"""What differs between two versions, in sentences."""
+"""Returns the differences between two versions, in sentences."""
 
 
 class PresetSubmission(Protocol):
-    """The form of something saved, once valid: `values` are what `Saved.revise` takes beside who does it."""
+    """A valid form of a preset; `values` are the arguments of `Preset.revise` except the author."""
 
     @property
     def retention_days(self) -> int: ...
@@ -36,7 +38,7 @@ class PresetSubmission(Protocol):
 def preset_page(
     request: HttpRequest, saved: Preset, versions: Sequence[Any], changes: DescribeChanges
 ) -> dict[str, Any]:
-    """The page of one, its versions newest first. What it was used for is in `preset_uses`."""
+    """Return the context of a preset's page; `versions` are newest first. Its uses are in `preset_uses`."""
     told = [
         {"version": now, "changes": changes(was, now) if was else []}
         for now, was in zip(versions, [*versions[1:], None], strict=True)
@@ -54,7 +56,7 @@ def preset_page(
 
 
 def version_page(saved: Preset, versions: Sequence[Any], number: int, changes: DescribeChanges) -> dict[str, Any]:
-    """The page of one version, of all of them."""
+    """Return the context of the page of one version; `versions` are all of them."""
     numbered = {version.number: version for version in versions}
     if number not in numbered:
         raise Http404
@@ -70,7 +72,7 @@ def version_page(saved: Preset, versions: Sequence[Any], number: int, changes: D
 
 
 def preset_uses(face: ProcedureSpec[Any, Any], rows: QuerySet[Any], version: str) -> dict[str, Any]:
-    """The newest of these runs, each with the version that it was made by, which is the column of that name."""
+    """Return the newest of these runs, each with its preset version, which is the column `version`."""
     newest = list(build_rows(rows, face).select_related(version).order_by("-run__created")[:NEWEST])
     versions: list[PresetVersion] = [getattr(one, version) for one in newest]
     return {
@@ -90,7 +92,7 @@ def refuse_editor(saved: Preset, user: Any) -> None:
 
 
 def create_preset(model: type[Preset], submission: PresetSubmission, owner: Any) -> Any | None:
-    """A new one, as the form says; None where the name was taken meanwhile, which the form says then."""
+    """Create a preset from the form; if the name was taken meanwhile, add the form error and return None."""
     try:
         return model.objects.create_first(owner=owner, retention_days=submission.retention_days, **submission.values())
     except IntegrityError:
@@ -100,7 +102,7 @@ def create_preset(model: type[Preset], submission: PresetSubmission, owner: Any)
 
 @transaction.atomic
 def revise_preset(saved: Preset, submission: PresetSubmission, author: Any, opened: int) -> str:
-    """Save all or nothing; the sentence that says what was saved. Raises what `Saved.revise` does."""
+    """Save everything or nothing, and return the message for the user. Raises what `Preset.revise` raises."""
     before = saved.name
     version = saved.revise(author=author, opened=opened, **submission.values())
     said = [f"Version {version.number} is saved."] if version.number > opened else []
@@ -112,7 +114,7 @@ def revise_preset(saved: Preset, submission: PresetSubmission, author: Any, open
 
 
 def previous_retention(saved: Preset) -> list[dict[str, Any]]:
-    """Each change of how long texts are kept, newest first: who changed it when, from what to what."""
+    """Return each change of the retention, newest first, with the values before and after."""
     return [
         {"change": now, "days": now.kept, "before": was.kept}
         for was, now in pairwise(saved.changes.all())
@@ -121,10 +123,10 @@ def previous_retention(saved: Preset) -> list[dict[str, Any]]:
 
 
 def switch_preset(request: HttpRequest, saved: Preset, of_what: str) -> None:
-    """Lock, unlock, archive or bring it back, as `do` says. `of_what`: the runs that it starts."""
+    """Lock, unlock, archive or restore it, as the posted `do` says. `of_what` names the runs that it starts."""
     refuse_editor(saved, request.user)
     noun = saved.noun
-    switches = {  # with what is said of it; where nothing is, the page itself says so from now on
+    switches = {  # with the message; without one, the page itself shows the change
         "lock": (saved.lock, ""),
         "unlock": (saved.unlock, f"The {noun} is unlocked. Users who may change all {noun}s can change it again."),
         "archive": (saved.archive, ""),

@@ -1,4 +1,4 @@
-"""Badges: how something came out last, as a picture that stands in a page elsewhere. Known by a secret address alone.
+"""Badges: images of the latest outcome for other websites, at secret addresses.
 
 Why so: docs/decisions.md, Sharing.
 """
@@ -22,11 +22,11 @@ from ..rights import SHARE, PermissionReach
 from ..show_notes import ended_note, made_note
 from .links import share_refusal
 
-MAX_RUNS_READ = 50  # of the newest runs from one thing
-MAX_BADGES = 50  # of one person that hold at once
+MAX_RUNS_READ = 50  # newest runs of an item that are read
+MAX_BADGES = 50  # valid badges of one user
 TOO_MANY_TEXT = f"{MAX_BADGES} of your badges hold, as many as one person may have. End one first."
 NO_RUNS_TEXT = "nothing yet"
-LETTER, PADDING = 6.6, 8  # pixels; what is wider than usual is drawn in the same room
+LETTER, PADDING = 6.6, 8  # pixels; wider text is squeezed into the same width
 TOO_FEW_RUNS = (
     (timedelta(days=365), "y"),
     (timedelta(days=1), "d"),
@@ -37,7 +37,7 @@ TOO_FEW_RUNS = (
 
 @dataclass(frozen=True)
 class BadgeImage:
-    """What stands on it: `state` gives the colour."""
+    """The text of a badge; `state` gives the colour."""
 
     words: str
     said: str
@@ -66,7 +66,7 @@ def _width(text: str) -> int:
 def create_badge(
     by: Any, days: int, words: str, run: Run | None = None, shelf: str = "", key: int | None = None
 ) -> Badge:
-    """With its secret. ValueError, a sentence, where none can be made."""
+    """Create a badge with its secret. Raises ValueError with a message if it is refused."""
     if run is not None:
         run = _locked(run.pk)
         if reason := share_refusal(run):
@@ -83,7 +83,7 @@ def create_badge(
 @after_deadlock
 @transaction.atomic
 def revoke_badge(badge: Badge, by: Any) -> None:
-    """At once; what others have kept of the picture, they drop within a minute."""
+    """Revoke it immediately; cached images expire within a minute."""
     run = _locked(badge.run_id) if badge.run_id else None
     if Badge.objects.filter(pk=badge.pk, ended=None).update(ended=timezone.now()) and run:
         reviews.add_note(run, by, ended_note(badge))
@@ -94,7 +94,7 @@ def _locked(pk: UUID) -> Run:
 
 
 def badge_for_secret(secret: str) -> BadgeImage | None:
-    """What the address shows, if it holds. What its maker may not hand out any more is shown by nobody's badge."""
+    """Return the image of a valid badge, or None if its creator may no longer share anything."""
     badge = Badge.objects.of(secret)
     if badge is None or badge.by is None or SHARE.reach(badge.by) == PermissionReach.NOTHING:
         return None
@@ -109,7 +109,7 @@ def _may_be_shown(run: Run, by: Any) -> bool:
 
 
 def _started(badge: Any) -> list[Run]:
-    """The newest that were started from it, without rehearsals, which decide nothing."""
+    """Return the newest runs that were started from the item, without rehearsals, which decide nothing."""
     starts = Start.objects.filter(shelf=badge.shelf, key=badge.key, rehearsal=False)
     if SHARE.reach(badge.by) < PermissionReach.ALL:
         starts = starts.filter(owner=badge.by_id)
@@ -117,7 +117,7 @@ def _started(badge: Any) -> list[Run]:
 
 
 def _shown(words: str, run: Run) -> BadgeImage:
-    """By what holds: of an outcome that a person decided, that one."""
+    """Show the outcome in effect: an override takes precedence."""
     face = spec_of_run(run)
     outcome = run.override or run.outcome
     state, word = face.outcome_filter(outcome) if outcome else face.filter_labels(run)
@@ -136,8 +136,10 @@ def _ago(moment: datetime | None, now: datetime) -> str:
 
 
 def badge_label(of: str, things: Any, user: Any) -> dict[str, Any]:
-    """What `run:<id>`, or a thing of the library as `<shelf>:<key>`, stands for. ValidationError where that is nothing
-    that this person may show."""
+    """Resolve `run:<id>`, or `<section>:<key>` for an item of the library.
+
+    Raises ValidationError if it is nothing that this user may share.
+    """
     sort, _, key = of.partition(":")
     if of in things:
         return {"shelf": sort, "key": int(key)}

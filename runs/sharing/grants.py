@@ -1,4 +1,4 @@
-"""Showing one record to people with an account. Who gave it and took it back stands in the record.
+"""Access to one record for users with an account. Granting and revoking it is noted in the record.
 
 Why so: docs/decisions.md, Sharing.
 """
@@ -19,13 +19,16 @@ from ..rights import SEE
 from ..show_notes import ended_note, made_note
 from .links import share_refusal
 
-MAX_GRANTS = 100  # people and groups of one record
+MAX_GRANTS = 100  # users and groups of one record
 PERSON, GROUP = "person", "group"
 UNKNOWN_NAME_TEXT = "There is nobody and no group of that name."
 
 
 def find_grantee(name: str) -> tuple[Any, Any]:
-    """The person of this name, or the group. ValueError, a sentence, where that is nobody, or could be both."""
+    """Return the user or the group of this name, the other being None.
+
+    Raises ValueError with a message if there is none or more than one.
+    """
     people, groups = _called(name)
     if not people and not groups:
         raise ValueError(UNKNOWN_NAME_TEXT)
@@ -39,7 +42,7 @@ def find_grantee(name: str) -> tuple[Any, Any]:
 
 
 def _called(name: str) -> tuple[list[User], list[Group]]:
-    """All whom it can mean. Where both have a name, it is said before it which of them is meant."""
+    """Return all users and groups with this name. The prefix "person" or "group" selects one of both."""
     sort, _, rest = name.partition(" ")
     people = User.objects.filter(username__in=_names(name, sort, rest, PERSON), is_active=True)
     return list(people), list(Group.objects.filter(name__in=_names(name, sort, rest, GROUP)))
@@ -52,7 +55,7 @@ def _names(name: str, said: str, rest: str, sort: str) -> list[str]:
 @after_deadlock
 @transaction.atomic
 def grant_access(run: Run, by: Any, name: str) -> Given:
-    """ValueError, a sentence, where it cannot be given."""
+    """Grant access and note it in the record. Raises ValueError with a message if it is refused."""
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if reason := share_refusal(run):
         raise ValueError(reason)
@@ -75,7 +78,7 @@ def grant_access(run: Run, by: Any, name: str) -> Given:
 @after_deadlock
 @transaction.atomic
 def revoke_access(given: Given, by: Any) -> None:
-    """At once, from whoever has it open, too."""
+    """Revoke it immediately, also for users who have the record open."""
     run = Run.objects.select_for_update(no_key=True).get(pk=given.run_id)
     if Given.objects.filter(pk=given.pk, ended=None).update(ended=timezone.now()):
         reviews.add_note(run, by, ended_note(given))

@@ -1,4 +1,4 @@
-"""Showing one record to people without an account, by a link that ends. Who made and ended it stands in the record.
+"""Share links: one record for people without an account. Creating and revoking one is noted in the record.
 
 Why so: docs/decisions.md, Sharing.
 """
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def share_refusal(run: Run) -> str:
-    """Why nobody can be shown it; empty where one can."""
+    """Return why the run cannot be shared; empty if it can."""
     if not run.is_ended:
         noun = spec_of_run(run).noun_with_article
         return f"{noun} that is not over cannot be shown to others: nobody knows yet how it ends."
@@ -38,7 +38,7 @@ def share_refusal(run: Run) -> str:
 @after_deadlock
 @transaction.atomic
 def create_link(run: Run, by: Any, for_whom: str, days: int) -> Share:
-    """A link with its secret. ValueError, a sentence, where none can be made."""
+    """Create a link with its secret. Raises ValueError with a message if it is refused."""
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if reason := share_refusal(run):
         raise ValueError(reason)
@@ -53,15 +53,18 @@ def create_link(run: Run, by: Any, for_whom: str, days: int) -> Share:
 @after_deadlock
 @transaction.atomic
 def revoke_share_link(share: Share, by: Any) -> None:
-    """At once, for whoever has it open, too, when they load it again."""
+    """Revoke it immediately; open pages are refused at the next request."""
     run = Run.objects.select_for_update(no_key=True).get(pk=share.run_id)
     if Share.objects.filter(pk=share.pk, ended=None).update(ended=timezone.now()):
         reviews.add_note(run, by, ended_note(share))
 
 
 def run_for_secret(secret: str) -> Share | None:
-    """What a link shows, if it holds. It does not where its record was redacted since, where its maker may not hand the
-    record out any more, or where a gate hides it from those who have to decide first."""
+    """Return the valid link with this secret, or None.
+
+    It is not valid if the record was redacted, its creator may no longer share it, or a gate hides it from its
+    approvers.
+    """
     share = Share.objects.of(secret)
     if share is None or share.by is None or share_refusal(share.run):
         return None
@@ -70,7 +73,7 @@ def run_for_secret(secret: str) -> Share | None:
 
 
 def active_links(run: Run, links: Sequence[Any]) -> list[Any]:
-    """Those of these links, or badges, of one run that whoever comes by them is shown something by."""
+    """Return those of the links or badges of one run that currently show something."""
     if share_refusal(run) or run.pk in set(Gate.objects.hidden()):
         return []
     may = SHARE.covering({link.by for link in links if link.by}, run)
@@ -78,7 +81,7 @@ def active_links(run: Run, links: Sequence[Any]) -> list[Any]:
 
 
 def log_link_view(share: Share) -> None:
-    """A database that cannot be written hides no record from its reader."""
+    """Count a view. A database that cannot be written must not keep the record from its reader."""
     try:
         with transaction.atomic():
             share.count_view(timezone.now())
@@ -87,7 +90,6 @@ def log_link_view(share: Share) -> None:
 
 
 def guest_record(row: Any) -> dict[str, Any]:
-    """As `record_of`, without prompts, raw answers and costs, for no call is given; without notes, what was asked at
-    gates, what tools gave, and how it came about."""
+    """Return the record without prompts, raw answers, costs, notes, gates, tool calls and provenance."""
     shown = record_of(row, [])
     return shown | {"record": replace(shown["record"], reviews=(), gates=(), uses=(), provenance=())}
