@@ -15,7 +15,7 @@ from .rules.outcome import NO_DECISION
 
 
 class DebateOutcomeFilter(StatusFilter):
-    """Options are each debate's own: those who seek one type it into the history's filter."""
+    """Each debate has its own options: type one into the history's filter to find it."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(NO_DECISION, outcome_label(NO_DECISION)), *super().lookups(request, model_admin)]

@@ -1,6 +1,7 @@
-"""What somebody attaches to a new debate: read and within its limits, before anything is submitted.
+"""Attachments of a new debate, read and checked against the limits before anything is submitted.
 
-A page keeps what was read in itself, signed, so that nothing is stored and nothing is lost while one goes on writing.
+A page carries the extracted text itself, signed, so that nothing is stored and nothing is lost while the form is
+edited.
 
 Why so: docs/decisions.md, Documents.
 """
@@ -20,7 +21,7 @@ from toolbox.documents import UnreadableDocument
 
 from .models import DOCUMENTS
 
-FILES = "documents"  # the field of files, and what problems with them are named by
+FILES = "documents"  # name of the file field and of its problems
 UNTITLED = "Pasted text"
 TAMPERED_TEXT = "One of the documents did not come back as it was read. Attach it again."
 TOO_MANY = f"Attach at most {DOCUMENTS.number} documents. Leave out the others."
@@ -28,14 +29,14 @@ TOO_MANY = f"Attach at most {DOCUMENTS.number} documents. Leave out the others."
 
 @dataclass
 class DebateAttachments:
-    """What can be attached, in its order, and what is wrong with the rest."""
+    """The documents to attach, in order, and the problems of the others."""
 
     documents: list[NewDocument] = field(default_factory=list)
     problems: list[FieldProblem] = field(default_factory=list)
-    encoding: str = ""  # of texts that do not say theirs
+    encoding: str = ""  # of texts that do not declare one
 
     def add(self, path: str, read: Callable[[], NewDocument]) -> bool:
-        """Whether it is attached. Beyond the last place nothing is read."""
+        """Read and add a document; return whether it was added. Beyond the maximum number nothing is read."""
         try:
             if len(self.documents) >= DOCUMENTS.number:
                 raise UnreadableDocument(TOO_MANY)
@@ -49,8 +50,8 @@ class DebateAttachments:
         return True
 
     def add_files(self, files: Iterable[Any]) -> None:
-        """Uploaded ones. Also what turns out to be unreadable is one of those that may be tried: each takes its time,
-        others wait for it, and there is one end of that for all of them."""
+        """Add uploaded files. Unreadable files count towards the maximum too: reading takes time, and all files
+        share one time limit."""
         until = time.monotonic() + documents.TOGETHER
         for number, file in enumerate(files):
             if number >= DOCUMENTS.number:
@@ -59,14 +60,14 @@ class DebateAttachments:
             self.add(FILES, partial(from_file, file, until, self.encoding))
 
     def refuse(self, path: str, message: str) -> None:
-        """Once for each reason: of too many, all are too many in the same way."""
+        """Add a problem once: with too many files, all have the same one."""
         problem = FieldProblem(path, path.replace("_", "-"), "Documents", message)
         if problem not in self.problems:
             self.problems.append(problem)
 
 
 def from_file(file: Any, until: float, encoding: str = "") -> NewDocument:
-    documents.refuse_size(file.name or "", file.size, DOCUMENTS)  # before it is taken from where it lies
+    documents.refuse_size(file.name or "", file.size, DOCUMENTS)  # before it is read into memory
     return documents.read_document(file.name or "", file.read(), DOCUMENTS, until, encoding)
 
 
@@ -74,11 +75,11 @@ def from_text(title: str, text: str) -> NewDocument:
     return documents.document_from_text(title.strip() or UNTITLED, text, DOCUMENTS)
 
 
-# ---- kept in a page -----------------------------------------------------------------------------------------
+# ---- stored in a page ----------------------------------------------------------------------------------------
 
 
 def sign_attachments(found: Sequence[NewDocument], whose: object) -> list[str]:
-    """Each as a text that a page carries and nobody else can make."""
+    """Return each document as a signed text that a page carries and nobody else can forge."""
     return [signing.dumps(astuple(one), salt=_salt(whose), compress=True) for one in found]
 
 

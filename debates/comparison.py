@@ -1,4 +1,4 @@
-"""Two debates side by side: where each member stood at the end."""
+"""Comparison of two debates: the positions of their members at the end."""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,7 +31,7 @@ def _stood(display: DebateDisplay) -> Iterator[tuple[str, ComparedRun]]:
 
 
 def _others(a: DebateDisplay, b: DebateDisplay, erased: bool) -> Iterator[str]:
-    """Who has the name of a member of the other one and is somebody else."""
+    """Yield the names that belong to different members in the two debates."""
     known = {seat.name: _made_of(seat, erased) for seat in a.seats}
     for seat in b.seats:
         if seat.name in known and _made_of(seat, erased) != known[seat.name]:

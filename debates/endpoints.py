@@ -1,4 +1,4 @@
-"""The HTTP API of debates. Who calls, and what an error looks like, is the site's business.
+"""HTTP endpoints of debates. Authentication and the format of errors belong to the site.
 
 Why so: docs/decisions.md, The API.
 """
@@ -48,12 +48,13 @@ After = Annotated[int, Query(ge=0, description="The number of the newest message
 @requires_scope(TokenScope.SUBMIT, "debate")
 @count_submission
 def submit_debate(request: HttpRequest, asked: schemas.NewDebate, key: IdempotencyHeader = None) -> HttpResponse:
-    """Two to nine members argue about the question until each has said what it stands by; a rule makes an outcome.
+    """Submit a question: two to nine members argue about it until each has stated its verdict; a rule gives the
+    outcome.
 
-    Options, members and rules are those that are given, or a panel's: what is given beside a panel holds in its place,
-    and then the debate is no longer by it. 409 where the panel's version is another than the one that is named.
-    402 where a budget has not enough left for what it may cost at most, which `estimate` says: nothing changes by
-    asking again soon. The same request under the same key brings the debate that was submitted first.
+    Options, members and rules are those that are given, or a panel's. Given values replace the panel's, and then the
+    debate is no longer by that panel. 409 if the panel's version is not the one that is named. 402 if a budget has
+    less left than the maximum cost, which `estimate` shows: retrying soon does not help. The same request with the
+    same key returns the debate that was submitted first.
     """
     attached = _attached(request, asked)
     digests = [one.digest for one in attached.documents] if request.FILES else ()
@@ -80,7 +81,7 @@ def _submit(request: HttpRequest, asked: schemas.NewDebate, attached: DebateAtta
     owner = credential_of(request).owner
     submission = DebateSubmission.of(**values, attached=attached, by=owner)
     if not submission.is_valid():
-        # what a panel would have brought is not missing while it is not known which one is meant
+        # while the panel is unknown, what it would have supplied is not reported as missing
         unknown = {"options", "members"} - given.keys() if faults else set()
         found = ((problem.path, problem.message) for problem in submission.problems)
         faults.add((path, said) for path, said in found if path not in unknown)
@@ -121,7 +122,7 @@ def _texts(one: schemas.NewDebateOption | schemas.NewDebateMember) -> dict[str, 
     "/panels", response=schemas.PanelListOut, openapi_extra=problem_responses(422), summary="The panels to debate by"
 )
 def panels(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
-    """Who sits there and what they choose from, and nothing of what each is told."""
+    """List panels with their members and options, without the members' instructions."""
     reject_unknown_parameters(request, *SoughtSaved.model_fields)
     found = [one.current for one in Panel.objects.available().with_content() if one.current]
     return list_answer(asked, found, short=panel_in_short, whole=panel_object)
@@ -134,12 +135,12 @@ def panels(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
     summary="One panel, by name or id",
 )
 def panel(request: HttpRequest, name: str) -> HttpResponse:
-    """As it is now, with all that it holds."""
+    """Return the current version of a panel, with all its content."""
     reject_unknown_parameters(request)
     return json_response(panel_object(saved_one(Panel, name).current))
 
 
-# ---- what is said -----------------------------------------------------------------------------------------
+# ---- messages ---------------------------------------------------------------------------------------------
 
 
 @router.get(
@@ -149,7 +150,7 @@ def panel(request: HttpRequest, name: str) -> HttpResponse:
     summary="What was said in a debate",
 )
 def debate_messages(request: HttpRequest, id: UUID, after: After = 0) -> HttpResponse:
-    """All of it, or what came after a message."""
+    """List all messages, or those after a number."""
     reject_unknown_parameters(request, "after")
     return json_response({"results": message_objects(get_run_or_refuse(request, id, "debate"), after=after)})
 
@@ -164,7 +165,8 @@ def debate_messages(request: HttpRequest, id: UUID, after: After = 0) -> HttpRes
 def post_debate_message(
     request: HttpRequest, id: UUID, asked: schemas.DebateMessageIn, key: IdempotencyHeader = None
 ) -> HttpResponse:
-    """To everyone or to one member; `ask` gives that member the floor next. 409 with why not."""
+    """Post a message to everyone or to one member; `ask` gives that member the floor next. 409 with the reason if
+    that is not possible."""
     by, to = credential_of(request).owner, None if asked.to == "everyone" else asked.to
     return _done(request, id, partial(moderation.post_message, id, by, asked.text, to=to, ask=asked.ask, key=key or ""))
 
@@ -178,10 +180,10 @@ def post_debate_message(
     summary="What was said in a debate, as XML",
 )
 def debate_xml(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Question, options, members, documents by their digests, all messages, acts and the outcome, in the elements in
-    which members read one another. An `Act` names who did it (`by`), the message after which (`after`), and its
-    `number` among the acts, which are numbered separately. Prompts, raw answers and what verifies them are in the
-    record alone."""
+    """Export question, options, members, documents by their digests, all messages, acts and the outcome, in the
+    elements that members read. An `Act` names who did it (`by`), the message after which (`after`), and its
+    `number` among the acts, which are numbered separately. Only the record has prompts, raw answers and what
+    verifies them."""
     reject_unknown_parameters(request)
     text = render_debate_xml(get_run_or_refuse(request, id, "debate", EXPORT))
     return HttpResponse(text, content_type="application/xml; charset=utf-8", headers={"Cache-Control": "no-store"})
@@ -200,9 +202,9 @@ def debate_xml(request: HttpRequest, id: UUID) -> HttpResponse:
 def steer_debate(
     request: HttpRequest, id: UUID, asked: schemas.SteeringIn, key: IdempotencyHeader = None
 ) -> HttpResponse:
-    """As the chair: give a member the floor next, give twenty messages more, close after this message or at once, end
-    without a closing, recall a member that has withdrawn, give up one whose model fails. As a person on a seat:
-    withdraw. 409 with why not."""
+    """Steer a debate. As the chair: give a member the floor next, allow twenty more messages, close after this
+    message or at once, end without a closing, recall a withdrawn member, give up a member whose model fails. As
+    a person on a seat: withdraw. 409 with the reason if that is not possible."""
     by, once = credential_of(request).owner, key or ""
     if asked.kind == SteeringKind.WITHDRAW:
         leave = partial(moderation.withdraw_member, id, by, asked.verdict or "", asked.reasoning or "", once)
@@ -212,7 +214,8 @@ def steer_debate(
 
 
 def _done(request: HttpRequest, pk: UUID, do: Callable[[], Any], *, seated: bool = False) -> HttpResponse:
-    """What it has come to. `seated`: done by a person that sits there, and not by whoever may steer."""
+    """Apply a change and return the run. `seated`: done by a person on a seat, who need not have the right to
+    steer."""
     get_run_or_refuse(request, pk, "debate", SEE if seated else STEER)
     try:
         do()

@@ -1,4 +1,4 @@
-"""What a debate may cost, before it starts: every message is said, by the dearest model that may say it."""
+"""Cost estimate of a debate before it starts: all messages, by the most expensive model that may write them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from engine.llm.tokens import tokens_of as tokens_of_text
 
 from .prompts.wording import count_noun
 
-MESSAGE, LINE = 260, 45  # tokens of a message as others read it whole, and as one line of the minutes
-FULL_HISTORY = 30  # of the newest messages are read whole, on average
+MESSAGE, LINE = 260, 45  # tokens of a message in full, and as one line of the minutes
+FULL_HISTORY = 30  # newest messages in full, on average
 INSTRUCTIONS = 1_400
-LEAST_WHOLE, LEAST_LINES = 8, 20  # messages that a member has to see, to speak with sense
+LEAST_WHOLE, LEAST_LINES = 8, 20  # messages that a member must see to answer sensibly
 LIKELY_SHARE = 30  # messages of a debate that ends by itself
-SECONDS = (8, 15)  # that a model takes for a message, from and to; a rehearsal is over in a minute at most
+SECONDS = (8, 15)  # per message of a model, from and to; a rehearsal takes at most a minute
 
 
 @dataclass(frozen=True)
 class DebateEstimate:
-    """`cost` in billionths of a dollar; None where the price of a model is unknown. `likely`: if it ends sooner.
-    `minutes`, from and to, of all its messages, without what persons take."""
+    """`cost` in billionths of a US dollar; None if the price of a model is unknown. `likely`: the cost if it ends
+    early. `minutes`: from and to, for all messages, without the time that persons take."""
 
     calls: int
     cost: int | None
@@ -36,20 +36,20 @@ class DebateEstimate:
 
 
 class HasText(Protocol):
-    """A document, attached already or not yet."""
+    """A document, whether attached already or not."""
 
     @property
     def text(self) -> str: ...
 
 
 def tokens_of(question: str, documents: Iterable[HasText] = ()) -> int:
-    """Of what everybody reads before anything is said. The lines of documents have numbers in front."""
+    """Return the tokens of what every member reads first. Lines of documents are numbered."""
     texts = [document.text for document in documents]
     return tokens_of_text(question) + sum(tokens_of_text(text) + 2 * (text.count("\n") + 1) for text in texts)
 
 
 def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, most: int) -> DebateEstimate:
-    """`read`: `tokens_of` what is asked."""
+    """Estimate a debate of at most `most` messages. `read`: the result of `tokens_of`."""
     asked = [one for one in members if one.get("model")]
     base = INSTRUCTIONS + read
     at_most = _cost(asked, timekeeper, base, most)
@@ -58,7 +58,7 @@ def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, m
 
 
 def _minutes(asked: Sequence[Mapping[str, Any]], most: int) -> tuple[int, int]:
-    """By members in equal parts."""
+    """Return the minutes from and to, if all members write the same number of messages."""
     if not asked:
         return 0, 0
     real = sum(not is_rehearsal(one["model"]) for one in asked)
@@ -67,18 +67,20 @@ def _minutes(asked: Sequence[Mapping[str, Any]], most: int) -> tuple[int, int]:
 
 
 def prompt_tokens(base: int, said: int) -> int:
-    """Of one request after so many messages."""
+    """Return the tokens of one request after `said` messages."""
     return base + min(said, FULL_HISTORY) * MESSAGE + max(0, said - FULL_HISTORY) * LINE
 
 
 def least_prompt(read: int, most: int) -> int:
-    """Tokens of the longest request to a model that has no room for more: older messages are lines, or left out."""
+    """Return the tokens of the longest request to a model with no room for more: older messages are lines or left
+    out."""
     whole = min(most, LEAST_WHOLE)
     return INSTRUCTIONS + read + whole * MESSAGE + min(most - whole, LEAST_LINES) * LINE
 
 
 def _cost(asked: Sequence[Mapping[str, Any]], timekeeper: str, base: int, most: int) -> int | None:
-    """First verdicts, every message by every member in equal parts, closing, and the notes of a model."""
+    """Return the cost of first verdicts, all messages in equal parts, closing, and the timekeeper's notes; None if
+    a price is unknown."""
     if not asked:
         return 0
     turns = sum(prompt_tokens(base, said) for said in range(most)) // len(asked)
@@ -91,7 +93,7 @@ def _cost(asked: Sequence[Mapping[str, Any]], timekeeper: str, base: int, most: 
 
 
 def turn_cost(read: int, member: Mapping[str, Any], said: int) -> int:
-    """Of one more answer after so many messages; nothing where that is unknown."""
+    """Return the cost of one more answer after `said` messages; 0 if the price is unknown."""
     tokens = prompt_tokens(INSTRUCTIONS + read, said)
     return _dearest(member, tokens, ANSWER) or 0
 

@@ -1,4 +1,4 @@
-"""Three examples to try: a question, what a verdict can be, and who argues about it."""
+"""Three examples to try: question, options and members."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class DebateExample:
-    """`key` stands in addresses, `title` is what it is called where it is offered. `options`: word, direction and
-    meaning; `members`: name and who that is."""
+    """`key` is the name in URLs, `title` the name on pages. `options`: word, direction and meaning; `members`: name
+    and description."""
 
     key: str
     title: str
@@ -18,7 +18,7 @@ class DebateExample:
     rule: str = "majority"
 
     def form_values(self, model: str) -> dict[str, Any]:
-        """As the form of a new debate starts from it, each member asking this model."""
+        """Return the initial values of a new debate's form, with this model for every member."""
         options: list[Mapping[str, str]] = [
             {"word": word, "direction": direction, "meaning": meaning} for word, direction, meaning in self.options
         ]

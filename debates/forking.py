@@ -1,4 +1,4 @@
-"""Debates that go on from a message of another one.
+"""Forks of debates: a new debate that continues from a message of another one.
 
 Why so: docs/decisions.md, Forks.
 """
@@ -17,7 +17,7 @@ from .models.forks import DebateMoment, bring_along
 from .rules.state import TURNS
 from .schemas import NewDebateFork
 
-LONGEST = 300  # characters of a message that are shown
+LONGEST = 300  # characters of a message on the page
 NOT_OVER = (
     "A debate that goes on cannot be forked: nobody may know its seed, nor what members said alone. Fork it when it is "
     "over."
@@ -77,7 +77,8 @@ def _document(one: Any) -> NewDocument:
 
 
 def _moment(row: Debate, number: int) -> DebateMoment:
-    """ForkRefused."""
+    """Return the moment after message `number`. Raises NoForkPoint without such a message, and ForkRefused if the
+    debate cannot be forked there."""
     if not row.run.is_ended:
         raise ForkRefused(NOT_OVER)
     moment = DebateMoment(row, number)
@@ -92,7 +93,7 @@ def _moment(row: Debate, number: int) -> DebateMoment:
     return moment
 
 
-# ---- what is shown --------------------------------------------------------------------------------------------
+# ---- the page -------------------------------------------------------------------------------------------------
 
 
 def _undone(moment: DebateMoment) -> Iterator[Section]:
@@ -106,7 +107,7 @@ def _undone(moment: DebateMoment) -> Iterator[Section]:
 
 
 def _positions(moment: DebateMoment) -> Iterator[str]:
-    """Of whom the fork begins with another one than the debate ended with."""
+    """Yield the members whose position at the fork differs from their last one."""
     course = moment.debate.partial_outcome
     then = course.verdict_at(moment.number)
     for seat in course.speakers:

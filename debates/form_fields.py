@@ -1,4 +1,4 @@
-"""Fields of the forms on which debates and panels are written: rules, options, members."""
+"""Fields of the forms for debates and panels: rules, options, members."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -41,7 +41,7 @@ RULES = {
 
 
 class DebateRulesForm(forms.Form):
-    """What a panel says beside who sits there and what they decide between."""
+    """The rules of a panel or debate, without members and options."""
 
     timekeeper = PlainTextField(
         max_length=200,
@@ -125,7 +125,7 @@ class DebateOptionForm(NumberedForm):
 
 
 class SeatForm(NumberedForm):
-    """Who sits somewhere, whoever answers for it."""
+    """Form of one seat, for a model or a person."""
 
     noun = "member"
 
@@ -150,7 +150,7 @@ class SeatForm(NumberedForm):
         return validate_model(self.cleaned_data["model"])
 
     def needs_who(self) -> None:
-        """Of a model: without a word on who it is, it would be like any other at the table."""
+        """Add an error if a model's seat has no description: without one it is like any other member."""
         if not self.errors.keys() & {"who"} and not has_text(self.cleaned_data.get("who", "")):
             self.add_error("who", f"Say who member {self.number} is: what it knows, and what it looks at.")
 
@@ -166,7 +166,8 @@ class DebateMemberForm(SeatForm):
     def __init__(
         self, number: int, posted: Mapping[str, Any] | None, initial: Mapping[str, Any], by: User | None = None
     ) -> None:
-        """`by`: who asks for it, and may not seat just anybody; nobody is the command line, which may."""
+        """`by`: the user who submits, who may seat only certain persons; None for the command line, which may seat
+        anyone."""
         super().__init__(number, posted, initial)
         self.by = by
 
@@ -179,7 +180,7 @@ class DebateMemberForm(SeatForm):
             if found is None:
                 raise ValidationError(f"Nobody here is called “{given}”. A person on a seat needs an account.")
         elif found is None or not _knows(self.by, found):
-            # in the same words whether there is such an account or not
+            # the same words whether or not there is such an account
             raise ValidationError(f"You share no group with a person called “{given}”. Seat yourself, or one who does.")
         return found
 
@@ -205,7 +206,7 @@ def _knows(by: User, other: User) -> bool:
 
 
 class PanelSeatForm(SeatForm):
-    """`user`: whom an input page had named there, carried along unread."""
+    """`user`: the person that the input page named, kept unchecked."""
 
     person = forms.BooleanField(
         label="A person sits here",

@@ -1,4 +1,4 @@
-"""What a new debate must be, for every door: the page, the command line, the API."""
+"""Forms that validate a new debate or panel for every interface: page, command line and API."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ SEED_WORD_LENGTH = 200
 
 _LEAST = {"option": LEAST_OPTIONS, "member": LEAST_MEMBERS}
 _MOST = {"option": MOST_OPTIONS, "member": MOST_MEMBERS}
-_SAME = {"option": "word", "member": "name"}  # by which they are told from one another
+_SAME = {"option": "word", "member": "name"}  # the field that must be unique
 _SEED = re.compile(r"[0-9a-fA-F]{64}")
 
 
@@ -93,14 +93,14 @@ class DebateForm(DebateRulesForm):
 
 
 def count_in(posted: Mapping[str, Any], noun: str) -> int:
-    """How many of them a page posted, at most one more than there may be: enough to say that it is too many."""
+    """Return how many options or members a page posted, at most one more than permitted: enough to report that."""
     numbers = re.compile(rf"{noun[0]}(\d{{1,2}})-\w+")
     found = (int(match[1]) for key in posted if (match := numbers.fullmatch(key)))
     return min(max(found, default=0), _MOST[noun] + 1)
 
 
 def typed_in(posted: Mapping[str, Any]) -> dict[str, Any]:
-    """All that a page posted, unchecked, as a form is started from it."""
+    """Return all values that a page posted, unchecked, as initial values of a form."""
     own: dict[str, Any] = {name: posted.get(name, "") for name in DebateForm.base_fields}
     for noun, form in (("option", DebateOptionForm), ("member", PanelSeatForm)):
         own[f"{noun}s"] = [
@@ -111,13 +111,13 @@ def typed_in(posted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _places(noun: str, posted: Mapping[str, Any] | None, given: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The numbers of its forms, each with what it starts from."""
+    """Return the numbers of the forms, each with its initial values."""
     count = max(len(given), _LEAST[noun]) if posted is None else count_in(posted, noun)
     return [(number, given[number - 1] if number <= len(given) else {}) for number in range(1, count + 1)]
 
 
 class DebateFormset:
-    """A form of its own beside options and members, checked together."""
+    """A form of its own fields, options and members, validated together."""
 
     seat: type[SeatForm] = DebateMemberForm
 
@@ -143,7 +143,7 @@ class DebateFormset:
         return all(valid) and not self.problems
 
     def values(self) -> dict[str, Any]:
-        """All of it, once valid."""
+        """Return all values. Call only if valid."""
         own = dict(self.own.cleaned_data)
         switches = {name: own.pop(name) for name in SWITCHES}
         lists = {f"{noun}s": [form.cleaned_data for form in given] for noun, given in self._lists}
@@ -151,7 +151,7 @@ class DebateFormset:
 
     @property
     def problems(self) -> list[FieldProblem]:
-        """What is to be corrected; nothing of a form that was not posted."""
+        """Problems of all fields, empty if the form was not posted."""
         found = [
             FieldProblem(name, name, str(self.own.fields[name].label or name.capitalize()), message)
             for name, message in first_errors(self.own)
@@ -190,7 +190,7 @@ class DebateFormset:
 
 
 class DebateSubmission(DebateFormset):
-    """The form of a new debate."""
+    """Form of a new debate."""
 
     def __init__(
         self,
@@ -203,8 +203,8 @@ class DebateSubmission(DebateFormset):
         switches: Mapping[str, bool] | None = None,
         **own: Any,
     ) -> None:
-        """`data` as a page posts it (question, o1-word, m1-name, ...); all else to start an unposted form from, but for
-        what is attached, which was read already, and who asks."""
+        """`data` as a page posts it (question, o1-word, m1-name, ...); the other arguments are initial values of an
+        unposted form, except `attached`, which was read already, and `by`, the user who submits."""
         form = DebateForm(data, initial={**own, **(switches or {})}, auto_id="%s")
         super().__init__(form, data, options, members, by=by)
         self.attached = attached or DebateAttachments()
@@ -218,7 +218,7 @@ class DebateSubmission(DebateFormset):
         by: User | None = None,
         **own: Any,
     ) -> "DebateSubmission":
-        """From values instead of a posted page: texts, numbers, and whether a switch is on."""
+        """Build the form from values instead of a posted page: texts, numbers, and booleans for switches."""
         data = {key: "on" if value is True else value for key, value in own.items() if value not in (None, "")}
         data = {key: value for key, value in data.items() if value is not False}
         for noun, given in (("option", options), ("member", members)):
@@ -233,7 +233,7 @@ class DebateSubmission(DebateFormset):
         return not self.problems
 
     def values(self) -> dict[str, Any]:
-        """What `Debate.objects.submit` takes beside the owner, once valid."""
+        """Return the arguments of `Debate.objects.submit` except the owner. Call only if valid."""
         return {**super().values(), "documents": self.attached.documents}
 
     @property
@@ -250,7 +250,7 @@ class DebateSubmission(DebateFormset):
                 seats[user] = form.number
 
     def _refuse_what_is_too_long(self) -> None:
-        """For a model of which it is known how much it reads."""
+        """Add an error for each model whose context length is known and too small."""
         documents = self.attached.documents
         read = tokens_of(self.own.cleaned_data.get("question", ""), documents)
         needed = least_prompt(read, self.own.cleaned_data.get("most") or 0)
@@ -277,7 +277,7 @@ class PanelForm(PresetForm, DebateRulesForm):
 
 
 class PanelSubmission(DebateFormset):
-    """The form of a panel, new or changed: a name, members whose models may be left open, options and rules."""
+    """Form of a panel, new or changed: a name, options, rules, and members whose models may be empty."""
 
     seat = PanelSeatForm
 
@@ -292,19 +292,19 @@ class PanelSubmission(DebateFormset):
         switches: Mapping[str, bool] | None = None,
         **own: Any,
     ) -> None:
-        """`data` as a page posts it; `panel` the one that is changed by it. `retention_days`: where not given those of
-        the panel, or of a new one."""
+        """`data` as a page posts it; `panel` is the one to change. `retention_days`: defaults to that of the panel,
+        or of a new one."""
         days = (panel or Panel()).kept_days if retention_days is None else retention_days
         start = {"retention_days": days, "short": retention.is_below_half_year(days), **own, **(switches or {})}
         super().__init__(PanelForm(panel, data, initial=start, auto_id="%s"), data, options, members)
 
     def values(self) -> dict[str, Any]:
-        """What `Panel.objects.found` and `Panel.revise` take beside who does it, once valid."""
+        """Return the content of a panel's version. Call only if valid."""
         return {name: value for name, value in super().values().items() if name not in ("retention_days", "short")}
 
     @property
     def retention_days(self) -> int:
-        """Once valid."""
+        """Days that texts are stored. Read only if valid."""
         return self.own.cleaned_data["retention_days"]
 
     def refuse_name(self) -> None:
@@ -312,12 +312,12 @@ class PanelSubmission(DebateFormset):
 
 
 def panel_named(which: str | int) -> PanelVersion:
-    """The current version of the panel that is offered under that name or id. ValidationError without one."""
+    """Return the current version of the available panel with this name or id. Raises ValidationError without one."""
     return preset_named(Panel, which).current
 
 
 def values_of_version(version: PanelVersion) -> dict[str, Any]:
-    """What a panel's version holds, as `DebateSubmission.of` takes it."""
+    """Return the content of a panel's version as `DebateSubmission.of` takes it."""
     values = version.values()
     members = [{name: text for name, text in one.items() if name != "person"} for one in values["members"]]
     return {**values, **values["switches"], "members": members, "switches": None}

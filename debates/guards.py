@@ -1,4 +1,4 @@
-"""What may still happen to the rows of debates: see `engine/ledger/immutability.py`."""
+"""Immutability guards for the rows of debates: see `engine/ledger/immutability.py`."""
 
 from engine.ledger.immutability import ColumnRule, ImmutableTable, ImmutableTables
 

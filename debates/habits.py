@@ -1,4 +1,4 @@
-"""What members of a panel are used to do, over its newest debates: who stands alone, who changes, who leaves first."""
+"""Habits of a panel's members over its newest debates: who is in the minority, who changes, who withdraws first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,15 @@ MOST_HELD = 20
 
 @dataclass(frozen=True)
 class PositionsHeld:
-    """`number`: of how many debates."""
+    """`number`: the number of debates."""
 
     number: int
     members: Sequence[AgreementHabits]
 
 
 def habits_of(debates: QuerySet[Debate]) -> PositionsHeld:
-    """Of these as far as they have an outcome and no member rehearsed, which would do so by a stated rule."""
+    """Analyse the newest of these debates that have an outcome and no rehearsed member, as a rehearsal follows a
+    stated rule."""
     decided = debates.filter(run__outcome__gt="").exclude(members__model__startswith="rehearsal/")
     newest = decided.order_by("-run__ended", "-pk").values("pk")[:MOST_HELD]
     messages = Prefetch("messages", Message.objects.defer("content", "reasoning", "artifact", "facts"))

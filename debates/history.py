@@ -1,4 +1,4 @@
-"""What the history of debates is asked for beside what any history is."""
+"""History of debates: its filters and table rows, in addition to those of every history."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,11 +20,11 @@ from .page.view_model import NO_VERDICT, OptionStyle, option_styles
 from .rules.outcome import NO_DECISION, DecisionRule
 from .rules.state import ABSTAIN, MessageKind, SteeringKind, TurnReason, VerdictStatement, changes_of
 
-OFFERED = 40  # words of options
+OFFERED = 40  # maximum number of option words
 
 
 class AnyOutcomeField(forms.ChoiceField):
-    """An outcome may be any words: those of the panels are offered, and whatever is asked for is sought."""
+    """A choice field that offers the panels' options and accepts any other word."""
 
     def valid_value(self, value: Any) -> bool:
         return len(str(value)) <= WORD_LENGTH
@@ -47,20 +47,20 @@ class DebateHistoryForm(filters.RunHistoryForm):
         asked = str(data.get("outcome") or "")
         self.fields["outcome"] = AnyOutcomeField(required=False, choices=lambda: list(_outcomes(asked, standings)))
         panel = cast(forms.ChoiceField, self.fields["panel"])
-        # read only where they are shown or one is asked for
+        # lazy: queried only if the choices are shown or validated
         panel.choices = lambda: [("", "All panels"), *panels()]
         self.order_fields(["q", "outcome", *self.sets])
 
 
 def panels() -> list[tuple[int, str]]:
-    """Those that are offered, and those that have debated."""
+    """Return id and name of all panels that are available or have debated."""
     debated = Exists(Debate.objects.filter(panel_version__panel=OuterRef("pk")))
     found = Panel.objects.filter(Q(archived=None) | debated).order_by("name")
     return list(found.values_list("pk", "name"))
 
 
 def _outcomes(asked: str, standings: Sequence[str]) -> list[tuple[str, str]]:
-    """The options of the panels as they are now, then what there is without one."""
+    """Return the choices: the options of the current panels, then outcomes and statuses without an option."""
     current = Panel.objects.filter(archived=None).values("current")
     now = PanelOption.objects.filter(version__in=current).order_by("word")
     words = [*now.values_list("word", flat=True).distinct()[:OFFERED], NO_DECISION, *standings]
@@ -69,7 +69,7 @@ def _outcomes(asked: str, standings: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def outcome_label(outcome: str) -> str:
-    """As lists say it: what is shouted is said, and what has a shape of its own keeps it."""
+    """Return an outcome for lists: words in one case are capitalized, mixed case stays."""
     if outcome == NO_DECISION:
         return "No decision"
     return outcome.capitalize() if outcome in (outcome.upper(), outcome.lower()) else outcome
@@ -86,7 +86,7 @@ class SummarySeat:
 
 @dataclass(frozen=True, kw_only=True)
 class DebateSummary(spec.ListSummary):
-    """`said`: messages of members; `changes`: how often one of them came to stand by something else."""
+    """`said`: number of members' messages; `changes`: number of changes of position."""
 
     seats: tuple[SummarySeat, ...]
     said: int
@@ -103,14 +103,14 @@ class DebateSummary(spec.ListSummary):
 
 
 def prefetch_for_list(rows: QuerySet[Debate]) -> QuerySet[Debate]:
-    """With what any list needs, and how many messages there are."""
+    """Load what every list needs, with the number of messages."""
     newest = Message.objects.filter(debate=OuterRef("pk")).order_by().values("debate")
     said = Subquery(newest.annotate(newest=Max("clock")).values("newest"))
     return rows.select_related("run__owner", "panel_version").defer("question").annotate(said=said)
 
 
 def debate_summaries(debates: Sequence[Debate]) -> dict[UUID, DebateSummary]:
-    """Of debates that were read with `listed`, in three more queries."""
+    """Return the table rows of debates that were read with `prefetch_for_list`, in three more queries."""
     pks = [debate.pk for debate in debates]
     looks, seated, stated = option_styles_by_debate(pks), _seated(pks), _stated(pks)
     return {one.pk: _glance(one, looks[one.pk], seated[one.pk], stated[one.pk]) for one in debates}
@@ -136,7 +136,7 @@ def _look(looks: Mapping[str, OptionStyle], verdict: str) -> OptionStyle:
 
 
 def _notes(debate: Debate, stands_by: Mapping[int, str]) -> Iterable[str]:
-    """Why there is no decision, or how many stand apart from it."""
+    """Yield why there is no decision, or the size of the minority."""
     if debate.no_decision:
         yield NO_DECISION_IN_WORDS[debate.no_decision]
     elif debate.run.outcome:
@@ -153,7 +153,7 @@ NO_DECISION_IN_WORDS = {
 }
 
 
-# ---- what is read -----------------------------------------------------------------------------------------
+# ---- queries ----------------------------------------------------------------------------------------------
 
 
 def option_styles_by_debate(pks: Sequence[UUID]) -> Mapping[UUID, Mapping[str, OptionStyle]]:
@@ -164,7 +164,7 @@ def option_styles_by_debate(pks: Sequence[UUID]) -> Mapping[UUID, Mapping[str, O
 
 
 def option_icons(looks: Mapping[str, OptionStyle]) -> Mapping[str, str]:
-    """Of all that there may come of it."""
+    """Return the icons of all possible outcomes."""
     options = {word: look.state for word, look in looks.items() if word not in ("", ABSTAIN)}
     return options | {NO_DECISION: UNDECIDED_ICON}
 
@@ -185,7 +185,8 @@ def _seated(pks: Sequence[UUID]) -> Mapping[UUID, list[_SummaryMember]]:
 
 
 def _stated(pks: Sequence[UUID]) -> Mapping[UUID, list[VerdictStatement]]:
-    """In the order in which they were stated; that of a challenge is nobody's own."""
+    """Return the stated verdicts of each debate in order, without those of challenges, which are not the member's
+    own."""
     said = ("debate", "place", "member__seat", "verdict__word", "abstained")
     is_stated = Q(verdict__isnull=False) | Q(abstained=True)
     messages = (
@@ -195,7 +196,7 @@ def _stated(pks: Sequence[UUID]) -> Mapping[UUID, list[VerdictStatement]]:
         .order_by()
     )
     left = Steer.objects.filter(is_stated, debate__in=pks, act=SteeringKind.WITHDRAW).order_by()
-    # who leaves after a message does so between it and the next one
+    # a withdrawal after a message comes between that message and the next one
     stated = messages.annotate(place=2 * F("number")), left.annotate(place=2 * F("after") + 1)
     rows = stated[0].values_list(*said).union(stated[1].values_list(*said), all=True)
     found: Mapping[UUID, list[VerdictStatement]] = defaultdict(list)
@@ -211,7 +212,7 @@ TABLE_HEADERS = (
 
 
 def prefetch_for_table() -> DebateQuerySet:
-    """With what its course is made of; what was said is left where it is."""
+    """Load what the state is computed from, without the texts of messages."""
     lists = ("options", "members__first", "turns", "steers", Debate.objects.with_entry_rows())
     return Debate.objects.select_related("run__owner", "panel_version").prefetch_related(*lists)
 

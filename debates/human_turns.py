@@ -1,4 +1,4 @@
-"""What a person on a seat is asked, and what becomes of the answer: a turn is a gate that waits for this person."""
+"""Turns of persons: each is a gate that waits for this person, whose answer becomes a message."""
 
 import json
 import re
@@ -39,12 +39,13 @@ def step_of(turn: TurnState) -> str:
 
 
 def policy_of(debate: Debate) -> dict[str, Any]:
-    """This person alone, for as long as the debate says; then it goes on without."""
+    """Return the policy of a turn: only this person, for the debate's hours; then the debate continues without an
+    answer."""
     return {"hours": debate.reply_within, "expiry": RETURN}
 
 
 def user_of(member: Member) -> User | None:
-    """Who sits there, as long as this account may do anything."""
+    """Return the user on this seat, or None if the account is disabled or deleted."""
     return User.objects.filter(seats=member.pk, is_active=True).first()
 
 
@@ -53,16 +54,16 @@ def gate_title(debate: Debate) -> str:
 
 
 def text_of(table: PromptContext, turn: TurnState, continues: int | None) -> str:
-    """Why this person has the floor, and for what."""
+    """Return why this person has the floor, and for what."""
     if turn.why == TurnReason.CLOSING:
         return "The debate is over. All say their last word now, and nobody hears the others'. Say yours."
     return prompts.floor_reason(table, turn, continues)
 
 
 def apply_turn_answer(gate: Gate, choice: str, answer: Any) -> None:
-    """Write what a person said in its turn, or that it was skipped, in the transaction of the decision.
+    """Write a person's message, or that the turn was skipped, in the transaction of the decision.
 
-    DoesNotFit where it cannot be said so.
+    Raises InvalidAnswer if the answer does not fit the turn.
     """
     debate = Debate.objects.with_messages().get(pk=gate.run_id)
     course = debate.state()
@@ -80,7 +81,7 @@ def apply_turn_answer(gate: Gate, choice: str, answer: Any) -> None:
 
 
 def _said(debate: Debate, turn: TurnState, answer: Any) -> prompts.DebateAnswer:
-    """A person's words are held to what a model's are."""
+    """Check a person's answer by the same rules as a model's. Raises InvalidAnswer."""
     if answer is None:
         raise InvalidAnswer([("answer", NO_WORDS)])
     table = build_prompt_context(debate, debate.state())
@@ -96,17 +97,18 @@ def leave_seat(run: UUID, turn: TurnState, name: str, reason: str) -> None:
         writes.save_member_failure(run, turn.seat)
 
 
-# ---- accounts that end while somebody is waited for ---------------------------------------------------------
+# ---- accounts that end during a turn -------------------------------------------------------------------------
 
 
 def check_accounts() -> None:
-    """Nobody waits for a person whose account has just been disabled or deleted."""
+    """Skip the open turn of a person whose account is disabled or deleted."""
     post_save.connect(_account_saved, User, dispatch_uid="debates-account-saved")
     pre_delete.connect(_account_deleted, User, dispatch_uid="debates-account-deleted")
 
 
 def skip_disabled_members() -> bool:
-    """A chore, for accounts that were disabled where no model says so. There is never more to do."""
+    """Wake the debates that wait for disabled accounts: an update that sends no signal may have disabled them. A
+    chore; returns False, as no work remains."""
     _go_on(Gate.objects.exclude(asked_user__is_active=True))
     return False
 
@@ -121,22 +123,22 @@ def _account_deleted(instance: User, **_: Any) -> None:
 
 
 def _go_on(gates: QuerySet[Gate]) -> None:
-    """Their runs look again, and skip the turn."""
+    """Wake the runs of these gates, which then skip the turn."""
     turns = gates.filter(kind=KIND, state=Gate.State.PENDING, run__debate__isnull=False)
     for run in set(turns.order_by().values_list("run", flat=True)):
         Run.objects.wake(run)
 
 
-# ---- the form of a person's turn ----------------------------------------------------------------------------
+# ---- the form of a person's turn -----------------------------------------------------------------------------
 
 
 def turn_gates(gates: Sequence[Gate]) -> Sequence[Gate]:
-    """The turns among a run's gates in which somebody may speak right now."""
+    """Return the gates of a run that are open turns."""
     return [gate for gate in gates if gate.kind == KIND and gate.pending]
 
 
 def is_seated(debate: Debate, user: Any) -> dict[str, Any]:
-    """What the page shows whoever sits at the table, and nobody else; with the form of the turn, where it is theirs."""
+    """Return what the page shows only to a person on a seat, with the turn's form if it is that person's turn."""
     member = next((one for one in debate.seated if one.user_id is not None and one.user_id == user.pk), None)
     if member is None or debate.run.is_ended:
         return {}
@@ -145,7 +147,7 @@ def is_seated(debate: Debate, user: Any) -> dict[str, Any]:
 
 
 def turn_form(gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """What the form shows: the members to speak to, the options, and what was typed before."""
+    """Return the context of the form: the members to speak to, the options, and the values typed before."""
     debate = Debate.objects.with_messages().get(pk=gate.run_id)
     course = debate.state()
     turn = next(one for one in course.turns if step_of(one) == gate.step)
@@ -169,13 +171,13 @@ def turn_form(gate: Gate, typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """As the form shows it again; to whom may be several."""
+    """Return the typed values for the form; `to` may have several."""
     fields = {name: text.replace("\r\n", "\n") for name, text in typed.items()}
     return fields | ({"to": typed.getlist("to")} if isinstance(typed, QueryDict) and "to" in typed else {})
 
 
 def answer_of(typed: QueryDict) -> dict[str, Any] | None:
-    """What was typed, as the answer that a model would give; nothing where nothing was said."""
+    """Return the typed values as the answer that a model would give; None if no text was typed."""
     if not typed.get("content", "").strip():
         return None
     said: dict[str, Any] = {

@@ -1,6 +1,6 @@
-"""What people do to a debate while it goes on, from any door: rows in one transaction of which the run hears.
+"""What people do to a running debate from any interface: rows in one transaction that wakes the run.
 
-Who may do it, the doors ask first. Each act is done once for the key of its form, however often that comes.
+The interfaces check permissions first. Each act is done once for the key of its form, however often it is sent.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,12 +43,12 @@ _WORDS = PlainTextField(max_length=CONTENT_LENGTH, needed="Write what is to be s
 
 
 class ModerationRefused(Exception):
-    """Nothing was done. The text is a sentence for people."""
+    """An act was refused and nothing was written. The message is a sentence for people."""
 
 
 @dataclass(frozen=True)
 class Moderation:
-    """One act on one debate, and where that stood before it. `request`: a digest of the key that it came with."""
+    """One act on one debate, with the state before it. `request`: a digest of the key that it came with."""
 
     debate: Debate
     by: Any
@@ -59,7 +59,7 @@ class Moderation:
         return self.debate.state()
 
     def member(self, seat: int | None) -> Member:
-        """One with the floor now and then: nobody asks the timekeeper."""
+        """Return the member on a seat; the timekeeper is none. Raises ModerationRefused."""
         found = next((one for one in self.debate.seated if one.seat == seat), None)
         if found is None:
             raise ModerationRefused("Nobody sits there. Name the seat of a member.")
@@ -81,7 +81,7 @@ class Moderation:
         RunAuthor.objects.note(self.debate.pk, self.by, AuthorContribution.SAID)
 
     def leave(self, member: Member, **stated: Any) -> None:
-        """A message like any other, so that whoever is told of it hears what that person stood by, and why."""
+        """Write the withdrawal as a message, so that all who read it see the person's verdict and reason."""
         Message.objects.create(
             debate=self.debate,
             number=self.course.newest + 1,
@@ -112,13 +112,14 @@ class Moderation:
         )
 
 
-# ---- the doors --------------------------------------------------------------------------------------------
+# ---- the public functions ---------------------------------------------------------------------------------
 
 
 def post_message(pk: UUID, by: Any, text: str, *, to: int | None = None, ask: bool = False, key: str = "") -> None:
-    """Let all hear it, as said to the member on this seat or to everyone. `ask`: that member has the floor next.
+    """Post a message of the chair to the member on seat `to`, or to everyone. `ask`: that member has the floor
+    next.
 
-    Raises Refused.
+    Raises ModerationRefused.
     """
     _do(pk, by, key, partial(_say, text=_checked(text), to=to, ask=ask))
 
@@ -126,20 +127,21 @@ def post_message(pk: UUID, by: Any, text: str, *, to: int | None = None, ask: bo
 def apply_steering(
     pk: UUID, by: Any, act: str, *, seat: int | None = None, amount: int = rules.SPAN, key: str = ""
 ) -> None:
-    """`seat`: of whom it is about; `amount`: of messages more. Raises Refused, and BudgetUsedUp where more messages
-    need more money than there is."""
+    """Apply an act of the chair. `seat`: the member that it concerns; `amount`: additional messages. Raises
+    ModerationRefused, and BudgetExceeded if more messages cost more than is left."""
     if act not in _ACTS:
         raise ModerationRefused(f"There is no such way to steer. There are: {', '.join(_ACTS)}.")
     _do(pk, by, key, partial(_steer, act=SteeringKind(act), seat=seat, amount=amount))
 
 
 def withdraw_member(pk: UUID, by: Any, verdict: str, reasoning: str, key: str = "") -> None:
-    """What a person on a seat may do at any time: leave with an option, ABSTAIN, or as it stands. Raises Refused."""
+    """Withdraw a person on a seat, at any time: with an option, ABSTAIN, or the current verdict. Raises
+    ModerationRefused."""
     _do(pk, by, key, partial(_withdraw, verdict=verdict, reasoning=reasoning))
 
 
 def read_first_statements(pk: UUID, by: Any) -> None:
-    """Put on record that this person sees what the members said alone before it is shown. Raises Refused."""
+    """Log that this person sees the first verdicts before they are published. Raises ModerationRefused."""
     _do(pk, by, "", _look)
 
 
@@ -157,7 +159,7 @@ def may_withdraw(debate: Debate, user: Any) -> bool:
 
 
 ModerationCommand = Callable[[Moderation], bool]
-"""Writes its rows, and says whether it takes away what somebody is being asked just now."""
+"""Writes its rows and returns whether it ends the request that is running now."""
 
 
 def _do(pk: UUID, by: Any, key: str, do: ModerationCommand) -> None:
@@ -175,7 +177,8 @@ def _do(pk: UUID, by: Any, key: str, do: ModerationCommand) -> None:
 
 
 def _act(pk: UUID, by: Any, request: str, do: ModerationCommand) -> bool:
-    """The run's row is ours by now: numbers and states are those that will be."""
+    """Perform the act unless it was done for this key. The run's row is locked, so that numbers and states are
+    final."""
     if _was_done(pk, request):
         return False
     drops = do(Moderation(Debate.objects.with_messages().get(pk=pk), by, request))
@@ -189,7 +192,7 @@ def _was_done(pk: UUID, request: str) -> bool:
     return bool(request) and any(one.filter(debate=pk, request=request).exists() for one in rows)
 
 
-# ---- what it comes to -------------------------------------------------------------------------------------
+# ---- the acts ---------------------------------------------------------------------------------------------
 
 
 def _checked(text: str) -> str:
@@ -235,7 +238,7 @@ def _extend(deed: Moderation, seat: int | None, amount: int) -> bool:
 
 
 def _set_aside(debate: Debate, before: int, after: int) -> None:
-    """What the messages more may cost, from the budgets that the run draws on."""
+    """Reserve the cost of the additional messages in the budgets of the run."""
     least, most = _most_costs(debate, before), _most_costs(debate, after)
     amount = None if least is None or most is None else max(0, most - least)
     taken = Budget.objects.reserve(debate.run.owner_id, amount)
@@ -267,7 +270,7 @@ def _close_at_once(deed: Moderation, seat: int | None, amount: int) -> bool:
 
 
 def _end(deed: Moderation, seat: int | None, amount: int) -> bool:
-    """Also while its closing goes on: who has not said a last word then says none."""
+    """End the debate, also during its closing: members without a last word then give none."""
     if deed.course.acts(SteeringKind.END):
         raise ModerationRefused("It is being ended already.")
     deed.steer(SteeringKind.END, None, deed.request)
@@ -275,7 +278,7 @@ def _end(deed: Moderation, seat: int | None, amount: int) -> bool:
 
 
 def _ask(deed: Moderation, seat: int | None, amount: int) -> bool:
-    """Without a word: that member has the floor next."""
+    """Give a member the floor next, without a message."""
     _refuse_closing(deed)
     member = deed.member(seat)
     _refuse_unable(deed, member)
@@ -332,7 +335,7 @@ def _withdraw(deed: Moderation, verdict: str, reasoning: str) -> bool:
 
 
 def _look(deed: Moderation) -> bool:
-    """Once for each person: whoever has looked has seen it."""
+    """Log the view once for each person."""
     if reason := _why_not_looked(deed.debate, deed.by):
         raise ModerationRefused(reason)
     if not has_read_first_statements(deed.debate, deed.by):
@@ -351,7 +354,7 @@ _ACTS: Mapping[str, Callable[[Moderation, int | None, int], bool]] = {
 }
 
 
-# ---- what speaks against it -------------------------------------------------------------------------------
+# ---- reasons for refusal ----------------------------------------------------------------------------------
 
 
 def _seat_of(debate: Debate, user: Any) -> Member | None:
@@ -376,7 +379,7 @@ def _refuse_unable(deed: Moderation, member: Member) -> None:
 
 
 def _refuse_second_recall(deed: Moderation, member: Member) -> None:
-    """Who has withdrawn may be given the floor once."""
+    """Refuse to recall a withdrawn member a second time."""
     if member.seat in deed.course.withdrawn and _recalled(deed.debate, member):
         raise ModerationRefused(f"{member.name} has withdrawn and was recalled once. That is as often as it goes.")
 

@@ -1,4 +1,4 @@
-"""What differs between two versions of a panel, in plain words."""
+"""Describes the differences between two versions of a panel."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from runs.procedure.library_section import PresetSection
 from .models import Panel
 
 PanelContentDict = Mapping[str, Any]
-"""A panel's name and what a version of it holds, as `PanelVersion.held` says it."""
+"""A panel's name and the content of one version, as `PanelVersion.held` returns it."""
 
 CHANGE_TEXT = {
     "rule": "What decides",
@@ -26,7 +26,7 @@ CHANGE_TEXT = {
 
 
 def describe_changes(before: tuple[str, PanelContentDict], after: tuple[str, PanelContentDict]) -> list[str]:
-    """One sentence for each thing that changed."""
+    """Return one sentence for each change."""
     (old_name, old), (new_name, new) = before, after
     renamed = [f"The panel was renamed from {old_name} to {new_name}."] if old_name != new_name else []
     return [*renamed, *_options(old["options"], new["options"]), *_members(old, new), *_rules(old, new)]

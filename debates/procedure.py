@@ -1,4 +1,4 @@
-"""A debate, performed: what comes next follows from the rows alone, so it goes on where it was left.
+"""Performs a debate: the next step follows from the rows alone, so an interrupted debate resumes where it stopped.
 
 Why so: docs/decisions.md, Debating.
 """
@@ -27,13 +27,14 @@ from .models.incremental_read import DebateSnapshot, IncrementalDebate
 from .rules import state as rules
 from .rules import turn_taking
 
-TIMEKEEPER = 0  # the seat
-COMPLAINT = 150  # tokens of one that may follow
+TIMEKEEPER = 0  # the timekeeper's seat
+COMPLAINT = 150  # tokens of a retry message that may follow
 CONTINUING = ContinuedAnswer(prompts.continuation_messages, prompts.join_parts)
 
 
 def submit(**asked: Any) -> Debate:
-    """Queue a debate and wake the engine. Takes what `Debate.objects.submit` and `submissions.submit` take."""
+    """Queue a debate and wake a worker. Takes the arguments of `Debate.objects.submit` and
+    `submissions.submit_run`."""
     return submissions.submit_run(Debate.objects, refusals=(PanelChanged,), waits_as="debate", **asked)
 
 
@@ -44,7 +45,7 @@ def next_step_of(unfolding: IncrementalDebate, claim: int, now: datetime) -> Deb
 
 
 def _affords(seen: DebateSnapshot) -> bool:
-    """Whether its own money, and the budgets that it draws on, pay one more turn and the closing after it."""
+    """Return whether its spending limit and budgets cover one more turn and the closing after it."""
     run, more = seen.debate.run, _costs(seen.debate, len(seen.course.messages))
     needed = sum(more) + max(more, default=0)
     if not needed:
@@ -57,20 +58,22 @@ def _affords(seen: DebateSnapshot) -> bool:
 
 
 def _in_budget(run: Run, needed: int) -> bool:
-    """What was set aside is its own, whatever others have spent; the rest is there for all."""
+    """Return whether budgets cover `needed`. The amount that this run has reserved is its own; others may use the
+    rest."""
     aside, where = Run.objects.values_list("reserved", "reserved_in").get(pk=run.pk)
     budgets = Budget.objects.charged_by(run.owner_id) if aside < needed else ()
     return all(one.remaining + (aside if one.pk in where else 0) >= needed for one in budgets)
 
 
 def _costs(debate: Debate, said: int) -> list[int]:
-    """Of one more answer by each member that has a model."""
+    """Return the cost of one more answer of each member that has a model."""
     read = debate.read
     return [turn_cost(read, vars(one), said) for one in debate.seated if one.model]
 
 
 def held_back(run: Run) -> int:
-    """The closing, until it has begun: no debate ends without one because others have spent what there was."""
+    """Return the cost of the closing until it has begun: it stays reserved, so that spending by others cannot
+    prevent it."""
     if not Run.objects.filter(pk=run.pk, reserved__gt=0).exists():
         return 0
     debate = Debate.objects.prefetch_related("members", "run__documents").get(pk=run.pk)
@@ -106,7 +109,7 @@ async def _take(run: RunContext, seen: DebateSnapshot, step: turn_taking.NextSte
 
 
 def _written(course: rules.DebateState, step: turn_taking.NextStep) -> Callable[[UUID], None]:
-    """The steps that ask nobody."""
+    """Return the write for a step that asks nobody."""
     match step:
         case turn_taking.GiveTurn(turn):
             return partial(writes.save_turn, turn=turn)
@@ -143,7 +146,7 @@ async def _hear(run: RunContext, seen: DebateSnapshot, turn: rules.TurnState, co
 
 
 async def _hear_person(run: RunContext, seen: DebateSnapshot, turn: rules.TurnState, continues: int | None) -> None:
-    """Waits until this person has spoken, which is written in the decision's own transaction."""
+    """Wait until this person has answered, which is written in the transaction of the decision."""
     member, step = seen.member(turn.seat), human_turns.step_of(turn)
     user = await run.read(partial(human_turns.user_of, member))
     if user is None:
@@ -182,8 +185,8 @@ def fits(room: int | None, asked: list[ChatMessage]) -> bool:
 
 
 async def _keep_time(run: RunContext, seen: DebateSnapshot, note: rules.NoteKind, after: int) -> None:
-    """By stated sentences; a model, where there is one, words them besides, and is asked once: the clock waits for
-    nobody."""
+    """Write a note in stated sentences. The timekeeper's model, if there is one, rewords them in a single attempt:
+    a debate does not wait for it."""
     facts = prompts.note_facts(seen.table, _minutes_left(seen.debate, run.now), seen.debate.prompt_version)
     kept = partial(writes.save_note, run.pk, note, after, facts.told, claim=run.claimed.claims)
     keeper = seen.member(TIMEKEEPER)
@@ -214,6 +217,6 @@ def sentence_of_too_few(course: rules.DebateState) -> str:
 
 
 def is_rehearsed(messages: list[dict[str, str]]) -> str:
-    """A message in the rehearsal, as it would arrive."""
+    """Return the message of the rehearsal; a cut one is a TruncatedAnswer."""
     part = rehearsal.continue_message(messages)
     return TruncatedAnswer(part) if part else rehearsal.message(messages)

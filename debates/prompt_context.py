@@ -1,6 +1,7 @@
-"""All of a debate that its prompts look at: its course, as the rules know it, and the words beside.
+"""Everything that the prompts of a debate use: its state, as the rules see it, and the texts.
 
-Made from rows in one place, and of nothing else: what stands in neither a course nor a table is in no prompt.
+It is built from rows in one place (`models/context_builder.py`): what is in neither the state nor the context is in
+no prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +40,7 @@ class AnswerShape(StrEnum):
 
 @dataclass(frozen=True)
 class PromptOption:
-    """`direction` is for the look alone."""
+    """`direction` is for the display only."""
 
     word: str
     meaning: str = ""
@@ -57,8 +58,8 @@ class PromptDocument:
 
 @dataclass(frozen=True)
 class PromptPoint:
-    """One claim, and what it speaks for or against. `line` is 0 where none is named; `answers` is the number of another
-    point, such as "12.1": the first of message 12."""
+    """A claim for or against an option. `line` is 0 if none is named; `answers` is the number of another point,
+    such as "12.1": the first of message 12."""
 
     claim: str
     option: str
@@ -81,9 +82,12 @@ class PromptArtifact:
 
 @dataclass(frozen=True)
 class NoteFacts:
-    """What a note tells; members by their seats. `left`: messages to the deadline. `minutes`: until the moment at which
-    the debate ends, None where there is none. `decided` and `none`: who has an option and who has no verdict at all,
-    whether or not they can still speak; None in older debates, which told neither."""
+    """Facts of a note; members by their seats.
+
+    `left`: messages until the deadline. `minutes`: until the debate's end time, None if there is none. `decided` and
+    `none`: members with an option and without a verdict, whether or not they can still speak; None in older debates,
+    which had neither.
+    """
 
     said: int
     most: int
@@ -98,15 +102,15 @@ class NoteFacts:
 
     @property
     def told(self) -> dict[str, Any]:
-        """As it is kept: without what older debates did not tell."""
+        """Facts in the stored form: without those that older debates did not have."""
         older = ("decided", "none") if self.decided is None else ()
         return {name: value for name, value in vars(self).items() if name not in older}
 
 
 @dataclass(frozen=True)
 class MessageWords:
-    """What a message has beside what the rules know of it. A note has its facts, and as content what a model made of
-    them, if one was asked."""
+    """Parts of a message that the rules do not use. A note has its facts; its content is a model's wording of them,
+    if one was asked."""
 
     at: datetime
     content: str = ""
@@ -117,14 +121,17 @@ class MessageWords:
 
 
 def letters_of(course: DebateState) -> Mapping[int, str]:
-    """What members are called where nobody has a name."""
+    """Return the letters that replace members' names in the minutes view."""
     return {one.seat: f"Member {chr(ord('A') + place)}" for place, one in enumerate(course.speakers)}
 
 
 @dataclass(frozen=True)
 class PromptContext:
-    """`who`: what each seat is, in its panel's words. `words`: of each message, by its number. `run`: the first eight
-    signs of its id. `boundary`: drawn once for the debate, so that a request begins as the one before did."""
+    """Everything that prompts use.
+
+    `who`: the description of each seat. `words`: the texts of each message, by number. `run`: the first eight
+    characters of its id. `boundary`: drawn once per debate, so that requests share their beginning.
+    """
 
     course: DebateState
     question: str
@@ -142,7 +149,7 @@ class PromptContext:
 
     @cached_property
     def names(self) -> Mapping[int, str]:
-        """Of all that may be spoken to, as they are called in this view."""
+        """Names of all members that can be addressed, as this view shows them."""
         if self.view == PromptView.PERSPECTIVE:
             return {one.seat: one.name for one in self.course.speakers}
         return letters_of(self.course)
@@ -157,22 +164,23 @@ class PromptContext:
 
     @cached_property
     def challenges(self) -> frozenset[int]:
-        """The turns whose verdict is nobody's own."""
+        """Turns whose verdict is not the member's own."""
         return frozenset(turn.number for turn in self.course.turns if turn.why == TurnReason.CHALLENGE)
 
     def read_messages(self, turn: TurnState) -> Sequence[MessageState]:
-        """For a closing what all had heard when it began; nobody hears another's last word."""
+        """Return the messages that the member with this turn reads: in a closing, those from before it began,
+        without last words."""
         if turn.why != TurnReason.CLOSING:
             return self.course.messages
         return [one for one in self.course.messages if one.number <= turn.after and one.sort != StatementKind.CLOSING]
 
     def stated_verdicts(self, message: MessageState) -> str:
-        """The verdict that a message states for good; empty for "as before"."""
+        """Return the verdict that a message states as its member's own; empty for "as before"."""
         return "" if message.turn in self.challenges else message.verdict
 
     @cached_property
     def changed_verdict(self) -> frozenset[int]:
-        """The messages since which a member stands by something else than before, or by something at all."""
+        """Messages that state a new or changed verdict."""
         stood: dict[int | None, str] = {}
         found = set()
         for message in self.course.messages:
@@ -183,7 +191,7 @@ class PromptContext:
 
     @cached_property
     def points(self) -> Mapping[str, PromptPoint]:
-        """By their numbers."""
+        """Points by number, such as "12.1"."""
         said = ((number, words.points) for number, words in sorted(self.words.items()))
         return {f"{number}.{place}": point for number, points in said for place, point in enumerate(points, 1)}
 

@@ -1,13 +1,12 @@
-"""How a debate is rehearsed: a stated rule in place of a model, so that it can be watched with no key.
+"""Rehearsal of a debate: a stated rule instead of a model, so that it runs without a key.
 
-1. A member leans to the option whose meaning shares the most words with its description and with the question; a small
-   checksum is added, so that there is something to discuss.
+1. A member prefers the option whose meaning shares the most words with its description and the question; a small
+   checksum is added, so that members differ.
 2. Its first message cites a line of a document, chosen by checksum. By its second it states a verdict.
-3. It speaks in turn for its own option and against that of the last who stands by something else, and asks that one.
-4. Two points against its option that cite a document, heard since it stated it, make it change one time in three, to
-   what the last of those members stands by; it names both.
-5. Every eighth message has a table of where everybody stands. After its fifth message a member withdraws one time in
-   three.
+3. It argues in turn for its own option and against that of the last member who supports another one, and asks it.
+4. Two points against its option that cite a document, heard since it stated the option, change it one time in three, to
+   the option of the last of those members; it names both.
+5. Every eighth message has a table of all positions. After its fifth message a member withdraws one time in three.
 6. Every seventeenth message is cut, if it is long enough, so that its continuation can be watched.
 
 Everything is read back from the request, so that the same request always has the same answer.
@@ -33,17 +32,17 @@ from .rehearsal_parser import ParsedLine, ParsedPrompt, parse_prompt
 from .rules.state import ABSTAIN, TurnReason
 from .xml_messages import XmlMessage, number_of, unescape_scaffold
 
-STAY_SHARE = 5  # messages, before a member may withdraw
+STAY_SHARE = 5  # messages before a member may withdraw
 TABLE_EVERY, CUT_EVERY, ONE_IN = 8, 17, 3
-QUOTED = 10  # words of a line
+QUOTED = 10  # words of a quoted line
 LONGEST_NOTE = 400
-NEW = 0.4  # of a text may be as it was before, which is well below what is refused
+NEW = 0.4  # share of a text that may repeat an earlier one, well below the limit that is refused
 
 Conversation = list[dict[str, str]]
 
 
 def message(messages: Conversation) -> str:
-    """An answer in a turn, or the rest of one that was cut."""
+    """Return the answer in a turn, or the rest of a cut answer."""
     begun = messages[-2]["content"] if messages[-1]["content"].startswith("Your message was cut off after") else ""
     answer = RehearsedMember(parse_prompt(messages[:-2] if begun else messages)).answer
     if begun:
@@ -52,7 +51,7 @@ def message(messages: Conversation) -> str:
 
 
 def continue_message(messages: Conversation) -> str:
-    """What arrives of an answer that is cut; empty where it arrives as a whole."""
+    """Return the received part of an answer that is cut; empty if it is not cut."""
     if messages[-1]["role"] != "user" or messages[-1]["content"].startswith("Your message was cut off after"):
         return ""
     told = parse_prompt(messages)
@@ -80,7 +79,7 @@ def closing(messages: Conversation) -> str:
 
 
 def timekeeper(messages: Conversation) -> str:
-    """The stated sentences again, as many as there is room for."""
+    """Return as many of the stated sentences as fit."""
     told = unescape_scaffold(
         unescape(messages[-1]["content"].rpartition("<Facts>")[2].removesuffix("</Facts>"), {"&quot;": '"'})
     )
@@ -94,7 +93,7 @@ def _json(answer: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class RehearsedMember:
-    """What a member says by the rule, part by part."""
+    """The parts of a member's message, computed by the rule."""
 
     heard: ParsedPrompt
 
@@ -142,7 +141,7 @@ class RehearsedMember:
 
     @cached_property
     def moving(self) -> Sequence[tuple[XmlMessage, PromptPoint]]:
-        """The points, with their messages, that make the member change; none where it stays."""
+        """Points, with their messages, that make the member change its verdict; empty if it does not."""
         against = [
             (said, point) for said in self.heard.fresh for point in said.points if self._contradicts(said, point)
         ]
@@ -187,11 +186,11 @@ class RehearsedMember:
         )
         return bool(may) and self.checksum("withdraws", self.heard.number) % ONE_IN == 0
 
-    # ---- to whom, and with what ---------------------------------------------------------------------------
+    # ---- recipient and attachments ------------------------------------------------------------------------
 
     @cached_property
     def opponent(self) -> XmlMessage | None:
-        """The last message of somebody who stands by something else."""
+        """The last message of a member who supports another option."""
         lively = [said for said in self.heard.others if said.verdict in self.heard.options and not said.withdrawn]
         return next((said for said in reversed(lively) if self.verdict and said.verdict != self.verdict), None)
 
@@ -202,7 +201,7 @@ class RehearsedMember:
 
     @cached_property
     def asks(self) -> bool:
-        """Who was asked gives an answer, and no question for it."""
+        """Return whether to ask a question back: a reply to a question has none."""
         return (
             bool(self.opponent)
             and self.heard.why not in (TurnReason.REPLY, TurnReason.CHALLENGE)
@@ -257,7 +256,7 @@ class RehearsedMember:
 
     @cached_property
     def content(self) -> str:
-        """In few words where many would be the same as before: short documents have few lines."""
+        """Message text; short if the full one would repeat an earlier message, as short documents have few lines."""
         sentences = [self._beginning, self._argument, self._position, self._end]
         whole, number = " ".join(filter(None, sentences)), self.heard.number
         before = [said.content for said in self.heard.others if not self.heard.me]
@@ -318,5 +317,5 @@ class RehearsedMember:
 
 
 def _stems(text: str) -> dict[str, str]:
-    """Words from four letters on, by their first five."""
+    """Return words of at least four letters by their first five."""
     return {word[:5]: word for word in words(text) if len(word) > 3}

@@ -1,4 +1,4 @@
-"""The way back from a request of a debate: what whoever is asked was told, and nothing else."""
+"""Parses a request of a debate back into what its recipient was sent."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _FIELD = re.compile(r'^"(\w+)": ', re.MULTILINE)
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """Of a document, by its number."""
+    """A numbered line of a document."""
 
     document: str
     number: int
@@ -36,8 +36,9 @@ class PromptMaterial:
 
 @dataclass(frozen=True)
 class ParsedPrompt:
-    """`me` is empty where a request does not say which of the `names` is asked. `own`: its whole answers of before;
-    `fresh`: what it was told since it last stated a verdict, as far as that stands whole."""
+    """Content of a request. `me` is empty if the request does not say which of the `names` is asked. `own`: the
+    member's earlier answers in full. `fresh`: messages since it last stated a verdict, as far as they are in
+    full."""
 
     names: Sequence[str]
     options: Sequence[str]
@@ -53,7 +54,7 @@ class ParsedPrompt:
 
     @property
     def number(self) -> int:
-        """Of the message that is asked for; 0 before the first."""
+        """Number of the requested message; 0 before the first."""
         return int(self.floor.get("message", "-0").rpartition("-")[2])
 
     @property
@@ -62,7 +63,7 @@ class ParsedPrompt:
 
     @cached_property
     def position(self) -> str:
-        """What the member stands by so far."""
+        """The member's verdict so far."""
         text = unescape_scaffold(self.floor.text or "")
         if text.startswith("You abstain."):
             return ABSTAIN
@@ -72,7 +73,8 @@ class ParsedPrompt:
 
     @cached_property
     def spoken(self) -> int:
-        """How often it has spoken; about as often as the others, where nobody is told who it is."""
+        """How often the member has spoken; estimated from the number of messages if the request does not name the
+        member."""
         if not self.me:
             return self.number // (len(self.names) + 1)
         return len(self.own) + len(
@@ -85,14 +87,14 @@ class ParsedPrompt:
 
     @cached_property
     def positions(self) -> Mapping[str, str]:
-        """What everybody stands by, as far as it was heard."""
+        """Verdicts of all members, as far as the request shows them."""
         return {message.speaker: message.verdict for message in self.others} | (
             {self.me: self.position} if self.me else {}
         )
 
 
 def parse_prompt(messages: Sequence[dict[str, str]]) -> ParsedPrompt:
-    """ValueError if a request is not of the form of `prompts.perspective` or `prompts.first`."""
+    """Parse a request. Raises ValueError if it does not have the form of `prompts.perspective` or `prompts.first`."""
     system = messages[0]["content"]
     names, at = _strings(system, "members of a panel: ", 0)
     options, at = _strings(system, "A verdict is one of ", at)
@@ -120,7 +122,7 @@ def parse_prompt(messages: Sequence[dict[str, str]]) -> ParsedPrompt:
 
 
 def _answer(text: str) -> dict[str, Any]:
-    """Empty where it is none: one that could not be used stands before the complaint about it."""
+    """Return the answer as an object; empty if it is none, such as an unusable answer before its retry message."""
     try:
         said = json.loads(text)
     except ValueError:
@@ -133,7 +135,7 @@ def _after(text: str, mark: str, at: int) -> int:
 
 
 def _strings(text: str, mark: str, at: int) -> tuple[list[str], int]:
-    """The JSON strings that stand after a mark, with commas between them."""
+    """Return the comma-separated JSON strings after a mark."""
     at, found = _after(text, mark, at), []
     while text.startswith('"', at):
         one, at = json.JSONDecoder().raw_decode(text, at)
@@ -155,7 +157,7 @@ def _user(messages: Sequence[dict[str, str]]) -> tuple[str, list[XmlMessage], st
 
 
 def _stating(own: Sequence[dict[str, Any]]) -> int:
-    """Behind which message of the request the verdict was last stated."""
+    """Return the place of the last own message that stated a verdict."""
     return max((place for place, answer in enumerate(own) if answer.get("verdict")), default=0)
 
 

@@ -1,7 +1,6 @@
-"""A debate as it was at a moment: what its page is played again from.
+"""A debate as it was at an earlier moment, for the replay of its page.
 
-Most of what is in a debate never changes once it is there, so that rows are left out and not copied: a long one is
-turned back hundreds of times.
+Most rows never change once written, so rows are left out, not copied: a long debate is rebuilt hundreds of times.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,10 +23,10 @@ PARTIAL_TEXT = ("messages", "turns", "steers")  # lists of rows that are added o
 
 
 def at_moment(debate: Debate, moment: datetime) -> Debate:
-    """A turn that was over later is open, an act that was honoured later is not, and nothing is closing before its
-    time."""
+    """Return the debate at `moment`. Turns that closed later are open, acts done later are not done, and there is
+    no closing before its time."""
     then: Any = copy(debate)
-    then.__dict__.pop("so_far", None)  # what its rules see of it was worked out from other rows
+    then.__dict__.pop("so_far", None)  # the cached state was computed from other rows
     lists = dict(then._prefetched_objects_cache)
     lists |= {name: replace_rows(lists[name], _made_by(lists[name], moment)) for name in PARTIAL_TEXT}
     lists["turns"] = replace_rows(lists["turns"], [_turn_at(turn, moment) for turn in lists["turns"]])
@@ -61,7 +60,7 @@ def _done_at(steer: Any, moment: datetime) -> Any:
 
 
 def _member_at(member: Member, moment: datetime) -> Member:
-    """Without what it had not said alone by then."""
+    """Return the member without a first verdict that came later."""
     if not hasattr(member, "first") or member.first.made <= moment:
         return member
     then = copy(member)
@@ -70,12 +69,12 @@ def _member_at(member: Member, moment: datetime) -> Member:
     return then
 
 
-# ---- along the line of time -------------------------------------------------------------------------------
+# ---- timeline ---------------------------------------------------------------------------------------------
 
 
 def moments(seen: RunSnapshot[Debate]) -> Iterator[datetime]:
-    """When the page changed. What happened in one go is one moment: a message, the note after it and whoever has the
-    floor next are written right after one another."""
+    """Yield the moments when the page changed. Changes within one batch are one moment: a message, the note after
+    it and the next turn are written right after one another."""
     times = sorted(_changes(seen))
     for time, following in zip_longest(times, times[1:]):
         if following is None or following - time > FRAME_BATCH:
@@ -83,8 +82,8 @@ def moments(seen: RunSnapshot[Debate]) -> Iterator[datetime]:
 
 
 def _changes(seen: RunSnapshot[Debate]) -> Iterator[datetime]:
-    """Somebody was asked, said something, was skipped, or steered. An attempt that failed shows from its end on; one
-    that brought an answer from when that was kept."""
+    """Yield the times of requests, messages, skips and acts. A failed attempt appears when it ended, an answered
+    one when its answer was saved."""
     debate = seen.row
     yield from (message.made for message in debate.messages.all())
     yield from (steer.made for steer in debate.steers.all())
@@ -98,14 +97,14 @@ def _changes(seen: RunSnapshot[Debate]) -> Iterator[datetime]:
 
 
 def answers_until(debate: Debate) -> Mapping[int, str]:
-    """What was said, by the call that brought it; of an answer in parts, by the last."""
+    """Return the texts by the call that gave them; a text in parts by its last call."""
     alone = {one.first.call_id: one.first.reasoning for one in debate.seated if hasattr(one, "first")}
     said = {message.calls[-1]: message.content for message in debate.messages.all() if message.calls}
     return {call: text for call, text in (alone | said).items() if call}
 
 
 def chapter(before: DebateDisplay | None, display: DebateDisplay) -> str:
-    """What the members said alone, the debate itself, each of its deadlines, and the last words."""
+    """Return the title of a chapter that begins here: first verdicts, debate, each deadline, last words."""
     if display.is_ended:
         return ""
     if display.stage == "first":
@@ -122,7 +121,7 @@ def _deadlines(display: DebateDisplay) -> list[int | None]:
 
 
 def replay_mark(before: DebateDisplay | None, display: DebateDisplay) -> str:
-    """How it ended; the verdict that somebody has just changed to; or that there was a deadline."""
+    """Return the mark of a frame: the outcome, the verdict that a member has just changed to, or a deadline."""
     if before is None:
         return ""
     if display.is_ended:

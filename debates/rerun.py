@@ -1,4 +1,4 @@
-"""Holding a debate again: which one another is held anew from, and how the two may be told apart."""
+"""Reruns of debates: which debate was repeated, and how the two differ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from .models import SWITCHES, Debate, Member
 
 @dataclass(frozen=True)
 class DebateRerun:
-    """What came before a debate and what came after it, as far as one may see it. `draws`: whether they came from the
-    same seed. `stayed`: how many ended where they had ended before."""
+    """The earlier and later debates that the user may see. `draws`: whether they have the same seed. `stayed`: how
+    many members ended with the same verdict."""
 
     earlier: Debate | None
     later: Sequence[Debate]
@@ -40,7 +40,8 @@ def rerun_of(debate: Debate, user: User) -> DebateRerun:
 
 
 def unchanged_sentence(earlier: Debate, later: Debate) -> str:
-    """Of whoever sat on the same seat both times; empty where not both have ended with an outcome."""
+    """Return how many members that sat on the same seat both times ended with the same verdict; empty unless both
+    debates have an outcome."""
     if not (earlier.run.outcome and later.run.outcome):
         return ""
     names = {one.seat: one.name for one in earlier.seated}
@@ -54,7 +55,8 @@ UNCHANGED_TEXT = ("question", "rule", "most", "reply_within", "view")
 
 
 def earlier_debate(pk: str, user: User) -> Debate | None:
-    """The debate of that id to hold again, if there is one, the user may see it and it has its texts: a look."""
+    """Return the debate with this id to rerun, or None if the user may not see it or its texts are erased. Logs the
+    page view."""
     try:
         wanted = UUID(pk)
     except ValueError:
@@ -68,8 +70,8 @@ def earlier_debate(pk: str, user: User) -> Debate | None:
 
 
 def start_values(debate: Debate) -> dict[str, Any]:
-    """All that it was asked with, as a form of a new one starts from it, but for the moment at which it had to end and
-    its seed: with the same, the same would be drawn."""
+    """Return all values of a debate as initial values of a new one's form, without its end time and its seed: the
+    same seed would give the same draws."""
     switches = {name: getattr(debate, name) for name in SWITCHES}
     spend = debate.run.spend
     return {
@@ -96,7 +98,8 @@ def _document(one: Any) -> NewDocument:
 
 
 def with_texts_beside(pk: UUID) -> list[Debate]:
-    """All that one was held again from, and all that were held again from it, as far as they have their texts."""
+    """Return all debates that this one repeats or that repeat it, over any number of reruns, that still have their
+    texts; oldest first."""
     seen: dict[UUID, Debate] = {}
     near = {pk}
     while near:

@@ -1,4 +1,4 @@
-"""What the API says of a debate beside what it says of any run."""
+"""API responses of debates, in addition to those of every run."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -60,8 +60,8 @@ def debate_fields(row: Debate) -> dict[str, Any]:
 
 
 def message_objects(row: Debate, course: rules.DebateState | None = None, after: int = 0) -> list[dict[str, Any]]:
-    """Those with a higher number, in their order. A last word is told once those before it were said or skipped, so
-    that who asks for what is new misses none."""
+    """Return the messages with a number above `after`, in order. A last word is withheld until those before it were
+    given or skipped, so that a client that polls for new ones misses none."""
     course = course or row.state()
     names = {seat.seat: seat.name for seat in course.seats}
     untold = _untold(row, course)
@@ -75,7 +75,7 @@ def message_objects(row: Debate, course: rules.DebateState | None = None, after:
 
 
 def _untold(row: Debate, course: rules.DebateState) -> set[int]:
-    """The last words that came before one that stands before them."""
+    """Return the numbers of last words that came before a pending one with a lower turn."""
     awaited = [
         turn.number for turn in course.closings if turn.state == rules.MemberStatus.OPEN and not row.run.is_ended
     ]
@@ -98,7 +98,7 @@ def _floor(row: Debate, course: rules.DebateState) -> dict[str, Any] | None:
 
 
 def _panel(row: Debate) -> dict[str, Any] | None:
-    """That it is by, as it was called then."""
+    """Return the panel that the debate is by, with its name at that time."""
     version = row.panel_version
     return {"id": version.panel_id, "name": version.name, "version": version.number} if version else None
 
@@ -142,7 +142,7 @@ def _member(member: Member, course: rules.DebateState) -> dict[str, Any]:
 
 
 def _last_stated(member: Member, course: rules.DebateState) -> tuple[int | None, str]:
-    """Since which message a member stands by what it stands by, and its newest reason."""
+    """Return the message since which a member supports its verdict, and its newest reason."""
     since, stood, reasons = None, "", []
     words = {one.number: one.reasoning for one in member.debate.messages.all() if one.member_id == member.pk}
     for one in course.statements:
@@ -217,7 +217,7 @@ def _addressees(one: Message, names: Mapping[int, str]) -> list[str]:
 
 
 def _content(one: Message, names: Mapping[int, str]) -> str:
-    """Of a note the facts in words, and what a model made of them beside."""
+    """Return the text; of a note the stated facts and a model's wording of them."""
     if one.kind != rules.StatementKind.NOTE or not one.facts:
         return one.content
     whole: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in one.facts.items()}
@@ -237,7 +237,7 @@ def _point(message: int, place: int, point: Any) -> dict[str, Any]:
 
 
 def _absent(row: Debate, course: rules.DebateState) -> list[str]:
-    """Whose word is missing, and why, in sentences."""
+    """Return sentences about the members that are silent or gave no verdict."""
     names = {member.seat: member.name for member in row.seated}
     silent = [f"{name} is silent." for seat, name in names.items() if seat in course.silent]
     if not row.run.is_ended:
@@ -257,14 +257,14 @@ def _change(change: rules.VerdictChange) -> dict[str, Any]:
 
 
 def first_verdicts(row: Debate) -> list[tuple[Member, FirstVerdict]]:
-    """Those that anybody may see: with a person on a seat nobody does before the end."""
+    """Return the first verdicts that are public: with a person on a seat, none before the end."""
     if hides_first_verdicts(row):
         return []
     return [(one, one.first) for one in row.seated if hasattr(one, "first")]
 
 
 def _first(row: Debate, course: rules.DebateState) -> dict[str, Any] | None:
-    """What each stood by alone, and what the rule would have made of that; null where it is not shown."""
+    """Return the first verdicts and the outcome that they would have had; None while they are hidden."""
     known = first_verdicts(row)
     if not known:
         return None

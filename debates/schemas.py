@@ -1,4 +1,4 @@
-"""What the API takes and gives, for its description and for a first check. What a value must be, `forms` say."""
+"""Schemas of API requests and responses. They check types only; `forms` validates the values."""
 
 from typing import Annotated, Literal
 
@@ -32,7 +32,7 @@ Status = Literal["queued", "running", "waiting", "finished", "failed", "cancelle
 Act = Literal["ask", "extend", "close", "close_at_once", "end", "recall", "give_up", "withdraw"]
 ActDone = Literal[Act, "look"]
 
-# ---- what it takes ----------------------------------------------------------------------------------------
+# ---- requests ---------------------------------------------------------------------------------------------
 
 
 class NewDebateOption(StrictSchema):
@@ -155,7 +155,7 @@ class SteeringIn(StrictSchema):
     reasoning: Annotated[str, text_field(CONTENT_LENGTH)] | None = None
 
 
-# ---- what it gives ----------------------------------------------------------------------------------------
+# ---- responses --------------------------------------------------------------------------------------------
 
 
 class ClockOut(StrictSchema):

@@ -1,4 +1,4 @@
-"""What a debate is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+"""The debate's procedure spec: its names and hooks for the engine and all interfaces."""
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -172,7 +172,8 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
         return row.calls
 
     def viewer_context(self, request: HttpRequest, row: Debate) -> dict[str, Any]:
-        """`key`: by which what is sent twice from one page is done once. Besides, what whoever sits there is asked."""
+        """Return the context for this viewer: a `key` that makes repeated posts from one page safe, and the turn of
+        a person on a seat."""
         own = human_turns.is_seated(row, request.user) | {"held": rerun_of(row, request.user)}
         leave = {"seated": moderation.may_withdraw(row, request.user), "verdicts": row.settings.options}
         leave["may_look"] = row.with_person and moderation.may_read_first_statements(row, request.user)
@@ -196,18 +197,18 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
         return DebateHistoryForm(asked, list(self.standings), people)
 
     def possible_outcomes(self, outcome: str) -> bool:
-        """Any word may be somebody's option, but how a run stands is none."""
+        """Return whether an outcome can be filtered by: any word may be an option, except the status words."""
         return outcome not in self.standings
 
     def filter_labels(self, run: Run) -> tuple[str, str]:
         return ("judging", "Debating") if run.status == Run.Status.RUNNING else super().filter_labels(run)
 
     def outcome_filter(self, outcome: str) -> tuple[str, str]:
-        """The sign of an option is its debate's; see `signs`."""
+        """Return icon and label of an outcome. The icon of an option depends on the debate: see `option_icons`."""
         return history.UNDECIDED_ICON if outcome == NO_DECISION else "mid", outcome_label(outcome)
 
     def in_words(self, outcome: str | None) -> str:
-        """Options are shown as they were written."""
+        """Return the outcome as text; options keep their spelling."""
         return "no decision" if outcome == NO_DECISION else outcome or ""
 
     def calls_shown(self, row: Debate, calls: Sequence[ModelCall]) -> list[ModelCall]:
@@ -255,5 +256,5 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
 
     def gate_answer(self, gate: Gate, typed: QueryDict) -> Any:
         if typed.get("said", "").endswith(f" {human_turns.SKIP}"):
-            return None  # what stood in the form was not said
+            return None  # the text of a skipped turn's form is not a message
         return human_turns.answer_of(typed)

@@ -1,5 +1,5 @@
-"""Columns of debates that no entry tells of, held against what is told: who sits where a person does, how a turn
-stands, and what only messages of other kinds have."""
+"""Checks columns of debates that no entry contains against those that entries do: seats of persons, states of
+turns, and fields of other kinds of messages."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -49,7 +49,7 @@ def _differs(message: Message, name: str) -> bool:
 
 
 def _seated_otherwise(runs: Sequence[UUID]) -> Wrong:
-    """Who is asked for the words of a seat is who sits there, unless that account is gone."""
+    """Yield seats whose turns were asked of another account than the seat's, unless that account is gone."""
     asked = Gate.objects.filter(run__in=runs, step__startswith="turn-", asked_account__startswith="account ")
     by_turn = {(gate.run_id, gate.step): gate.asked_account for gate in asked}
     for member in Member.objects.filter(debate__in=runs).exclude(user=None).prefetch_related("turns"):

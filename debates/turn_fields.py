@@ -1,5 +1,5 @@
-"""What the form of a person's turn has beside its words, as the API has it: points that cite and answer, and a table or
-a text that goes with them."""
+"""Additional fields of the form of a person's turn, as in the API: points that cite and answer, and a table or
+text."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from .rules.state import TurnState
 
 PLACES = (1, 2, 3)
 POINT = ("claim", "side", "option", "document", "line", "answers")
-SAYS_SOMETHING = ("claim", "document", "line", "answers")  # the others are always chosen
+SAYS_SOMETHING = ("claim", "document", "line", "answers")  # the other fields always have a value
 SHAPES = {
     "": "Nothing",
     AnswerShape.TEXT: "A text",
@@ -18,12 +18,12 @@ SHAPES = {
     AnswerShape.BARS: "A table, drawn as bars",
 }
 SIDES = {PointSide.FOR: "For", PointSide.AGAINST: "Against"}
-RULE = re.compile(r"[\s|:+-]*-[\s|:+-]*")  # beneath the head of a table as Markdown has it
+RULE = re.compile(r"[\s|:+-]*-[\s|:+-]*")  # line below the head of a Markdown table
 LABEL_LENGTH = 80
 
 
 def shown(table: PromptContext, turn: TurnState, typed: Mapping[str, str]) -> dict[str, Any]:
-    """For the template: what can be chosen, and what was typed before."""
+    """Return the context of the template: choices, and the values typed before."""
     points = [{"number": place, **{name: typed.get(f"p{place}-{name}", "") for name in POINT}} for place in PLACES]
     artifact = {name: typed.get(f"artifact-{name}", "") for name in ("kind", "title", "text")}
     return {
@@ -38,7 +38,7 @@ def shown(table: PromptContext, turn: TurnState, typed: Mapping[str, str]) -> di
 
 
 def _points_of_others(table: PromptContext, turn: TurnState) -> list[tuple[str, str]]:
-    """Numbers, with who claims what; the newest first."""
+    """Return number and text of all points of other members, newest first."""
     speakers = {message.number: message for message in table.course.messages}
     found = []
     for number, point in table.points.items():
@@ -53,7 +53,8 @@ def _is_said(point: Mapping[str, Any]) -> bool:
 
 
 def read(typed: Mapping[str, str]) -> dict[str, Any]:
-    """`points` and `artifact` as a model would give them. What is no number is line -1, which no document has."""
+    """Return `points` and `artifact` as a model would give them. A line that is no number becomes -1, which no
+    document has."""
     points = [{name: typed.get(f"p{place}-{name}", "").strip() for name in POINT} for place in PLACES]
     said: dict[str, Any] = {"points": [{**one, "line": _number(one["line"])} for one in points if _is_said(one)]}
     kind, text = typed.get("artifact-kind", ""), typed.get("artifact-text", "")
@@ -74,7 +75,7 @@ def _artifact(kind: str, title: str, text: str) -> dict[str, Any]:
 
 
 def _cells(line: str) -> list[str]:
-    """Parted by tabs, as a spreadsheet copies them, or by upright strokes."""
+    """Return the cells of a line, separated by tabs as copied from a spreadsheet, or by vertical bars."""
     if "\t" in line:
         return [cell.strip() for cell in line.split("\t")]
     return [cell.strip() for cell in line.strip().strip("|").split("|")]

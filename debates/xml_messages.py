@@ -1,7 +1,7 @@
-"""Messages as elements: in them members read one another, and a debate leaves the house.
+"""Messages as XML elements: members read these, and so does the export.
 
-What is written can be read again, to the last sign. Whatever could end an element, break a line or hide stands in it as
-an escape: no text reaches beyond its own element. The reader takes nothing but what the writer makes.
+Everything that is written can be read back exactly. What could end an element, break a line or hide is escaped, so
+that no text reaches beyond its own element. The reader accepts only what the writer produces.
 """
 
 import re
@@ -20,9 +20,12 @@ from .rules.state import SeatState
 
 @dataclass(frozen=True)
 class XmlMessage:
-    """`run`: the first eight signs of its debate's id. `to`: names, none for everyone. `verdict`: what its speaker
-    supports now; `stated` where this message says so. In the export alone: `kind`, whose words they are, where they
-    are not a member's in its turn; `by`, which account spoke as the chair; and `cut`: it had no end."""
+    """A message. `run`: the first eight characters of its debate's id. `to`: names, empty for everyone. `verdict`:
+    what its speaker supports now; `stated`: this message says so.
+
+    Only in the export: `kind`, if it is not a member's message in its turn; `by`, the account that spoke as the
+    chair; and `cut`: it is incomplete.
+    """
 
     run: str
     number: int
@@ -46,7 +49,7 @@ class XmlMessage:
 
 @dataclass(frozen=True)
 class XmlNote:
-    """Of the timekeeper, by the clock after message `after`."""
+    """A note of the timekeeper. `after`: the number of the message before it, by the clock."""
 
     run: str
     number: int
@@ -59,7 +62,7 @@ class XmlNote:
 
 @dataclass(frozen=True)
 class XmlFirstVerdict:
-    """What a member stood by before the debate; `confidence` of a hundred, None where it was not said."""
+    """A member's verdict before the debate; `confidence` in percent, None if it was not given."""
 
     seat: int
     verdict: str
@@ -69,9 +72,9 @@ class XmlFirstVerdict:
 
 @dataclass(frozen=True)
 class Act:
-    """What was done from outside after message `after`, as `rules.Act` has it, by whom, and about which member. Acts
-    are numbered by themselves: `number` is none of a message. Who left out of turn in an older debate did so by an act
-    with a verdict."""
+    """An act from outside after message `after`, as `rules.SteeringKind` lists them, with the account and the
+    member that it concerns. Acts are numbered separately from messages. In older debates a withdrawal out of
+    turn is an act with a verdict."""
 
     number: int
     after: int
@@ -86,9 +89,12 @@ class Act:
 
 @dataclass(frozen=True)
 class XmlDebate:
-    """A whole debate as it is exported. `digests`: SHA-256 of each document, by its id. `redacted`: when its texts were
-    erased. `rule`, `because` and `code`: by what it came to its outcome, why it ended, and why there was none.
-    `advises`: people decide, not its outcome. `called`: as members speak of one another, where not by name."""
+    """A whole debate as exported.
+
+    `digests`: SHA-256 of each document, by its id. `redacted`: when its texts were erased. `rule`, `because` and
+    `code`: the rule of its outcome, why it ended, and why there was none. `advises`: people decide, not its outcome.
+    `called`: what members call one another, if not by name.
+    """
 
     run: str
     title: str
@@ -117,7 +123,7 @@ _ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|U[0-9a-f]{8}|.)")
 
 
 def escape_invisible(text: str) -> str:
-    """On one line, with a backslash before what would break it or hide."""
+    """Escape a text to one line, with a backslash before what would break it or hide."""
     if text.isprintable() and "\\" not in text:
         return text
     return "".join(_SHORT.get(char) or (_numbered(char) if _hides(char) else char) for char in text)
@@ -128,7 +134,8 @@ def _hides(char: str) -> bool:
 
 
 def _numbered(char: str) -> str:
-    """Beyond four digits not as two halves, which would read as the same as two halves that stood there."""
+    """Escape one character. Above four digits it is not a surrogate pair, which would read the same as two
+    surrogates in the text."""
     return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
 
 
@@ -137,7 +144,7 @@ def unescape_scaffold(text: str) -> str:
 
 
 def inner_text(text: str) -> str:
-    """As it stands in an element or between the quotes of an attribute."""
+    """Escape a text for an element or a quoted attribute."""
     shown = escape_invisible(text)
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
@@ -147,7 +154,7 @@ def element(name: str, text: str = "", **attributes: object) -> str:
 
 
 def wrapped(name: str, content: str, **attributes: object) -> str:
-    """Around what is written already. Attributes without a value are left out."""
+    """Wrap written XML in an element. Attributes without a value are left out."""
     known = "".join(
         f' {key}="{inner_text(str(value))}"' for key, value in attributes.items() if value not in ("", None)
     )
@@ -199,7 +206,7 @@ def _artifacts(message: XmlMessage) -> str:
 
 
 def number_of(message: int, place: int) -> str:
-    """Of a point, by which others can answer it."""
+    """Return the number of a point, by which others can answer it."""
     return f"{message}.{place}"
 
 
@@ -229,7 +236,7 @@ def _came_about(debate: XmlDebate) -> dict[str, str]:
 
 
 def write_debate(debate: XmlDebate) -> str:
-    """The file of an export, with all that was said."""
+    """Return the export file with all messages."""
     options = [element("Option", one.meaning, word=one.word, direction=one.direction) for one in debate.options]
     members = [
         element("Member", one.name, seat=one.seat, kind=one.kind, called=debate.called.get(one.seat))
@@ -269,7 +276,8 @@ def _write_alone(one: XmlFirstVerdict) -> str:
 
 
 def read_messages(text: str) -> XmlMessage | XmlNote:
-    """The way back from `write`. ValueError where a text is not what that writes; declarations are not looked at."""
+    """Parse a message; the inverse of `write_message`. Raises ValueError for anything that it does not write;
+    declarations are ignored."""
     root = _root(text)
     try:
         return _READERS[root.tag](root)
@@ -278,7 +286,7 @@ def read_messages(text: str) -> XmlMessage | XmlNote:
 
 
 def read_act(text: str) -> Act:
-    """The way back from an act of the export. ValueError as in `read`."""
+    """Parse an act of the export. Raises ValueError as `read_messages` does."""
     root = _root(text)
     try:
         return Act(

@@ -24,7 +24,7 @@ ANSWER_SECONDS = {  # seconds until an agent had decided, by round
 
 
 def demo_judgement() -> tuple[Judgement, list[ModelCall]]:
-    """Return the judgement and its calls as if read with `whole()` and `calls`."""
+    """Return the judgement and its calls as if read with `with_agents()` and `calls`."""
     calls = list(_calls())
     run = Run(
         pk=ID,

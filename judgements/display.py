@@ -135,7 +135,7 @@ class JudgementDisplay:
 
 
 def display_of(judgement: Judgement, calls: list[ModelCall], texts: Mapping[str, str]) -> JudgementDisplay:
-    """Build the display of a judgement that was read with `whole()`.
+    """Build the display of a judgement that was read with `with_agents()`.
 
     `calls`: its model calls, oldest first. `texts`: the partial answers by step, as far as known. Failures before a
     retry of the run do not affect the current status.

@@ -1,4 +1,4 @@
-"""What debates and panels are made of, before it is rows."""
+"""Constants and types of debates and panels that need no rows."""
 
 import re
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ class MemberDict(TypedDict, total=False):
 
 
 class SwitchDict(TypedDict, total=False):
-    """What a debate may be told beside its rule; without a word it is on, but for `OFF`."""
+    """Switches of a debate; those that are left out are on, except SWITCHED_OFF."""
 
     reply: bool
     call: bool
@@ -77,10 +77,10 @@ SWITCHED_OFF = ("free_floor", "advisory")
 
 
 def active_switches(switches: Mapping[str, Any]) -> dict[str, bool]:
-    """All of them, with how those stand of which nothing is said."""
+    """Return all switches with their values; those that are left out have their default."""
     return {name: bool(switches.get(name, name not in SWITCHED_OFF)) for name in SWITCHES}
 
 
 def is_named(option: str, text: str) -> bool:
-    """Whether a text speaks of it: who reviews it wants to know where the chair did."""
+    """Return whether a text names the option: reviewers want to know if the chair did."""
     return re.search(rf"(?<!\w){re.escape(field_label(option))}(?!\w)", field_label(text)) is not None

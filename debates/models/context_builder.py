@@ -1,4 +1,4 @@
-"""The table of a debate, laid from its rows: all that its prompts look at, and nothing else."""
+"""Builds the prompt context of a debate from its rows."""
 
 import json
 
@@ -54,5 +54,5 @@ def artifact_of(text: str) -> prompt_context.PromptArtifact | None:
 
 
 def _whole(facts: dict) -> dict:
-    """Lists as they are in rows, tuples as they are on the table."""
+    """Convert the lists of JSON rows to the tuples of the context."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}

@@ -1,4 +1,4 @@
-"""A debate: how one is submitted, and where it stands by its rows."""
+"""Debates and their members: submission, and the state that follows from the rows."""
 
 import hashlib
 import secrets
@@ -66,7 +66,7 @@ class Option(models.Model):
 
 
 class Member(models.Model):
-    """Somebody at the table; the timekeeper sits on seat 0."""
+    """A member of a debate; the timekeeper has seat 0."""
 
     debate = models.ForeignKey("debates.Debate", on_delete=models.PROTECT, related_name="members")
     seat = models.PositiveSmallIntegerField()
@@ -98,7 +98,7 @@ class Member(models.Model):
 
     @property
     def is_person(self) -> bool:
-        """Also once the account is gone."""
+        """Return whether a person has this seat, even if the account is gone."""
         return bool(self.user_name)
 
 
@@ -106,14 +106,14 @@ FINAL = (Run.Status.FINISHED, Run.Status.CANCELLED)
 
 
 def may_go_on(run: str) -> Q:
-    """What has failed does when it is tried again, unless somebody has decided otherwise or its texts are erased.
-    `run`: the way to it."""
+    """Return the condition that a run may continue: it has not ended, or it failed and can be retried, as nobody
+    has overridden it and its texts are not erased. `run`: the lookup prefix."""
     return ~Q(**{f"{run}status__in": FINAL}) & Q(**{f"{run}override": None, f"{run}redacted": None})
 
 
 @dataclass(frozen=True)
 class DebateKeys:
-    """What the rows of a debate name by keys: seats of members, numbers of turns, words of options."""
+    """Values behind the foreign keys of a debate's rows: seats of members, numbers of turns, words of options."""
 
     seats: Mapping[int, int]
     turns: Mapping[int, int]
@@ -122,14 +122,14 @@ class DebateKeys:
 
 class DebateQuerySet(models.QuerySet["Debate"]):
     def within(self, right: RunRight, user: User) -> "DebateQuerySet":
-        """Those to which a right of this user reaches."""
+        """Return the debates that `right` permits this user to access."""
         return right.within(self, user, "run__owner_id")
 
     def visible_to(self, user: User) -> "DebateQuerySet":
         return self.within(SEE, user)
 
     def with_messages(self) -> "DebateQuerySet":
-        """With all that its rules look at, in few queries however long it is."""
+        """Load everything that the rules use, in a number of queries that does not grow with the debate."""
         lists = (
             "options",
             "members__user",
@@ -143,7 +143,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         return self.select_related("run").prefetch_related(*lists)
 
     def with_members(self) -> "DebateQuerySet":
-        """With everything that a page shows."""
+        """Load everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         return (
             with_run(self)
@@ -164,7 +164,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         )
 
     def with_entry_rows(self) -> Prefetch:
-        """The messages that anybody may read by now."""
+        """Prefetch the messages that everyone may read by now."""
         messages: Any = self.model.messages.rel.related_model
         return Prefetch("messages", messages.objects.with_entry_rows())
 
@@ -195,14 +195,15 @@ class DebateQuerySet(models.QuerySet["Debate"]):
         made_by: Mapping[str, Any] = NO_OTHER_OWNER,
         carry: "Callable[[Debate], None] | None" = None,
     ) -> "Debate":
-        """Queue a debate: run, debate, options, members and the seal on them stand together or not at all.
+        """Queue a debate: its run, row, options, members and the audit log entry, in one transaction.
 
-        `timekeeper`: the model that words its notes, none for the stated sentences. `spend` in billionths of a dollar,
-        `reply_within` hours. `seed`: 32 bytes, to hold a debate again; else it is drawn, and if somebody gives a `word`
-        of their own, is SHA-256 of what was drawn and the word. `panel`: the version that all this was taken from. The
-        debate bears its name if it is still the same; PanelChanged where it is, and not what the panel is now.
-        `carry`: writes what comes along from `earlier`.
-        BudgetUsedUp where a budget has not enough left for what it may cost.
+        `timekeeper`: the model that words its notes; empty for the stated sentences. `spend`: billionths of a US
+        dollar. `reply_within`: hours. `seed`: 32 bytes, to repeat a debate; otherwise it is drawn, and with a user's
+        `word` it is SHA-256 of the drawn bytes and the word. `panel`: the version that the values came from. The
+        debate is attributed to it if they are unchanged; raises PanelChanged if they are but the panel has a newer
+        version. `carry`: writes the rows that are copied from `earlier`.
+
+        Raises BudgetExceeded if a budget has less left than the estimated cost.
         """
         same = {"options": options, "members": members, "timekeeper": timekeeper, "rule": rule, "view": view}
         panel = _borne(panel, {**same, "switches": switches})
@@ -256,7 +257,7 @@ class DebateQuerySet(models.QuerySet["Debate"]):
 
 
 def _borne(panel: PanelVersion | None, asked: Mapping[str, Any]) -> PanelVersion | None:
-    """The panel that a debate of all this is by, held until the transaction's end."""
+    """Return the panel version that the debate is attributed to, locked until the transaction ends."""
     if panel is None or not panel.has(asked):
         return None
     panel.hold()
@@ -273,7 +274,7 @@ def _set_aside(read: int, members: Sequence[MemberDict], timekeeper: str, most: 
 
 
 def _seeded(seed: bytes | None, word: str) -> tuple[bytes, bytes]:
-    """What was drawn, where a word was given along, and the seed."""
+    """Return the drawn bytes, empty without a word, and the seed."""
     drawn = seed or secrets.token_bytes(32)
     return (drawn, hashlib.sha256(drawn + word.encode()).digest()) if word else (b"", drawn)
 
@@ -284,8 +285,8 @@ def _title_of(question: str) -> str:
 
 
 class Debate(models.Model):
-    """Members argue about one question. Title, life cycle and outcome are its run's; where it stands follows from its
-    rows (`course`). `seed` and what it was made of are on record; nobody may read them before its end."""
+    """Members argue about one question. The title, life cycle and outcome are in its run; its state follows from
+    its rows (`state`). `seed` and its origin are recorded; nobody may read them before the end."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="debate")
     question = models.TextField(max_length=QUESTION_LENGTH)
@@ -310,7 +311,7 @@ class Debate(models.Model):
     no_decision = models.CharField(max_length=20, blank=True)
     ended_because = models.CharField(max_length=20, blank=True)
 
-    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+    record_hash: str | None = None  # of the newest entry of an ended run, if read by `with_members()`
 
     objects = DebateQuerySet.as_manager()
 
@@ -336,17 +337,17 @@ class Debate(models.Model):
 
     @property
     def prompt_context(self) -> Sequence[Member]:
-        """Its members and the timekeeper, by their seats."""
+        """Members and timekeeper, by seat."""
         return sorted(self.members.all(), key=lambda one: one.seat)
 
     @property
     def seated(self) -> Sequence[Member]:
-        """Those with a verdict."""
+        """Members with a verdict, by seat."""
         return [member for member in self.prompt_context if member.kind == rules.MessageKind.MEMBER]
 
     @cached_property
     def words(self) -> Mapping[int, str]:
-        """The options' words by their keys: they never change."""
+        """Words of the options by primary key; they never change."""
         return {option.pk: option.word for option in self.options.all()}
 
     @property
@@ -364,7 +365,7 @@ class Debate(models.Model):
 
     @property
     def rehearsal_sentence(self) -> str:
-        """Whose words are no model's; empty where all are a model's or a person's."""
+        """Return the sentence that names the rehearsed members; empty if there are none."""
         rehearsed = [member.name for member in self.seated if is_rehearsal(member.model)]
         if not rehearsed:
             return ""
@@ -373,7 +374,7 @@ class Debate(models.Model):
         return f"No model was asked for {join_names(rehearsed)}: what they say follows a stated rule."
 
     def state(self, claim: int = 0, *, affords: bool = True, late: bool = False) -> rules.DebateState:
-        """What its rules see of it. `claim`: the run's present one."""
+        """Return the state that the rules use. `claim`: the run's current one."""
         keys = self.keys
         messages = sorted(self.messages.all(), key=lambda one: one.number)
         return rules.DebateState(
@@ -396,7 +397,7 @@ class Debate(models.Model):
 
     @cached_property
     def partial_outcome(self) -> rules.DebateState:
-        """The course of rows that were read to be shown, worked out once: they are shown over and over."""
+        """State of rows that were read to be shown; cached, because pages use it often."""
         return self.state()
 
     @property
@@ -421,27 +422,27 @@ class Debate(models.Model):
 
     @property
     def repeated(self) -> dict[int, int]:
-        """By the number of a message: of which earlier one it repeats every word, its own or another member's."""
+        """Map the number of each repeated message to the earlier message, of any member, with the same words."""
         of_members = (rules.StatementKind.SAID, rules.StatementKind.CLOSING)
         return repeated({one.number: one.content for one in self.messages.all() if one.kind in of_members})
 
     def result(self, course: rules.DebateState) -> DebateOutcome:
-        """What its verdicts make by its rule, as they stand."""
+        """Return the outcome of the current verdicts by the debate's rule."""
         verdicts = [course.verdict_of.get(one.seat, "") for one in course.voters]
         return outcome_of(self.rule, course.settings.options, verdicts)
 
     def estimate(self) -> DebateEstimate:
-        """What it may cost if all of it is asked (again)."""
+        """Estimate the cost of the whole debate, as if nothing had been asked yet."""
         asked = [vars(member) for member in self.seated]
         return estimate(self.read, asked, self.at_seat(0).model, self.most)
 
     @property
     def read(self) -> int:
-        """Tokens of what everybody reads first."""
+        """Tokens of what every member reads first."""
         return tokens_of(self.question, self.run.documents.all())
 
     def preview(self, members: Sequence[MemberDict]) -> list[str]:
-        """What it can be found by from the start."""
+        """Return the search terms that are known on submission."""
         labels = [*initial_labels(self.run), label_term("rehearsal", _is_rehearsal(members))]
         if self.panel_version:
             labels.append(label_term("panel", self.panel_version.panel_id))

@@ -1,4 +1,4 @@
-"""A debate that goes on from a message of another one: what had been said and done by then becomes rows of its own.
+"""Forks of debates: rows up to a message of another debate are copied to a new one.
 
 Why so: docs/decisions.md, Forks.
 """
@@ -19,7 +19,7 @@ from .constants import is_named
 from .debates import Debate
 from .messages import FirstVerdict, Message, Point, Steer, Turn
 
-TOLD = ("debate.message", "debate.note", "debate.spoken")  # kinds of entries that tell of a message
+TOLD = ("debate.message", "debate.note", "debate.spoken")  # kinds of entries that contain a message
 ENDING = (rules.SteeringKind.CLOSE, rules.SteeringKind.CLOSE_AT_ONCE, rules.SteeringKind.END)
 MESSAGE = (
     *("number", "clock", "kind", "by_id", "by_name", "note", "after", "facts", "speaking_to", "expects_answer"),
@@ -33,14 +33,14 @@ STEER = ("by_id", "by_name", "act", "amount", "after", "text", "reasoning", "abs
 
 @dataclass(frozen=True)
 class DebateMoment:
-    """A debate, read with `whole()`, as it was when the message of this number was the newest."""
+    """A debate, read with `with_members()`, at the moment when message `number` was the newest."""
 
     debate: Debate
     number: int
 
     @cached_property
     def all(self) -> list[Message]:
-        """Without last words."""
+        """All messages except last words."""
         said = [one for one in self.debate.messages.all() if one.kind != rules.StatementKind.CLOSING]
         return sorted(said, key=lambda one: one.number)
 
@@ -62,13 +62,13 @@ class DebateMoment:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """Turns that were over. A turn that was open then is begun again."""
+        """Turns that had ended. A turn that was open starts again."""
         made = sorted(self.debate.turns.all(), key=lambda one: one.number)
         return [one for one in made if one.why != rules.TurnReason.CLOSING and one.closed and one.closed <= self.at]
 
     @cached_property
     def steers(self) -> list[Steer]:
-        """Without orders to end the debate: a fork has to go on."""
+        """Acts so far, without those that end the debate: a fork has to continue."""
         made = sorted(self.debate.steers.all(), key=lambda one: one.number)
         return [one for one in made if one.made <= self.at and one.act not in ENDING]
 
@@ -80,7 +80,8 @@ class DebateMoment:
 
 
 def bring_along(moment: DebateMoment, debate: Debate, words: str, user: Any) -> None:
-    """In the transaction that submits the new debate. `words`: said first, by the chair: the user who forks it."""
+    """Copy the rows to the new debate, in the transaction that submits it. `words`: a first message of the chair,
+    who is the user who forks."""
     entry = moment.entry()
     if entry is None:
         raise ValueError("The message is not in the record.")
@@ -118,7 +119,7 @@ class _Rows:
                 FirstVerdict.objects.create(member=self._member(member.pk), verdict=self._verdict(first), **told)
 
     def steers(self) -> dict[int, int]:
-        """The new number of each."""
+        """Copy the acts and return the new number of each."""
         numbers = dict[int, int]()
         done = {turn.steer for turn in self._moment.turns}
         for number, one in enumerate(self._moment.steers, 1):
@@ -130,10 +131,10 @@ class _Rows:
         return numbers
 
     def turns(self, steers: dict[int, int]) -> dict[int, Turn]:
-        """By the keys of those that they were."""
+        """Copy the turns and return them by the primary keys of the originals."""
         made = dict[int, Turn]()
         for number, one in enumerate(self._moment.turns, 1):
-            now = timezone.now()  # of when it is in the record of this one
+            now = timezone.now()  # the time at which it enters the record of the fork
             told = {name: getattr(one, name) for name in TURN} | {"number": number, "made": now, "closed": now}
             told |= {"member": self._member(one.member_id), "steer": steers.get(one.steer or 0)}
             made[one.pk] = Turn.objects.create(debate=self._debate, **told)
@@ -144,7 +145,7 @@ class _Rows:
             told = {name: getattr(one, name) for name in MESSAGE}
             told |= {"member": self._member(one.member_id), "verdict": self._verdict(one)}
             turn = turns.get(one.turn_id or 0)
-            told |= {"made": turn.closed} if turn else {}  # by which its turn came to its end
+            told |= {"made": turn.closed} if turn else {}  # the message ended the turn
             made = Message.objects.create(debate=self._debate, turn=turn, **told)
             points = [{name: getattr(point, name) for name in POINT} for point in one.points.all()]
             rows = [Point(message=made, **point) for point in points]

@@ -1,4 +1,4 @@
-"""A debate as whoever performs it sees it unfold: what was read once is not read again."""
+"""Reads a debate while it is performed; rows that were read once are not read again."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ KnownRows = TypeVar("KnownRows", rules.TurnState, rules.MessageState, rules.Stee
 
 @dataclass(frozen=True)
 class DebateSnapshot:
-    """One look at a debate. `debate` is what it was at the first, and stays so but for what happens in it."""
+    """One read of a debate. `debate` has the values of the first read, plus what has happened since."""
 
     debate: Debate
     table: PromptContext
@@ -34,8 +34,8 @@ class DebateSnapshot:
 
 
 class IncrementalDebate:
-    """The looks of one claim. What is said never changes, and of turns and acts only those that stand open do, so each
-    look after the first reads those and what is new: as much at the end of a long debate as at its beginning."""
+    """The reads of one claim. Messages never change, and only open turns and acts do. So each read after the first
+    loads those and the new rows: the same effort at the end of a long debate as at its beginning."""
 
     def __init__(self, pk: UUID) -> None:
         self._pk = pk
@@ -46,7 +46,7 @@ class IncrementalDebate:
         self._steers: dict[int, rules.SteeringState] = {}
 
     def read(self, claim: int, now: datetime) -> DebateSnapshot:
-        """Called again where a connection was dropped: what it has read by then is whole."""
+        """Return the current state. May be called again after a lost connection: what was read is complete."""
         seen = self._go_on(self._first) if self._first else self._begin()
         late = seen.debate.until is not None and now >= seen.debate.until
         course = replace(seen.course, claim=claim, late=late)
@@ -59,7 +59,7 @@ class IncrementalDebate:
         self._words = dict(seen.table.words)
         self._turns = {one.number: one for one in seen.course.turns}
         self._steers = {one.number: one for one in seen.course.steers}
-        if self._turns:  # until then first verdicts are on their way, whatever the chair has said
+        if self._turns:  # before that, first verdicts are still arriving, whatever the chair has said
             self._first = seen
         return seen
 
@@ -79,7 +79,7 @@ class IncrementalDebate:
         return replace(first, table=replace(first.table, course=course, words=dict(self._words)))
 
     def _keep_turns(self, keys: DebateKeys) -> DebateKeys:
-        """With the numbers of those that a message may be said in."""
+        """Read new turns; return the keys with the numbers of the turns that messages may belong to."""
         turns = dict(keys.turns)
         for turn in self._new(Turn, self._turns, lambda one: one.state == rules.MemberStatus.OPEN):
             self._turns[turn.number] = turn.seen(keys)
@@ -96,6 +96,6 @@ class IncrementalDebate:
             self._words[message.number] = message_words(message)
 
     def _new(self, model: type[Row], known: Mapping[int, KnownRows], is_open: Callable[[KnownRows], bool]) -> list[Row]:
-        """Those from the first that stood open when it was read on, or after all that were read."""
+        """Return the rows from the first one that was open at the last read, or after all that were read."""
         still = (number - 1 for number, one in known.items() if is_open(one))
         return fetch_after(model, "debate", self._pk, "number", min(still, default=max(known, default=0)))

@@ -1,4 +1,4 @@
-"""What happens in a debate: first verdicts, turns, messages with their points, and what people do to it."""
+"""Rows of a debate's events: first verdicts, turns, messages with their points, and acts of people."""
 
 from django.conf import settings
 from django.db import models
@@ -16,7 +16,7 @@ CLAIM_LENGTH = 200
 
 
 class StatedVerdict(models.Model):
-    """A verdict, or that somebody abstains, or neither."""
+    """A verdict, an abstention, or neither."""
 
     verdict = models.ForeignKey(Option, on_delete=models.PROTECT, null=True, related_name="+")
     abstained = models.BooleanField(default=False)
@@ -26,12 +26,12 @@ class StatedVerdict(models.Model):
         abstract = True
 
     def said_in(self, debate: Debate | DebateKeys) -> str:
-        """An option's word, ABSTAIN, or empty where nothing was stated."""
+        """Return an option's word, ABSTAIN, or empty if nothing was stated."""
         return rules.ABSTAIN if self.abstained else debate.words.get(self.verdict_id or 0, "")
 
 
 class FirstVerdict(StatedVerdict):
-    """What a member stood by alone, before the debate. `missing`: why there is none."""
+    """A member's verdict before the debate. `missing`: why there is none."""
 
     member = models.OneToOneField(Member, on_delete=models.PROTECT, related_name="first")
     confidence = models.PositiveSmallIntegerField(null=True)
@@ -58,7 +58,8 @@ class FirstVerdict(StatedVerdict):
 
 
 class Turn(models.Model):
-    """The floor, given to one member. `after`: the newest message then; `weights` in the order of the seats."""
+    """The floor, given to one member. `after`: the newest message at that time; `weights` in the order of the
+    seats."""
 
     debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="turns")
     number = models.PositiveSmallIntegerField()
@@ -118,16 +119,17 @@ class Turn(models.Model):
 
 class DebateMessageQuerySet(models.QuerySet["Message"]):
     def with_entry_rows(self) -> "DebateMessageQuerySet":
-        """What anybody may read by now: while a person has a last word to say, nobody is told anybody else's."""
+        """Return the messages that everyone may read by now: while a person has a last word to give, all last words
+        are hidden."""
         closing = {"why": rules.TurnReason.CLOSING, "state": rules.MemberStatus.OPEN}
         awaited = Turn.objects.filter(may_go_on("debate__run__"), debate=OuterRef("debate"), **closing)
         return self.exclude(Exists(awaited.filter(member__user_name__gt="")), kind=rules.StatementKind.CLOSING)
 
 
 class Message(StatedVerdict):
-    """Something that was said. `number` counts all of it, `clock` members' messages alone; `heard`: the newest message
-    that its speaker had read; `claim`: by which claim of the run a note was written; `request`: a digest of the key of
-    the form that it came by, empty where there was none; `names_option`: the chair spoke of one."""
+    """A message. `number` counts all messages, `clock` only those of members; `heard`: the newest message that its
+    speaker had read; `claim`: the claim of the run that wrote a note; `request`: a digest of the form's key,
+    empty without one; `names_option`: the chair named an option."""
 
     debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="messages")
     number = models.PositiveSmallIntegerField()
@@ -206,7 +208,7 @@ class Message(StatedVerdict):
 
 
 class Point(models.Model):
-    """One claim of a message, with its source. `document` by its number, `answers` as in "12.1"."""
+    """One claim of a message, with its source. `document` is its number; `answers` as in "12.1"."""
 
     message = models.ForeignKey(Message, on_delete=models.PROTECT, related_name="points")
     number = models.PositiveSmallIntegerField()
@@ -227,7 +229,7 @@ class Point(models.Model):
 
 
 class Steer(StatedVerdict):
-    """What a person did to a debate: see `rules.Act`. `done`: when it was honoured, where that takes something."""
+    """An act of a person: see `rules.SteeringKind`. `done`: when it was carried out, if that takes something more."""
 
     debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="steers")
     number = models.PositiveSmallIntegerField()

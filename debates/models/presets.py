@@ -31,19 +31,19 @@ from .constants import (
     active_switches,
 )
 
-PANELS = UUID("6d616769-0000-4000-8000-70616e656c73")  # the one chain of all panels; no run has this key
+PANELS = UUID("6d616769-0000-4000-8000-70616e656c73")  # key of the audit chain that all panels share; no run has it
 PANEL = "panel"  # the kind of its entries
-RULES = ("rule", "timekeeper", "view")  # which a debate by a panel has as they are
-BOUNDS = ("most", "reply_within")  # which each debate may have otherwise
+RULES = ("rule", "timekeeper", "view")  # a debate by a panel has these unchanged
+BOUNDS = ("most", "reply_within")  # each debate may change these
 
 
 class PanelChanged(PresetOutOfDate):
-    """What a debate was to start from is no longer what the panel is."""
+    """The panel has changed since the values of a debate were taken from it."""
 
 
 class PanelQuerySet(PresetQuerySet):
     def with_content(self) -> Self:
-        """With the current version and what it holds, in three queries."""
+        """Load the current version and its content too, in three queries."""
         return self.select_related("owner", "current").prefetch_related("current__seats", "current__options")
 
 
@@ -88,7 +88,7 @@ class PanelVersion(PresetVersion):
         return ", ".join(seat.name for seat in self.seats.all())
 
     def held(self) -> dict[str, Any]:
-        """What it holds, as it was written: models that were left open are empty."""
+        """Return the content as saved; an open model stays empty."""
         return {
             "options": [option.values() for option in self.options.all()],
             "members": [seat.values() for seat in self.seats.all()],
@@ -97,13 +97,13 @@ class PanelVersion(PresetVersion):
         }
 
     def values(self) -> dict[str, Any]:
-        """The same as a new debate takes it: with the default model where one was left open, and somebody yet to be
-        named where a person sits."""
+        """Return the content in the form that a new debate takes: with the default model where one is open, and an
+        unnamed person where a person sits."""
         members = [seat.as_member() for seat in self.seats.all()]
         return {**self.held(), "members": members}
 
     def has(self, asked: Mapping[str, Any]) -> bool:
-        """Whether a debate of these members, options and rules is by this panel: with one changed it no longer is."""
+        """Return whether a debate with these values is by this panel; one changed field makes it different."""
         return _compared(self.values()) == _compared(asked) and [seat.person for seat in self.seats.all()] == [
             bool(member.get("user")) for member in asked["members"]
         ]
@@ -124,8 +124,8 @@ class PanelVersion(PresetVersion):
 
 
 class PanelSeat(models.Model):
-    """A member of a panel's version. Without a model it takes the installation's default one, or a `person` sits there,
-    whom each debate names."""
+    """One seat of a panel version. An empty model means the installation's default model, or, with `person`, a
+    person whom each debate names."""
 
     version = models.ForeignKey(PanelVersion, on_delete=models.CASCADE, related_name="seats")
     seat = models.PositiveSmallIntegerField()
@@ -193,7 +193,8 @@ class PanelChange(PresetChange):
         default_permissions = ()
 
     def held(self) -> dict[str, Any]:
-        """What had no name when older ones were sealed is told where it is on."""
+        """Return the content for the entry. The newer switch `advisory` is included only if it is on, so that older
+        entries stay valid."""
         if not self.version:
             return {"holds": None}
         held = self.version.held()
@@ -201,7 +202,7 @@ class PanelChange(PresetChange):
         return {"holds": {**held, "switches": switches}}
 
 
-# ---- what is held, as it was written -----------------------------------------------------------------------
+# ---- content as saved --------------------------------------------------------------------------------------
 
 SEAT = ("name", "who", "model", "fallback", "person")
 NOBODY: dict[str, Any] = {"who": "", "model": "", "fallback": "", "person": False}
@@ -213,7 +214,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def written_content(held: Mapping[str, Any]) -> dict[str, Any]:
-    """With what stands where nothing was said."""
+    """Return the content with defaults for what was left out."""
     members = [{name: {**NOBODY, **member}[name] for name in SEAT} for member in held["members"]]
     options: Sequence[OptionDict] = [{**NOTHING, **option} for option in held["options"]]
     own = {name: held.get(name, DEFAULTS.get(name)) for name in (*RULES, *BOUNDS)}

@@ -1,4 +1,4 @@
-"""What nobody is told of a debate before its time, so that it sways nobody and helps nobody to foresee a draw."""
+"""What is hidden in a debate until its time, so that it influences nobody and makes no draw predictable."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,19 +16,19 @@ WITHHELD_TEXT = (
 
 
 def hides_first_verdicts(debate: Debate) -> bool:
-    """While a person on a seat may still be swayed by what members said alone, nobody sees it."""
+    """Return whether the first verdicts are hidden: a person on a seat could still be influenced by them."""
     return debate.with_person and _may_go_on(debate.run)
 
 
 def hides_closing_verdicts(debate: Debate) -> bool:
-    """While a person has a last word to say, nobody sees another's."""
+    """Return whether last words are hidden, while a person still has one to give."""
     persons = {member.pk for member in debate.members.all() if member.is_person}
     awaited = (turn.member_id for turn in _closings(debate) if turn.state == MemberStatus.OPEN)
     return not persons.isdisjoint(awaited) and _may_go_on(debate.run)
 
 
 def hidden_steps(debate: Debate) -> frozenset[str]:
-    """Those whose answers nobody sees yet."""
+    """Return the steps whose answers are hidden."""
     firsts = [f"first-{member.seat}" for member in debate.seated] if hides_first_verdicts(debate) else []
     closings = [turn.step for turn in _closings(debate)] if hides_closing_verdicts(debate) else []
     return frozenset([*firsts, *closings])
@@ -39,22 +39,22 @@ def _closings(debate: Debate) -> Iterator[Any]:
 
 
 def withheld_runs(runs: Iterable[Run]) -> Mapping[UUID, str]:
-    """Of which of these the sealed record is given to nobody yet, and why."""
+    """Return the runs whose sealed record is withheld, each with the reason."""
     going_on = [run.pk for run in runs if _may_go_on(run)]
     seated = Debate.objects.filter(pk__in=going_on, members__user_name__gt="") if going_on else Debate.objects.none()
     return dict.fromkeys(seated.values_list("pk", flat=True), WITHHELD_TEXT)
 
 
 def _may_go_on(run: Run) -> bool:
-    """As `debates.may_go_on` says it of rows."""
+    """The condition of `debates.may_go_on` for a loaded run."""
     return run.status not in FINAL and run.override is None and not run.redacted
 
 
 def visible_seed(debate: Debate) -> str:
-    """Empty while it may go on: what has failed draws on with the same seed when it is tried again."""
+    """Return the seed, or empty while the debate may continue: a retry of a failed one draws with the same seed."""
     return debate.seed if debate.run.status in FINAL else ""
 
 
 def seed_digest(debate: Debate) -> str:
-    """What was sealed of the seed when it was submitted."""
+    """Return the SHA-256 of the seed that was sealed on submission."""
     return hashlib.sha256(bytes.fromhex(debate.seed)).hexdigest()

@@ -1,4 +1,4 @@
-"""What a debate's engine and its people write: each is a part of one transaction that holds the run's row."""
+"""Writes of a debate's engine and its people. Each is part of a transaction that has locked the run's row."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,10 +57,10 @@ def save_turn(debate: UUID, turn: rules.TurnState) -> None:
 
 
 def save_skip(debate: UUID, number: int, reason: str) -> None:
-    """Where a person is being asked, nobody asks any more.
+    """Skip a turn; void the gate if a person is being asked.
 
-    In the record skips stand in the order of their times, whichever host's clock they are of: each comes after all
-    that were before. In a transaction that has the run's row.
+    The record orders skips by their times, whichever host's clock gave them: each must be later than all before. Call
+    it in a transaction that has locked the run's row.
     """
     Gate.objects.filter(run=debate, step=f"turn-{number}").void()
     turns = Turn.objects.filter(debate=debate)
@@ -73,7 +73,8 @@ def save_skip(debate: UUID, number: int, reason: str) -> None:
 
 
 def save_member_failure(debate: UUID, seat: int) -> None:
-    """Whoever sits there cannot come back: silent at once, by the timekeeper. In the closing nobody is asked again."""
+    """Give up a seat whose person cannot return: it is silent at once, by an act of the timekeeper. Has no effect
+    in the closing, where nobody is asked again."""
     found = Debate.objects.with_messages().get(pk=debate)
     course = found.state()
     if course.because or seat in course.silent or seat in course.withdrawn:
@@ -99,8 +100,9 @@ def save_message(
     calls: Sequence[int] = (),
     cut: bool = False,
 ) -> Message:
-    """What was said in turn `in_turn`. `heard`: the newest message that its speaker had read; `calls`: what it took;
-    `cut`: it ended before it was whole, however often it was continued."""
+    """Write the message of turn `in_turn`, close the turn and index the texts. `heard`: the newest message that its
+    speaker had read; `calls`: the model calls that it took; `cut`: it is incomplete in spite of its
+    continuations."""
     turn = Turn.objects.select_related("member").get(debate=debate, number=in_turn)
     closing = turn.why == rules.TurnReason.CLOSING
     counts = not closing and continues is None and rules.TURNS[turn.member.kind].counts
@@ -129,7 +131,7 @@ def save_message(
     )
     _keep_points(message, said.points)
     Turn.objects.filter(pk=turn.pk).update(state=rules.MemberStatus.SPOKEN, closed=now)
-    if not closing:  # a last word can be found once all may read it
+    if not closing:  # last words are indexed once all may read them
         texts = [said.content, said.reasoning, *(point.claim for point in said.points)]
         SearchText.objects.add(debate, index_words("\n".join(texts)))
     return message
@@ -152,7 +154,7 @@ def _keep_points(message: Message, points: Iterable[PromptPoint]) -> None:
 
 
 def save_note(debate: UUID, note: str, after: int, facts: Mapping[str, Any], words: str, claim: int) -> None:
-    """`facts`: what the note says by numbers and names, `words` what it says."""
+    """Write a note. `facts`: its numbers and names; `words`: a model's wording."""
     Message.objects.create(
         debate_id=debate,
         number=_next(debate)[0],
@@ -166,8 +168,8 @@ def save_note(debate: UUID, note: str, after: int, facts: Mapping[str, Any], wor
 
 
 def begin_closing(debate: UUID, because: str, turns: Sequence[rules.TurnState], *, known: int) -> None:
-    """Nothing is written where the chair has given time since the look that saw its end: the next look decides.
-    `known`: the newest act that was seen then."""
+    """Write the turns of the closing. Has no effect if the chair has extended the debate since the read that found
+    its end: the next read decides. `known`: the newest act of that read."""
     if Steer.objects.filter(debate=debate, act=rules.SteeringKind.EXTEND, number__gt=known).exists():
         return
     for turn in turns:
@@ -177,7 +179,7 @@ def begin_closing(debate: UUID, because: str, turns: Sequence[rules.TurnState], 
 
 
 def conclude(debate: UUID, because: str) -> None:
-    """Write what the verdicts make by the rule, in the transaction of the run's end."""
+    """Write the outcome of the verdicts by the rule, in the transaction that ends the run."""
     found = Debate.objects.with_messages().get(pk=debate)
     course = found.state()
     outcome = found.result(course)
@@ -192,7 +194,7 @@ def conclude(debate: UUID, because: str) -> None:
 
 
 def flags_of(course: rules.DebateState, outcome: DebateOutcome, *, named: bool) -> list[str]:
-    """By what makes a debate worth a look it can be found. `named`: the chair spoke of an option."""
+    """Return the search labels of an ended debate. `named`: the chair named an option."""
     known = {
         DebateFlag.CHANGED: bool(course.changes),
         DebateFlag.MINORITY: bool(outcome.option) and sum(outcome.tally.values()) > outcome.tally[outcome.option],
@@ -207,7 +209,7 @@ def flags_of(course: rules.DebateState, outcome: DebateOutcome, *, named: bool) 
 
 
 def calls_of(last: ModelCall) -> list[int]:
-    """The calls that brought an answer: its last one, and those before it that were cut off."""
+    """Return the calls that gave an answer: the last one, and those before it that were truncated."""
     if last.attempt == 1:
         return [last.pk]
     same = {"run": last.run_id, "step": last.step, "series": last.series}
@@ -216,7 +218,7 @@ def calls_of(last: ModelCall) -> list[int]:
 
 
 def is_cut(calls: Sequence[int]) -> bool:
-    """Whether the answer that these calls brought has no end."""
+    """Return whether the answer of these calls is incomplete."""
     if len(calls) < 2:
         return False
     return is_unfinished(
@@ -225,14 +227,14 @@ def is_cut(calls: Sequence[int]) -> bool:
 
 
 def _next(debate: UUID) -> tuple[int, int]:
-    """The number of the next message, and what the clock says with it."""
+    """Return the number and clock of the next message."""
     newest = Message.objects.filter(debate=debate).aggregate(number=Max("number"), clock=Max("clock"))
     return (newest["number"] or 0) + 1, (newest["clock"] or 0) + 1
 
 
 def _in_closing(turn: Turn) -> int:
-    """Last words are said at once: they stand in the order of their seats, whoever answers first, and leave the place
-    of one that was not said."""
+    """Return the number of a last word. They are given at once, so they are numbered by seat, whoever answers
+    first; one that is not given leaves a gap."""
     closings = Turn.objects.filter(debate=turn.debate_id, why=rules.TurnReason.CLOSING)
     said = Message.objects.filter(debate=turn.debate_id).exclude(kind=rules.StatementKind.CLOSING)
     newest = said.aggregate(Max("number"))["number__max"] or 0
@@ -250,7 +252,7 @@ def _stated(debate: UUID, verdict: str) -> dict[str, Any]:
 
 
 def erase(pk: UUID) -> None:
-    """All texts that somebody wrote; who sat where, options, verdicts, changes, numbers and times stay."""
+    """Erase all texts that people or models wrote; seats, options, verdicts, changes, numbers and times stay."""
     Debate.objects.filter(pk=pk).update(question="", seed_word="")
     Option.objects.filter(debate=pk).update(meaning="")
     Member.objects.filter(debate=pk).update(who="")

@@ -1,4 +1,4 @@
-"""The draw: from a seed and the number of a turn, by weights, even to the last bit. Anybody can repeat it.
+"""The draw: a weighted choice from a seed and the number of a turn, reproducible to the last bit.
 
 A ticket is the first eight bytes of HMAC-SHA256(seed, "number.k"), big-endian, for k = 0, 1, ... until it lies below
 the largest multiple of the total that eight bytes can hold, and then its remainder.
@@ -14,7 +14,7 @@ _RANGE = 2**64
 
 
 def ticket(seed: bytes, number: int, total: int) -> int:
-    """0 to `total` - 1, each as likely."""
+    """Return a uniform number from 0 to `total` - 1."""
     fair = _RANGE - _RANGE % total
     k = 0
     while (drawn := _bytes(seed, number, k)) >= fair:
@@ -27,12 +27,13 @@ def _bytes(seed: bytes, number: int, k: int) -> int:
 
 
 def draw_weight(messages: int) -> int:
-    """Of a member that has said so many: who spoke less is likelier (from the source text)."""
+    """Return the weight of a member with this number of messages: who spoke less is likelier (from the source
+    text)."""
     return max(FEWEST, USUAL - messages)
 
 
 def draw(ticket: int, weights: Sequence[tuple[int, int]]) -> int:
-    """The seat that a ticket falls to; `weights` by seat, in the order of the seats."""
+    """Return the seat that a ticket falls to; `weights` by seat, in the order of the seats."""
     for seat, share in weights:
         if ticket < share:
             return seat

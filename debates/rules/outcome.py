@@ -1,4 +1,4 @@
-"""What the verdicts of a debate's members come to, by a rule that was stated before. A tie is never drawn."""
+"""Outcome of the members' verdicts, by a rule that was stated before. A tie is never drawn."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +30,8 @@ class NoDecision(StrEnum):
 
 @dataclass(frozen=True)
 class DebateOutcome:
-    """`option` is empty where there is no decision, and `code` says why. `tally` has every option in its order; `base`
-    is how many members there are, whatever they said."""
+    """`option` is empty if there is no decision, and `code` says why. `tally` has every option in order; `base` is
+    the number of members, whatever they said."""
 
     option: str
     code: str
@@ -47,18 +47,19 @@ class DebateOutcome:
 
     @property
     def middle(self) -> tuple[str, str]:
-        """The two verdicts in the middle, in the order of the options; of an odd number one and the same."""
+        """The two middle verdicts, in the order of the options; both are the same if their number is odd."""
         in_order = [option for option, count in self.tally.items() for _ in range(count)]
         return in_order[(len(in_order) - 1) // 2], in_order[len(in_order) // 2]
 
     @property
     def word(self) -> str:
-        """As it stands in `Run.outcome`."""
+        """Value of `Run.outcome`."""
         return self.option or NO_DECISION
 
 
 def outcome_of(rule: str, options: Sequence[str], verdicts: Sequence[str]) -> DebateOutcome:
-    """`verdicts`: of every member an option, ABSTAIN, or empty where it gave none; its length is the base."""
+    """Return the outcome. `verdicts`: for every member an option, ABSTAIN, or empty if it gave none; its length is
+    the base."""
     stated = Counter(verdict for verdict in verdicts if verdict and verdict != ABSTAIN)
     tally = {option: stated[option] for option in options}
     option, code = _decided(rule, tally, verdicts)
@@ -66,7 +67,7 @@ def outcome_of(rule: str, options: Sequence[str], verdicts: Sequence[str]) -> De
 
 
 def needed(rule: str, outcome: DebateOutcome) -> int:
-    """How many verdicts an option needs, by the rules that ask for a number."""
+    """Return the number of verdicts that an option needs, by the rules that require a number."""
     two_thirds, all_of_them = -(-2 * outcome.base // 3), max(2, outcome.base - outcome.abstained)
     return {
         DecisionRule.MAJORITY: outcome.base // 2 + 1,
@@ -84,7 +85,8 @@ def _decided(rule: str, tally: Mapping[str, int], verdicts: Sequence[str]) -> tu
 
 
 def _leading(tally: Mapping[str, int], needed: float) -> tuple[str, str]:
-    """The option with the most verdicts, if they are at least `needed` and no other has as many."""
+    """Return the option with the most verdicts if it has at least `needed` and no other has as many, else the
+    reason."""
     most = max(tally.values())
     ahead = [option for option, count in tally.items() if count == most]
     if most >= needed:
@@ -105,7 +107,7 @@ def _two_thirds(tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str,
 
 
 def _unanimous(tally: Mapping[str, int], verdicts: Sequence[str]) -> tuple[str, str]:
-    """Of all that did not abstain: who gave no verdict did not agree."""
+    """Decide by unanimity of all members that did not abstain: a member without a verdict did not agree."""
     return _leading(tally, max(2, len(verdicts) - verdicts.count(ABSTAIN)))
 
 

@@ -1,4 +1,4 @@
-"""What has happened in a debate so far, as its rules see it, and what follows from that alone."""
+"""State of a debate as its rules see it, and what follows from that alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ EVERYONE: tuple[int, ...] = ()
 
 REMINDER_EVERY, SPAN = 4, 20
 MOST, LEAST_MOST, USUAL_MOST = 200, 4, 60
-SILENT_AFTER = 3  # turns skipped in a row
+SILENT_AFTER = 3  # consecutive skipped turns
 
 
 class MessageKind(StrEnum):
@@ -23,14 +23,15 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True)
 class TurnSettings:
-    """How a kind takes part: is it given the floor, does it have a verdict, do its messages move the clock?"""
+    """How a kind of member takes part: whether it gets the floor, has a verdict, and moves the clock by its
+    messages."""
 
     floor: bool = False
     votes: bool = False
     counts: bool = False
 
 
-# a further kind: a line here, one in `prompts.LAYERS` and one in `prompts.FORMS`
+# a new kind needs a line here, one in `prompts.LAYERS` and one in `prompts.FORMS`
 TURNS: dict[str, TurnSettings] = {
     MessageKind.MEMBER: TurnSettings(floor=True, votes=True, counts=True),
     MessageKind.TIMEKEEPER: TurnSettings(),
@@ -59,11 +60,15 @@ class StatementKind(StrEnum):
     NOTE = "note"
     CHAIR = "chair"
     CLOSING = "closing"
-    LEAVING = "leaving"  # a person withdraws out of turn: with a verdict and its reason, and nothing said
+    LEAVING = "leaving"  # a person withdraws out of turn: with a verdict and its reason, without a message
 
 
-AT_ANY_TIME = (StatementKind.CHAIR, StatementKind.LEAVING)  # in no turn: it may come while somebody is being asked
-MOVING = (StatementKind.SAID, StatementKind.CHAIR, StatementKind.LEAVING)  # what may be named as a reason for a change
+AT_ANY_TIME = (StatementKind.CHAIR, StatementKind.LEAVING)  # outside turns: may come while a member is being asked
+MOVING = (
+    StatementKind.SAID,
+    StatementKind.CHAIR,
+    StatementKind.LEAVING,
+)  # kinds that may be named as a reason for a change
 
 
 class NoteKind(StrEnum):
@@ -97,7 +102,7 @@ class SteeringKind(StrEnum):
 
 @dataclass(frozen=True)
 class DebateSettings:
-    """`options` in their order; `seed` 32 bytes."""
+    """`options` in order; `seed`: 32 bytes."""
 
     options: tuple[str, ...]
     rule: str
@@ -124,7 +129,7 @@ class SeatState:
 
 @dataclass(frozen=True)
 class FirstStatement:
-    """What a member stood by alone, before the debate. `verdict` is empty where it could not be asked."""
+    """A member's verdict before the debate. `verdict` is empty if it could not be asked."""
 
     seat: int
     verdict: str = ""
@@ -132,8 +137,8 @@ class FirstStatement:
 
 @dataclass(frozen=True)
 class TurnState:
-    """`after`: the newest message when it was given. `series`: of which retry of the run it is. `steer`: by which act
-    of the chair. `ticket` and `weights` (by seat, in order) where it was drawn."""
+    """`after`: the newest message when it was given. `series`: the retry of the run. `steer`: the act of the chair
+    that gave it. `ticket` and `weights` (by seat, in order): of a draw."""
 
     number: int
     seat: int
@@ -149,9 +154,9 @@ class TurnState:
 
 @dataclass(frozen=True)
 class MessageState:
-    """`clock`: the how manieth of the members' messages it is, None where it does not count. `to`: seats, none for
-    everyone. `verdict`: an option, ABSTAIN, or empty for "as before". `turn`: the number of the turn it was said in.
-    `note` and `after` (by the clock) of a note, `claim` by which claim of the run it was written."""
+    """`clock`: the message's number among those of members, None if it does not count. `to`: seats, empty for
+    everyone. `verdict`: an option, ABSTAIN, or empty for "as before". `turn`: the number of its turn. `note`,
+    `after` (by the clock) and `claim` (of the run): of a note."""
 
     number: int
     sort: str
@@ -171,7 +176,8 @@ class MessageState:
 
 @dataclass(frozen=True)
 class SteeringState:
-    """`done`: it needs nothing any more. `verdict` of a member that leaves out of turn, `after` the newest message."""
+    """`done`: nothing more is needed. `verdict`: of a member that withdraws out of turn. `after`: the newest
+    message."""
 
     number: int
     act: str
@@ -184,7 +190,7 @@ class SteeringState:
 
 @dataclass(frozen=True)
 class VerdictStatement:
-    """A verdict that was stated in message `number`; in older debates, after it by who left out of turn."""
+    """A verdict stated in message `number`, or, in older debates, after it by a withdrawal out of turn."""
 
     number: int
     seat: int
@@ -194,7 +200,7 @@ class VerdictStatement:
 
 @dataclass(frozen=True)
 class VerdictChange:
-    """A member stands by another verdict than before, since message `number`."""
+    """A member supports another verdict than before, since message `number`."""
 
     number: int
     seat: int
@@ -204,7 +210,7 @@ class VerdictChange:
 
 
 def changes_of(statements: Iterable[VerdictStatement]) -> list[VerdictChange]:
-    """Of statements in their order."""
+    """Return the changes in ordered statements."""
     stood: dict[int, str] = {}
     found = []
     for one in statements:
@@ -216,8 +222,9 @@ def changes_of(statements: Iterable[VerdictStatement]) -> list[VerdictChange]:
 
 @dataclass(frozen=True)
 class DebateState:
-    """All of a debate that its rules look at. `because`: why it is closing, once it is. `claim`: the run's present one.
-    `affords` is False where the money would not pay another turn and the closing, `late` where its moment has come."""
+    """Everything of a debate that its rules use. `because`: why it is closing, once it is. `claim`: the run's
+    current one. `affords`: False if the money does not cover another turn and the closing. `late`: its end time
+    has passed."""
 
     settings: DebateSettings
     seats: Sequence[SeatState]
@@ -231,7 +238,7 @@ class DebateState:
     affords: bool = True
     late: bool = False
 
-    # ---- who is at the table -----------------------------------------------------------------------------
+    # ---- members -----------------------------------------------------------------------------------------
 
     @cached_property
     def speakers(self) -> list[SeatState]:
@@ -243,7 +250,7 @@ class DebateState:
 
     @cached_property
     def active(self) -> list[int]:
-        """The seats that may be given the floor, in order."""
+        """Seats that may be given the floor, in order."""
         return [one.seat for one in self.speakers if one.seat not in self.withdrawn and one.seat not in self.silent]
 
     @cached_property
@@ -257,7 +264,7 @@ class DebateState:
 
     @cached_property
     def silent(self) -> frozenset[int]:
-        """Those that could not speak three turns in a row, or were given up."""
+        """Seats that skipped three turns in a row or were given up."""
         given_up = {steer.seat for steer in self.acts(SteeringKind.GIVE_UP) if steer.seat is not None}
         return frozenset(given_up | {one.seat for one in self.speakers if self._lost(one.seat)})
 
@@ -266,11 +273,11 @@ class DebateState:
         last = [turn.state for turn in own if turn.state != MemberStatus.OPEN][-SILENT_AFTER:]
         return len(last) == SILENT_AFTER and set(last) == {MemberStatus.SKIPPED}
 
-    # ---- what was said -----------------------------------------------------------------------------------
+    # ---- messages ----------------------------------------------------------------------------------------
 
     @cached_property
     def messages_said(self) -> list[MessageState]:
-        """Members' own messages, closings apart."""
+        """Messages of members, without closings."""
         return [message for message in self.messages if message.sort == StatementKind.SAID]
 
     @cached_property
@@ -283,7 +290,7 @@ class DebateState:
 
     @property
     def messages_left(self) -> int:
-        """Messages until the next deadline, or until the last message where that is nearer."""
+        """Messages until the next deadline or the last message, whichever is nearer."""
         return min(SPAN - self.clock % SPAN, self.most - self.clock)
 
     @cached_property
@@ -299,7 +306,7 @@ class DebateState:
         return found
 
     def clock_at(self, number: int) -> int:
-        """How far the clock was when message `number` was the newest."""
+        """Return the clock when message `number` was the newest."""
         return max((one.clock for one in self.messages if one.clock and one.number <= number), default=0)
 
     @cached_property
@@ -307,7 +314,7 @@ class DebateState:
         return self.messages[-1].number if self.messages else 0
 
     def newest_read(self, turn: TurnState) -> int:
-        """The newest message that whoever has this turn is told: in a closing nobody hears another's last word."""
+        """Return the newest message that the member with this turn reads: in a closing, no last words of others."""
         return turn.after if turn.why == TurnReason.CLOSING else self.newest
 
     @cached_property
@@ -316,14 +323,14 @@ class DebateState:
 
     @cached_property
     def deadline(self) -> MessageState | None:
-        """The newest note that was one."""
+        """The newest note about a deadline."""
         return next((note for note in reversed(self.notes) if note.note == NoteKind.DEADLINE), None)
 
-    # ---- what members stand by ---------------------------------------------------------------------------
+    # ---- verdicts ----------------------------------------------------------------------------------------
 
     @cached_property
     def statements(self) -> list[VerdictStatement]:
-        """Wherever a verdict was stated; that of a challenge is not its member's own."""
+        """Stated verdicts in order, without those of challenges, which are not the member's own."""
         challenges = {turn.number for turn in self.turns if turn.why == TurnReason.CHALLENGE}
         stated = [
             VerdictStatement(one.number, one.seat, one.verdict, one.moved_by)
@@ -343,7 +350,7 @@ class DebateState:
         return {one.seat: one.verdict for one in self.statements}
 
     def verdict_at(self, number: int) -> Mapping[int, str]:
-        """The same after message `number`."""
+        """Return `verdict_of` as it was after message `number`."""
         return {one.seat: one.verdict for one in self.statements if one.number <= number}
 
     @cached_property
@@ -352,11 +359,11 @@ class DebateState:
 
     @property
     def undecided(self) -> list[int]:
-        """Active members with no verdict, who do not abstain either."""
+        """Active members with neither a verdict nor an abstention."""
         return [seat for seat in self.active_voters if seat not in self.verdict_of]
 
     def moved_since(self, clock: int) -> bool:
-        """Whether anybody stated a verdict anew or changed it in a later message than that."""
+        """Return whether a member stated or changed its verdict after this clock."""
         stood: dict[int, str] = {}
         for one in self.statements:
             if stood.get(one.seat) != one.verdict and self.clock_at(one.number) > clock:
@@ -368,7 +375,7 @@ class DebateState:
 
     @cached_property
     def given(self) -> list[TurnState]:
-        """The turns of the debate itself, without those of its closing."""
+        """Turns of the debate without those of its closing."""
         return [turn for turn in self.turns if turn.why != TurnReason.CLOSING]
 
     @cached_property
@@ -384,7 +391,7 @@ class DebateState:
         return next((turn for turn in self.given if turn.why == TurnReason.CHALLENGE), None)
 
     def silent_for(self, seat: int) -> int:
-        """Messages since its last turn, spoken or skipped."""
+        """Return the number of messages since the seat's last turn, spoken or skipped."""
         last = next((turn for turn in reversed(self.given) if turn.seat == seat), None)
         if not last:
             return self.clock

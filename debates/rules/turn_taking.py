@@ -1,4 +1,4 @@
-"""What comes next in a debate. Every course has exactly one next step, and it follows from the rows alone."""
+"""The next step of a debate: every state has exactly one, and it follows from the rows alone."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class CollectFirstVerdicts:
 
 @dataclass(frozen=True)
 class AddTimekeeperNote:
-    """A note is due, by the clock after message `after`."""
+    """A note is due after message `after`, by the clock."""
 
     note: NoteKind
     after: int
@@ -51,7 +51,7 @@ class AddTimekeeperNote:
 
 @dataclass(frozen=True)
 class GiveTurn:
-    """The floor is given; whoever is drawn is drawn here."""
+    """A turn is given; a draw has been made."""
 
     turn: TurnState
 
@@ -93,7 +93,7 @@ class EndDebate:
 
 @dataclass(frozen=True)
 class EndForLackOfMembers:
-    """Fewer than two members can speak: nothing can come of it as it is."""
+    """Fewer than two members can speak, so the debate cannot reach a result."""
 
 
 NextStep = (
@@ -127,7 +127,7 @@ def _closing(course: DebateState) -> NextStep | None:
 
 
 def _first_verdicts(course: DebateState) -> NextStep | None:
-    """Of models alone: persons make up their minds as they like."""
+    """Collect the first verdicts of models; persons are not asked for one."""
     if not course.settings.first or course.notes:
         return None
     asked = {first.seat for first in course.firsts}
@@ -153,7 +153,8 @@ def _recalls(course: DebateState, turn: TurnState) -> bool:
 
 
 def continues_message(course: DebateState, turn: TurnState) -> int | None:
-    """The message that one in this turn is part two of: who is drawn again with nothing between goes on, once."""
+    """Return the message that this turn continues, or None: a member that is drawn twice in a row continues its
+    message, once."""
     last = next((one for one in reversed(course.messages) if one.number <= turn.after), None)
     if turn.why != TurnReason.DRAW or not course.settings.free_floor or not last or turn.after != last.number:
         return None
@@ -171,7 +172,7 @@ def _note(course: DebateState) -> NextStep | None:
 
 
 def _rest(course: DebateState) -> NextStep | None:
-    """Once at each deadline: the note tells by which claim of the run it was written."""
+    """Wait once at each deadline: the note has the claim of the run that wrote it."""
     return WaitUntil() if course.deadline and course.deadline.claim == course.claim else None
 
 
@@ -185,12 +186,12 @@ def _end(course: DebateState) -> NextStep | None:
 
 
 def _nobody_left(course: DebateState) -> bool:
-    """All have withdrawn but for those who cannot speak."""
+    """Return whether all members have withdrawn, except those who cannot speak."""
     return not course.active_voters and not _too_few(course)
 
 
 def begin_closing(course: DebateState, because: EndReason) -> NextStep:
-    """Everybody that has not withdrawn says a last word, all at once."""
+    """Give every member that has not withdrawn a last word, all at once."""
     first = len(course.turns) + 1
     seats = enumerate(course.active_voters, first)
     turns = [TurnState(number, seat, TurnReason.CLOSING, course.newest, series=course.series) for number, seat in seats]
@@ -207,7 +208,7 @@ def _closed(course: DebateState) -> bool:
 
 
 def is_unanimous(course: DebateState) -> str:
-    """The option that all active members stand by, having spoken; empty where there is none."""
+    """Return the option that all active members support after each has spoken; empty if there is none."""
     stood = {course.verdict_of.get(seat, "") for seat in course.active_voters}
     spoken = all(course.counts[seat] for seat in course.active_voters)
     [one, *others] = stood or {""}
@@ -221,7 +222,7 @@ def _agreed(course: DebateState) -> bool:
 
 
 def _settled(course: DebateState) -> int | None:
-    """The message since which nothing moved after the challenge; None while there was none."""
+    """Return the message since which nothing has changed after the challenge; None if there was no challenge."""
     turn = course.challenged
     if not turn or turn.state == MemberStatus.OPEN:
         return None
@@ -271,7 +272,8 @@ def _may_be_asked(course: DebateState, steer: SteeringState) -> bool:
 
 
 def _reply(course: DebateState) -> NextStep | None:
-    """To whoever asked exactly one active member; not for ever, else two would keep the floor."""
+    """Give the floor to the one active member that was asked. Limited in a row, otherwise two members would keep
+    it."""
     last = course.messages_said[-1] if course.messages_said else None
     if not course.settings.reply or not last or course.given[-1].number != last.turn or not last.wants_answer:
         return None
@@ -292,7 +294,7 @@ def _roll_call(course: DebateState) -> NextStep | None:
 
 
 def _challenge(course: DebateState) -> NextStep | None:
-    """When all first agree, one of them puts the strongest case against what all believe."""
+    """When all agree for the first time, let one of them make the strongest case against it."""
     due = course.settings.challenge and not course.challenged and len(course.active_voters) > 1 and is_unanimous(course)
     return _drawn(course, TurnReason.CHALLENGE, _without_last(course, course.active_voters)) if due else None
 
@@ -312,7 +314,7 @@ def _draw(course: DebateState) -> NextStep:
 
 
 def _without_last(course: DebateState, seats: Sequence[int]) -> Sequence[int]:
-    """Whoever had the floor last pauses, where there is somebody else."""
+    """Return the seats without the one that had the floor last, if another one remains."""
     last = course.given[-1].seat if course.given else None
     return [seat for seat in seats if seat != last] or seats
 

@@ -153,9 +153,7 @@ class Judgement(models.Model):
     earlier = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="later")
     prompt_version = models.CharField(max_length=20)
 
-    record_hash: str | None = (
-        None  # hash of the newest audit log entry of an ended judgement; set only when it was read with `whole()`
-    )
+    record_hash: str | None = None  # of the newest entry of an ended run, if read by `with_agents()`
 
     objects = JudgementQuerySet.as_manager()
 
