@@ -1,4 +1,4 @@
-"""The calls that all kinds of runs have. Who calls, and what an error looks like, is the site's business.
+"""API endpoints that all procedures share. `magi_site` handles authentication and renders errors.
 
 Why so: docs/decisions.md, The API.
 """
@@ -58,24 +58,23 @@ LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The
 
 
 class RunEndpoints:
-    """What programs do with runs of one kind, a name of a procedure, or of all kinds where that is empty."""
+    """Endpoints for the runs of one procedure, or of all if `kind` is empty."""
 
     def __init__(self, kind: str, noun: str) -> None:
         self._kind, self._noun = kind, noun
 
     async def get(self, request: HttpRequest, id: UUID, wait: Wait = 0, until: UntilParameter = "end") -> HttpResponse:
-        """With a wait the answer comes as soon as it has ended, or after that time; with `until=end,gate` also as soon
-        as somebody is needed."""
+        """With `wait`, responds at the end of the run or after that time; `until=end,gate` also waits for a gate."""
         reject_unknown_parameters(request, "wait", "until")
         row, or_asks = await sync_to_async(get_run_or_refuse)(request, id, self._kind), "gate" in until
         if not wait or row.run.is_ended:
             return await sync_to_async(run_response)(request, row)
         await until_ended(id, credential_of(request).owner, wait, or_asks=or_asks)
-        # by the one reading thread: many waits for one run end at once
+        # in the single reader thread: many waits for one run end at once
         return await read(partial(self._answer_again, request, id))
 
     def _answer_again(self, request: HttpRequest, pk: UUID) -> HttpResponse:
-        """After a wait: the token may have ended meanwhile, and its owner may do less than before."""
+        """Respond after a wait. The token may have been revoked meanwhile, and its owner may have lost rights."""
         holder = credential_of(request).holder()
         if holder is None:
             raise AuthenticationError
@@ -83,9 +82,9 @@ class RunEndpoints:
         return run_response(request, get_run_or_refuse(request, pk, self._kind))
 
     async def events(self, request: HttpRequest, id: UUID, last: LastEvent = None) -> HttpResponseBase:
-        """Server-sent events, one at each change until the end: id is the revision, data the same as in a look.
+        """Sends server-sent events, one for each change until the end: id is the revision, data is the run as in GET.
 
-        204 where it has ended and its last revision is known already: there is nothing to connect again for.
+        204 if it has ended and its last revision is known already, so that clients do not reconnect.
         """
         reject_unknown_parameters(request)
         run = (await sync_to_async(get_run_or_refuse)(request, id, self._kind)).run
@@ -97,7 +96,7 @@ class RunEndpoints:
         return stream_response(pieces)
 
     def cancel(self, request: HttpRequest, id: UUID) -> HttpResponse:
-        """Ends it, and nothing comes of it. To cancel again changes nothing; 409 where it ended by itself."""
+        """Ends the run without an outcome. Cancelling again changes nothing; 409 if it ended by itself."""
         done = run_actions.cancel(get_run_or_refuse(request, id, self._kind, STEER), credential_of(request).owner)
         row = get_run_or_refuse(request, id, self._kind)
         if not done and row.run.status != Run.Status.CANCELLED:
@@ -105,7 +104,7 @@ class RunEndpoints:
         return run_response(request, row, HTTPStatus.ACCEPTED)
 
     def retry(self, request: HttpRequest, id: UUID) -> HttpResponse:
-        """It goes on with what is missing. 409 where it has not failed, is redacted, or a person has decided it."""
+        """Continues with the missing steps. 409 if it has not failed, is redacted, or was overridden."""
         row = get_run_or_refuse(request, id, self._kind, STEER)
         try:
             retried = run_actions.retry(row, credential_of(request).owner, limited=True)
@@ -120,9 +119,10 @@ class RunEndpoints:
         return self._kind or procedure_of(request, id)
 
     def record(self, request: HttpRequest, id: UUID) -> HttpResponse:
-        """All that happened, as entries with every prompt and raw answer, and its place in the log, for verify.py.
+        """Returns everything that happened, as audit entries with every prompt and raw answer, and their place in the
+        log.
 
-        409 where nobody gets it yet, with why.
+        verify.py checks it. 409 with the reason if it is not available to anybody yet.
         """
         run = get_run_or_refuse(request, id, self._kind, EXPORT).run
         if reason := spec_of_run(run).hidden_run_ids([run]).get(run.pk):
@@ -132,14 +132,17 @@ class RunEndpoints:
     # ---- reviews ----
 
     def reviews(self, request: HttpRequest, id: UUID) -> HttpResponse:
-        """Notes and overrides, oldest first. The last override is what holds; the outcome stays beside it."""
+        """Lists notes and overrides, oldest first. The last override is in effect; the outcome stays unchanged."""
         reject_unknown_parameters(request)
         run = get_run_or_refuse(request, id, self._kind).run
         return json_response({"results": [review_object(one) for one in run.reviews.all()]})
 
     def review(self, request: HttpRequest, id: UUID, said: schemas.NewReview) -> HttpResponse:
-        """It stays in the record for good, under the name of the token's owner. Who says the very same again within
-        ten minutes has sent it twice: it is kept once. 409 where it is not over, or nothing else is decided by it."""
+        """Adds a review, which stays in the record under the name of the token's owner.
+
+        An identical review within ten minutes is stored once. 409 if the run is not over or the override changes
+        nothing.
+        """
         run = get_run_or_refuse(request, id, self._kind, REVIEW).run
         text, outcome = _checked(run, said)
         try:
@@ -171,7 +174,7 @@ class RunEndpoints:
 
 
 def history_query_of(asked: schemas.ProcedureRunListQuery) -> dict[str, Any]:
-    """As the page's filters take it."""
+    """Convert the query to the filters of the history."""
     form = RunHistoryForm({"q": asked.q, "since": asked.since, "until": asked.until}, ())
     if not form.is_valid():
         raise field_errors((name, str(errors[0])) for name, errors in form.errors.items())
@@ -180,7 +183,7 @@ def history_query_of(asked: schemas.ProcedureRunListQuery) -> dict[str, Any]:
 
 
 def _checked(run: Run, said: schemas.NewReview) -> tuple[str, str | None]:
-    """As the page for it checks what is typed there."""
+    """Validate a review like the form of the page does."""
     form, outcomes = ReviewTextForm({"text": said.text}), spec_of_run(run).outcomes_of(run)
     wrong = [] if form.is_valid() else [(name, str(errors[0])) for name, errors in form.errors.items()]
     if said.outcome is not None and said.outcome not in outcomes:
@@ -191,7 +194,7 @@ def _checked(run: Run, said: schemas.NewReview) -> tuple[str, str | None]:
 
 
 def _status(row: Any) -> str:
-    """In the word of its kind."""
+    """Return the status in the words of its procedure."""
     return run_object(row, "")["status"]
 
 
@@ -199,9 +202,9 @@ def _status(row: Any) -> str:
 
 
 def run_router(kind: str = "", *, lists: bool = True) -> Router:
-    """The calls of one kind, under the plural of its noun, or those of all kinds, under /runs.
+    """Build the router of one procedure, under the plural of its noun, or of all, under /runs.
 
-    A procedure adds its own to them, above all how to submit. `lists`: False where it has a list of its own.
+    Procedures add their own endpoints, such as the one to submit. With `lists` False, the procedure has its own list.
     """
     face, router = specs()[kind] if kind else None, Router(by_alias=True)
     noun, nouns, a_noun = (face.noun, face.nouns, face.noun_with_article.lower()) if face else ("run", "runs", "a run")
@@ -260,7 +263,7 @@ def _routes_of_forks(kind: str, face: ProcedureSpec[Any, Any], forks: Forks) -> 
 
 
 def _routes_of_reviews(calls: RunEndpoints) -> Iterator[EndpointRoute]:
-    """Under one address for all kinds."""
+    """Yield the routes of reviews, which share one address for all procedures."""
     path = "/runs/{uuid:id}/reviews"
     read, said = problem_responses(404, 422), problem_responses(400, 403, 404, 409, 413, 415, 422)
     yield EndpointRoute("GET", path, "reviews", calls.reviews, schemas.ReviewListOut, "Notes and overrides", read)
@@ -282,7 +285,7 @@ def _add(router: Router, route: EndpointRoute, noun: str, nouns: str) -> None:
 
 
 def _function(view: Callable[..., Any]) -> Callable[..., Any]:
-    """ninja writes something down at each view, which a method does not let it."""
+    """Wrap a method in a function, because ninja sets attributes on each view."""
 
     @wraps(view)
     async def later(*args: Any, **more: Any) -> Any:

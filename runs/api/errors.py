@@ -1,4 +1,4 @@
-"""What a call of the API is refused with, whoever finds it out. The site's wiring makes the answer of it."""
+"""Errors of the API; `magi_site` turns them into responses."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -6,11 +6,11 @@ from http import HTTPStatus
 
 POLICY, LEFT, AGAIN = "RateLimit-Policy", "RateLimit", "Retry-After"
 RATE_LIMIT_TITLE = (POLICY, LEFT, AGAIN)
-"""Header fields by which it says how often something may be called for, and when again."""
+"""Header fields for rate limits and the time of the next attempt."""
 
 
 class ApiError(Exception):
-    """`status` is an HTTP status, `detail` a sentence; `errors` are pairs of a field's path and what is wrong there."""
+    """A refused request: HTTP status, a message, and pairs of a field's path and its error."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ def field_errors(errors: Iterable[tuple[str, str]]) -> ApiError:
 
 
 class FieldErrors:
-    """All that is wrong in a request: whoever has it corrected learns of everything at once."""
+    """A collector of all errors of a request, so that the caller sees them at once."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, str]] = []
@@ -43,7 +43,7 @@ class FieldErrors:
 
     @contextmanager
     def has(self, place: str = "") -> Iterator[None]:
-        """What is refused as wrong inside is noted, under this place; what is refused otherwise says whose it is."""
+        """Collect 422 errors raised inside, with paths below `place`; other errors are raised with that place."""
         try:
             yield
         except ApiError as refusal:
@@ -53,7 +53,7 @@ class FieldErrors:
                 raise _of(refusal, place) from refusal
 
     def raise_if_any(self) -> None:
-        """Where anything was noted."""
+        """Raise the collected errors, if any, as one."""
         if self._found:
             raise field_errors(dict.fromkeys(self._found))
 

@@ -1,4 +1,4 @@
-"""Forks by the API: what one would leave behind, and another run that goes on from there."""
+"""API endpoints for forks: the preview and the fork."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +21,7 @@ Given = TypeVar("Given")
 
 
 class ForkCalls:
-    """What programs do with a run of a kind that can be forked."""
+    """Endpoints for runs of a procedure that can be forked."""
 
     def __init__(self, kind: str, forks: Forks) -> None:
         self._kind, self._forks = kind, forks
@@ -32,7 +32,7 @@ class ForkCalls:
         described = Query(alias=unit, description=self._forks.body.model_fields[unit].description)
 
         def preview(request: HttpRequest, id: UUID, number: Annotated[int, described]) -> HttpResponse:
-            """409 where it cannot be forked there or now, with why."""
+            """Shows what a fork would leave behind. 409 with the reason if it cannot be forked there or now."""
             reject_unknown_parameters(request, unit)
             row = get_run_or_refuse(request, id, self._kind)
             return json_response(self._taken(lambda: forking.preview(row, number)).facts)

@@ -1,4 +1,4 @@
-"""What waits for somebody, and what a program says there.
+"""API endpoints for gates: list, read and decide.
 
 Why so: docs/decisions.md, Gates.
 """
@@ -123,8 +123,11 @@ def _kind_of_all(request: HttpRequest, said: BulkDecisionBody) -> str:
 )
 @requires_scope(TokenScope.DECIDE, _kind_of_all)
 def decide_all(request: HttpRequest, said: BulkDecisionBody) -> HttpResponse:
-    """The same at gates of one run and one kind, or about one tool. One result each: none stops the others. What
-    is sent out is decided one by one: with such a gate among them nothing is decided."""
+    """Makes the same decision at gates of one run that have one kind or one tool, with a result for each.
+
+    A refusal at one gate does not stop the others. External actions are decided one by one: with such a gate in the
+    list nothing is decided.
+    """
     found, address = [_found(request, one.id) for one in said.gates], address_of(request)
     read = list(zip(found, (one.digest for one in said.gates), strict=True))
     words = {"decision": said.decision, "text": said.text, "choice": said.choice}
@@ -160,13 +163,13 @@ def _kind(request: HttpRequest, id: int, said: DecisionBody) -> str:
 )
 @requires_scope(TokenScope.DECIDE, _kind)
 def decide(request: HttpRequest, id: int, said: DecisionBody) -> HttpResponse:
-    """The first decision that closes it holds; who comes second gets 409 with who was first."""
+    """The first decision that closes the gate is in effect; a later one gets 409 with who was first."""
     _found(request, id)
     return json_response(gate_object(gate_response(request, id, **said.model_dump()), address_of(request)))
 
 
 def gate_response(request: HttpRequest, pk: int, **said: Any) -> Gate:
-    """The gate after the caller has said this there; refused in a sentence."""
+    """Decide for the caller and return the gate. Raises ApiError if it is refused."""
     try:
         return run_actions.decide(pk, credential_of(request).owner, **said)
     except InvalidAnswer as refused:

@@ -1,4 +1,4 @@
-"""What waits for whom, and what is to be seen and said there: for pages, API and commands."""
+"""Pending gates and the options at each of them, for pages, API and commands."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ from ..rights import SEE, User
 
 MAX_ITEMS = 50  # on a page
 DIGEST_LENGTH = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{50}([0-9a-f]{4})\b")
-UNFOLDED = 20_000  # characters of a text on the page of its gate; what comes after them is folded there
-PREVIEW_LENGTH = 240  # characters of what is asked about, in a list
+UNFOLDED = 20_000  # characters of a text on its gate's page; the rest is collapsed
+PREVIEW_LENGTH = 240  # characters of a gate's text in a list
 DECIDED_TEXT = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
 
 
 @dataclass(frozen=True)
 class DecisionOption:
-    """One thing that can be said at a gate: a decision, with a word of the procedure's own where it has one."""
+    """One option at a gate: a decision, with a choice of the procedure if it has one."""
 
     decision: str
     word: str
@@ -44,7 +44,7 @@ class DecisionOption:
 
 
 def options(gate: Gate, user: Any) -> Iterator[DecisionOption]:
-    """What this person can say there."""
+    """Yield the options that this user has at the gate."""
     may = [one for one in offered_choices(gate) if one != DecisionValue.OVERRIDE] if may_decide(gate, user) else []
     face, named = spec_of_run(gate.run), {one["decision"] for one in gate.choices}
     words, own, refused = face.button_labels(gate), choices_left(gate), face.refused_at(gate)
@@ -55,8 +55,10 @@ def options(gate: Gate, user: Any) -> Iterator[DecisionOption]:
 
 
 def choices_left(gate: Gate) -> list[dict[str, str]]:
-    """The procedure's own choices there, of a gate that waits without those that would be refused now: what no page
-    offers no other interface does."""
+    """Return the procedure's choices; for a pending gate, without those that would be refused now.
+
+    Pages and all other interfaces offer the same choices.
+    """
     if not gate.pending or not gate.choices:
         return gate.choices
     refused, may = spec_of_run(gate.run).refused_at(gate), offered_choices(gate)
@@ -64,15 +66,17 @@ def choices_left(gate: Gate) -> list[dict[str, str]]:
 
 
 def decisions_at(gate: Gate, decided: GateDecision) -> str:
-    """As the button said it that was pressed."""
+    """Return a decision in the words of the button that was pressed."""
     own = {one["word"]: one["sentence"] for one in gate.choices if one["decision"] == decided.decision}
     return own.get(decided.choice) or spec_of_run(gate.run).button_labels(gate).get(decided.decision, decided.decision)
 
 
 @dataclass(frozen=True)
 class CouncilAtGate:
-    """What a page says of the council at a gate: `said` in a sentence, `address` of its run where it is shown, and
-    there what its kind shows of it (`part`, a template for `display`)."""
+    """The council's state on the page of a gate.
+
+    `address` is that of its run, if it is shown; then `part` is a template for `display`.
+    """
 
     said: str
     address: str = ""
@@ -99,14 +103,14 @@ def council_state(gate: Gate, user: Any) -> CouncilAtGate | None:
 
 
 def digest_mark(gate: Gate) -> str:
-    """Another one as soon as something else is to be seen or said there."""
+    """Return a mark that changes as soon as the gate's page would show or offer something else."""
     council = gate.council.status if gate.council and not gate.hides else ""
     return f"{gate.pk} {gate.state} {len(gate.decisions.all())} {council}".strip()
 
 
 @dataclass(frozen=True)
 class GateChoices:
-    """What somebody can say at a gate: what lets it go on, and what does not."""
+    """The options of a user at a gate: `ahead` lets the run continue, `back` rejects."""
 
     ahead: tuple[DecisionOption, ...]
     back: tuple[DecisionOption, ...]
@@ -117,12 +121,12 @@ class GateChoices:
 
     @property
     def needs_words(self) -> bool:
-        """Whether an answer is nothing but what is written."""
+        """Return whether an answer consists only of its text."""
         return any(one.decision == DecisionValue.ANSWER and not one.word for one in self.ahead)
 
     @property
     def usual(self) -> DecisionOption | None:
-        """The one that stands out: of several answers none does, and to override a council never."""
+        """Return the option to highlight: none of several answers, and never an override of a council."""
         first = None if self.words_alone and len(self.ahead) > 1 else next(iter(self.ahead), None)
         return None if first and first.decision == DecisionValue.OVERRIDE else first
 
@@ -134,13 +138,13 @@ def choices(gate: Gate, user: Any) -> GateChoices:
 
 
 def may_see(gate: Gate, user: User) -> bool:
-    """Whoever sees the run or may decide here."""
+    """Return whether the user may see the run or decide at this gate."""
     return SEE.covers(user, gate.run) or may_decide(gate, user)
 
 
 @dataclass(frozen=True)
 class FoldedLines:
-    """All of a text: its first lines, and those that a page folds. `lines`: how many these are."""
+    """A whole text, split into its first lines and `rest`, which a page collapses and which has `lines` lines."""
 
     begin: str
     rest: str
@@ -156,13 +160,16 @@ def folded(text: str) -> FoldedLines:
 
 
 def is_in_heading(gate: Gate, heading: str) -> bool:
-    """Whether that says all of what is asked, which then need not be read twice."""
+    """Return whether the heading contains the whole text of the gate, so that it is not shown twice."""
     text = " ".join(gate.text.split())
     return bool(text) and heading.endswith(text)
 
 
 def gate_context(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """What its page, and its part of a live page, show to this person. `typed`: what was sent and not taken."""
+    """Return the context of a gate's page, or its part of a live page, for this user.
+
+    `typed` is a submission that was refused.
+    """
     face = spec_of_run(gate.run)
     return {
         "gate": gate,
@@ -189,7 +196,7 @@ def gate_context(gate: Gate, user: Any, typed: Mapping[str, Any]) -> dict[str, A
 
 
 def gates_seen_by(user: User) -> GateQuerySet:
-    """Those that stand in lists: of runs that this person may see."""
+    """Return the gates for lists: those of runs that this user may see."""
     runs = SEE.within(Run.objects.filter(procedure__in=specs()), user)
     return Gate.objects.with_decisions().filter(run__in=runs)
 
@@ -199,7 +206,7 @@ def gates_seen_by(user: User) -> GateQuerySet:
 
 @dataclass(frozen=True)
 class PendingGate:
-    """A gate in a list. `act`: what one goes there for."""
+    """A gate in a list. `act` is the label of its link."""
 
     gate: Gate
     face: ProcedureSpec[Any, Any]
@@ -211,7 +218,7 @@ class PendingGate:
 
     @property
     def named(self) -> str:
-        """As a form names it: the gate, and the text that was read."""
+        """Return the value in a form: the gate's id and the digest of the text that was read."""
         return f"{self.gate.pk} {self.gate.digest}"
 
     @cached_property
@@ -231,7 +238,10 @@ class PendingGate:
 
     @property
     def made(self) -> tuple[str, str]:
-        """For programs and for people: the templates' own filter takes ten times as long, fifty times on a page."""
+        """Return the time for programs and for people.
+
+        The templates' own filter takes ten times as long, fifty times on a page.
+        """
         at = self.gate.made
         return at.isoformat(), f"{at.day} {at:%b %Y, %H:%M}"
 
@@ -247,8 +257,8 @@ class PendingGroup:
     note: str
     sign: str
     items: Sequence[PendingGate]
-    first: Sequence[PendingGate] = ()  # what settles others, where these are put together
-    batches: Sequence[Any] = ()  # of those that can be decided together
+    first: Sequence[PendingGate] = ()  # gates that settle others, if those are in batches
+    batches: Sequence[Any] = ()  # gates that can be decided together
 
     @property
     def number(self) -> int:
@@ -272,7 +282,7 @@ def group_of(gate: Gate) -> tuple[str, str, str, str]:
 
 
 def group_gates(gates: Sequence[Gate]) -> list[PendingGroup]:
-    """By what follows from them, not by their kinds; none without items."""
+    """Group the gates by their consequences, not by their kinds; empty groups are left out."""
     found: dict[tuple[str, str, str, str], list[PendingGate]] = {
         EXTERNAL_TEXT: [],
         CONTAINED_TEXT: [],
@@ -288,7 +298,7 @@ def group_gates(gates: Sequence[Gate]) -> list[PendingGroup]:
 
 
 def _settling_first(items: Sequence[PendingGate]) -> list[PendingGate]:
-    """What settles others of its run before the first of these, the rest as it was."""
+    """Move gates that settle others of their run before these; the rest keeps its order."""
     first: dict[Any, int] = {}
     for place, one in enumerate(items):
         first.setdefault(one.gate.run_id, place)
@@ -302,7 +312,8 @@ def pending_for(user: Any) -> GateQuerySet:
 
 
 def pending_for_groups(user: Any) -> GateQuerySet:
-    groups = list(user.groups.values_list("pk", flat=True))  # nothing is looked through for who is in none
+    # evaluated first, so that users without groups cause no search
+    groups = list(user.groups.values_list("pk", flat=True))
     return ordered_gates(Gate.objects.pending().filter(asked_group__in=groups))
 
 

@@ -1,4 +1,4 @@
-"""Whoever is asked is told again when something has waited for long: on their page, and once a day by mail.
+"""Reminders of gates that have waited for long: on the approver's page, and once a day by email.
 
 Why so: docs/decisions.md, Gates.
 """
@@ -22,19 +22,19 @@ from ..site_url import address
 
 log = logging.getLogger(__name__)
 
-FIRST_DELAY = 1.0  # seconds after an engine's start: also of one that is restarted again and again
-INTERVAL = 300.0  # seconds between looks: one through 10,000 gates that wait takes some tenths of a second
-MAX_NAMED = 20  # so many stand in one letter; the others are counted
+FIRST_DELAY = 1.0  # seconds after the start of a worker, so that one that restarts again and again reminds too
+INTERVAL = 300.0  # seconds between checks; one over 10,000 pending gates takes some tenths of a second
+MAX_NAMED = 20  # gates listed in one email; the others are counted
 
 
 async def remind_periodically() -> None:
-    """Remind, for as long as the engine runs."""
+    """Send reminders for as long as the worker runs."""
     await asyncio.sleep(FIRST_DELAY)
     while True:
         try:
             await asyncio.to_thread(_remind)
         except Exception:
-            # The boundary of a task that nobody waits for: no run may end of it, and it is tried again.
+            # The boundary of a background task: an error must not end any run, and the next interval tries again.
             log.exception("Nobody could be reminded of what waits; trying again.")
         await asyncio.sleep(INTERVAL)
 
@@ -47,7 +47,7 @@ def _remind() -> None:
 
 
 def send_reminders() -> None:
-    """What is due by now: notes on the pages of what waits, and letters into the outbox."""
+    """Send what is due: reminders on pages, and emails into the outbox."""
     now = timezone.now()
     while Reminder.objects.remind(now):
         pass
@@ -66,7 +66,7 @@ def wants_email(user: Any) -> bool:
 
 
 def can_receive_email(user: Any) -> bool:
-    """Whether letters can reach the address of this account."""
+    """Return whether the account's email address can receive email."""
     return not address_complaint(user.email)
 
 
@@ -75,7 +75,7 @@ def subject_of(gates: Sequence[Gate]) -> str:
 
 
 def text_of(gates: Sequence[Gate]) -> str:
-    """Titles and links alone: what they are about is read where it is decided."""
+    """Return titles and links only; the content is read where it is decided."""
     named = "\n\n".join(_named(gate) for gate in gates[:MAX_NAMED])
     more = f"\n\nand {len(gates) - MAX_NAMED} more." if len(gates) > MAX_NAMED else ""
     return (

@@ -1,4 +1,4 @@
-"""How often somebody was asked lately and what they said: their own numbers, which nobody else sees.
+"""A user's own approval statistics, which nobody else sees.
 
 Why so: docs/decisions.md, Gates.
 """
@@ -21,13 +21,13 @@ from ..procedure.gate_page import PolicySuggestion
 from ..procedure.spec import specs
 
 DAYS = 30
-MAX_GATES = 5_000  # decisions that are looked at
+MAX_GATES = 5_000  # decisions that are read
 APPROVING = (DecisionValue.APPROVE, DecisionValue.OVERRIDE)
 
 
 @dataclass(frozen=True)
 class DecisionCounts:
-    """One decision of theirs. `waited`: how long the gate had asked by then."""
+    """One decision of the user. `waited` is the time since the gate was opened."""
 
     gate: int
     decision: str
@@ -36,9 +36,12 @@ class DecisionCounts:
 
 @dataclass(frozen=True)
 class ApprovalNumbers:
-    """Of gates: `asked` counts also those that wait still, where anything was decided, of very many (`more`) the first
-    ones; of several decisions at one the last counts. `changed`: of those where a council `differed`, at how many they
-    then said something else."""
+    """Numbers of gates.
+
+    `asked` includes pending gates if anything was decided; `more` means that there are more than were counted. If a
+    gate has several decisions of the user, the last one counts. `changed` is the number of gates where a council
+    `differed` and the user then changed the decision.
+    """
 
     asked: int
     decided: int
@@ -52,12 +55,12 @@ class ApprovalNumbers:
 
     @property
     def share(self) -> int:
-        """Of what was approved, in percent."""
+        """Return the approved share in percent."""
         return round(100 * self.approved / self.decided) if self.decided else 0
 
 
 def approval_numbers(user: Any, now: datetime, waiting: int) -> ApprovalNumbers:
-    """`waiting`: how many things wait for this person, as far as they were counted."""
+    """Return the numbers of the last DAYS; `waiting` is the number of the user's pending gates, as far as counted."""
     mine = GateDecision.objects.filter(by_user=user, made__gte=now - timedelta(days=DAYS))
     mine = mine.filter(decision__in=(*APPROVING, DecisionValue.REJECT, DecisionValue.ANSWER)).order_by("-pk")
     rows = list(mine.values_list("gate", "decision", "made", "gate__made")[:MAX_GATES])
@@ -66,13 +69,13 @@ def approval_numbers(user: Any, now: datetime, waiting: int) -> ApprovalNumbers:
         return add_counts((), {}, 0)
     here = mine.order_by().values("gate")
     councils = dict(GateDecision.objects.filter(gate__in=here).exclude(judged_by=None).values_list("gate", "decision"))
-    again = Gate.objects.for_user(user).filter(pk__in=councils).count() if councils else 0  # said, and asked once more
+    again = Gate.objects.for_user(user).filter(pk__in=councils).count() if councils else 0  # decided, and pending again
     waits = min(waiting, MAX_COUNT) - again
     return replace(add_counts(said, councils, waits), more=waiting > MAX_COUNT)
 
 
 def add_counts(said: Iterable[DecisionCounts], councils: Mapping[int, str], waits: int) -> ApprovalNumbers:
-    """Their decisions, oldest first, beside what councils said at the same gates."""
+    """Count the user's decisions, oldest first, and compare them with the councils' at the same gates."""
     first: dict[int, DecisionCounts] = {}
     last: dict[int, str] = {}
     for one in said:
@@ -93,12 +96,12 @@ def add_counts(said: Iterable[DecisionCounts], councils: Mapping[int, str], wait
 
 
 def _word(decision: str) -> str:
-    """Who overrides a council approves."""
+    """Treat an override of a council as an approval."""
     return DecisionValue.APPROVE if decision in APPROVING else decision
 
 
 def format_numbers(numbers: ApprovalNumbers) -> list[tuple[str, str]]:
-    """What the page says of them; nothing of who has decided nothing."""
+    """Return label and value of each number; empty if the user has decided nothing."""
     if not numbers.decided:
         return []
     said = [
@@ -114,8 +117,8 @@ def format_numbers(numbers: ApprovalNumbers) -> list[tuple[str, str]]:
     return said
 
 
-MIN_APPROVALS = 10  # approvals
-MAX_HINTS = 500  # gates that are looked at, the newest
+MIN_APPROVALS = 10  # approvals of one tool
+MAX_HINTS = 500  # newest gates that are read
 
 
 def approval_fatigue_hints(user: Any, now: datetime) -> Iterator[PolicySuggestion]:

@@ -1,4 +1,4 @@
-"""Two runs of one kind side by side: what differs, in sentences of which the last says what does not.
+"""Comparison of two runs of one procedure: sentences about the differences; the last says what is equal.
 
 Why so: docs/decisions.md, Finding.
 """
@@ -19,7 +19,7 @@ AnyFace = ProcedureSpec[Any, Any]
 
 @dataclass(frozen=True)
 class RunComparison:
-    """One of the two: its letter, its row as in a list, its plate, and what it used."""
+    """One of the two runs: its letter, list row, display and usage."""
 
     letter: str
     row: RunRow
@@ -29,7 +29,7 @@ class RunComparison:
 
 
 def compare_runs(face: AnyFace, rows: Sequence[Any]) -> dict[str, Any]:
-    """What the page shows of two rows that were read with the `rows` of their face."""
+    """Return the context of the page for two rows that were read with `rows` of their procedure."""
     calls = [face.calls_shown(row, face.calls(row)) for row in rows]
     displays = [face.display(face.snapshot(row, some)) for row, some in zip(rows, calls, strict=True)]
     heads = _heads(face, rows)
@@ -55,7 +55,7 @@ def _heads(face: AnyFace, rows: Sequence[Any]) -> Mapping[str, RunRow]:
 
 
 def _asked(face: AnyFace, row: Any) -> dict[str, str]:
-    """All that was written for it, by what it is."""
+    """Return the title and all prompts of the run, by name."""
     return {"Title": row.run.title} | face.prompts(row)
 
 
@@ -88,7 +88,7 @@ def _words(text: str) -> int:
 
 
 def _came_to(one: RunComparison) -> str:
-    """What holds of it, in words: a person's decision beside that of its procedure."""
+    """Return the outcome in words, with the override if there is one."""
     stamp = one.display.stamp
     return f"{one.display.word} ({stamp.word.lower()})" if stamp and stamp.by_a_person else one.display.word
 

@@ -1,4 +1,4 @@
-"""The history: which runs, and in which order. What a row shows of each: `listing.py`.
+"""The history query: which runs, in which order. `rows.py` has what a row shows.
 
 Why so: docs/decisions.md, Finding.
 """
@@ -25,19 +25,19 @@ from .user_lookup import users_named
 
 AnyFace = ProcedureSpec[Any, Any]
 Rows = QuerySet[Any]
-"""Runs, or rows of one procedure, each with its run."""
+"""Runs, or rows of one procedure with their runs."""
 
 PAGE_SIZE = 25
-MAX_COUNTED = 1_000  # what is counted; beyond, nobody reads the number
-MAX_SORTED = 1_000  # of the newest, by anything but when they were created: no index has that of every filter
+MAX_COUNTED = 1_000  # limit of counting; beyond it the exact number does not matter
+MAX_SORTED = 1_000  # newest runs that are sorted by anything but creation time: no index covers that for every filter
 MAX_NEWER = 100
-CURSORS = ("before", "after")  # where a page begins
+CURSORS = ("before", "after")  # parameters of the run at which a page starts
 CURSOR_FLAG = "flag"
-UNSORTED = timedelta(minutes=10)  # within it, runs may have arrived in another order than they were made in
+UNSORTED = timedelta(minutes=10)  # within this time, runs may have arrived in another order than they were created
 
 
 class InvalidCursor(ValueError):
-    """A page is asked for that begins at a run that is not there."""
+    """The requested page starts at a run that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -61,31 +61,31 @@ class HistoryPage:
 
 @cache
 def _table_of(face: AnyFace) -> type[Model]:
-    """Asked for often, and to make a face's rows only to ask them takes a millisecond."""
+    """Cached, because building the query of `rows` takes a millisecond."""
     table: type[Model] = face.rows().model
     return table
 
 
 @dataclass(frozen=True)
 class ArrivalTimes:
-    """Moments, the oldest first, between which it is counted."""
+    """Times between which arrivals are counted, oldest first."""
 
     moments: Sequence[datetime]
 
     @cached_property
     def arrivals(self) -> list[int | None]:
-        """The number of the first run since each of them; None where there is none yet."""
+        """Return the search id of the first run since each time; None if there is none yet."""
         since = (Run.objects.filter(created__gte=one).order_by("created") for one in self.moments)
         firsts = [Subquery(runs.values("search__id")[:1]) for runs in since]
         return list(Run.objects.order_by("-created").values_list(*firsts).first() or [None] * len(firsts))
 
 
 class RunHistory:
-    """The runs that somebody asks for, of those that a right reaches to, newest first; those of one procedure where its
-    `face` is named, as its rows, or those of some `kinds`.
+    """The runs that match a query and that a right covers, newest first.
 
-    Where words are sought, they come in the order in which they arrived, which is the order of the index: no common
-    word has to be sorted. A page begins at a run, never at a number, so that new ones move nothing.
+    With `face`, rows of that procedure; otherwise runs of all procedures or of `kinds`. With search words, runs come in
+    order of arrival, which is the order of the index, so that common words need no sorting. A page starts at a run and
+    not at an offset, so that new runs do not shift it.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class RunHistory:
         kinds: Collection[str] = (),
         about: int | None = None,
     ) -> None:
-        """`about`: how many there are, where that is known already; it only chooses the way to read them."""
+        """`about` is the number of matches, if known; it only decides how they are read."""
         self._user, self._sought, self._right, self._about = user, sought, right, about
         self._face, self._kinds = face, [face.kind] if face else kinds or specs().keys()
         self._sort = sought.get("sort", "")
@@ -105,8 +105,8 @@ class RunHistory:
 
     @property
     def _all(self) -> Rows:
-        """All that the right reaches to."""
-        # runs of a procedure that is registered no more can be shown by nobody
+        """Return all runs that the right covers."""
+        # runs of a procedure that is no longer registered cannot be shown
         rows: Any = (
             _table_of(self._face)._default_manager.all()
             if self._face
@@ -121,7 +121,7 @@ class RunHistory:
 
     @cached_property
     def _terms(self) -> list[list[Term]]:
-        """What the index is asked for: words, and what stands in it beside them, so that the rare is found at once."""
+        """Return the index terms: words and labels, so that a rare label limits the search."""
         terms = [self._or_a_name(words) for words in query_terms(self._sought.get("q", ""))]
         labels = (CURSOR_FLAG, *dict.fromkeys(name for face in self._faces for name in face.filters))
         terms += [[label_term(name, self._sought[name])] for name in labels if name in self._sought]
@@ -130,7 +130,8 @@ class RunHistory:
         if "by" in self._sought:
             terms.append([label_term("by", self._asker(self._sought["by"]))])
         terms += self._outcomes
-        if terms and set(self._kinds) < specs().keys():  # of a rare kind little is read, however common the words
+        # for a rare procedure little is read, however common the words are
+        if terms and set(self._kinds) < specs().keys():
             terms.append([label_term("kind", kind) for kind in self._kinds])
         if terms and self._right.reach(self._user) < PermissionReach.ALL:
             asked = (label_term("id", str(run)[:8]) for run in self._right.asked(self._user))
@@ -139,7 +140,10 @@ class RunHistory:
 
     @property
     def _outcomes(self) -> list[list[Term]]:
-        """What came of it, by all words of kinds for that. A program may ask for what no kind comes to: `came_to`."""
+        """Return the labels for the outcome of all procedures that have it.
+
+        API clients use `came_to`, which may be an outcome of no procedure and then matches nothing.
+        """
         outcome = self._sought.get("came_to") or self._sought.get("outcome", "")
         known = [face.outcome_name for face in self._faces if outcome and face.possible_outcomes(outcome)]
         labels = [label_term(name, outcome) for name in dict.fromkeys(known)]
@@ -150,7 +154,7 @@ class RunHistory:
         return [self._face] if self._face else [specs()[kind] for kind in self._kinds]
 
     def _or_a_name(self, words: list[Term]) -> list[Term]:
-        """The same, or who asked has that name: in the index stands who it was, not what they are called today."""
+        """Add the users with that name as requesters; the index has their ids, not their current names."""
         people = users_named(words[0]) if self._right.reach(self._user) == PermissionReach.ALL else []
         return [*words, *(label_term("by", pk) for pk in people)]
 
@@ -159,7 +163,7 @@ class RunHistory:
 
     @property
     def _statuses(self) -> Sequence[str]:
-        """Where only what waits, goes on or has stopped is asked for. That is little, and has an index of its own."""
+        """Return the statuses to filter by. Runs in them are few and have their own index."""
         return (self._face or ProcedureSpec).standings.get(self._sought.get("outcome", ""), ())
 
     @property
@@ -170,9 +174,9 @@ class RunHistory:
     def _found(self) -> Rows:
         found = self._all if self._with_children else self._with(self._all, parent=None)
         if self._sought.get("q") and not query_terms(self._sought["q"]):
-            return found.none()  # signs without a word stand in no index
+            return found.none()  # punctuation without a word is not in the index
         if not all(self._terms):
-            return found.none()  # one of nobody's
+            return found.none()  # a term that nothing can match
         if self._terms:
             found = matching_runs(found, self._terms, few=not self._by_arrival)
         if self._statuses:
@@ -187,8 +191,11 @@ class RunHistory:
 
     @property
     def _with_children(self) -> bool:
-        """What runs have made is found by words and from its parent; a list shows what people asked for. Who reviews or
-        exports gets all."""
+        """Return whether child runs are included.
+
+        Lists show only what people started. Child runs are found by words and from their parent, and reviews and
+        exports include them.
+        """
         return (
             self._right != SEE or not self._sought.keys().isdisjoint(("among", "waits")) or bool(self._sought.get("q"))
         )
@@ -204,7 +211,7 @@ class RunHistory:
 
     @cached_property
     def _waiting(self) -> list[UUID]:
-        """The runs that wait for this person, read by themselves: few, and in a long history found by their keys."""
+        """Return the runs that wait for this user. A separate query: they are few and are found by their keys."""
         gates = Gate.objects.for_user(self._user).order_by("-pk")[:MAX_COUNTED]
         return list(dict.fromkeys(gates.values_list("run", flat=True)))
 
@@ -224,13 +231,15 @@ class RunHistory:
         return self._within(self._with(found, created__lte=moment), after, "<")
 
     def _within(self, found: Rows, outside: QuerySet[Run], sign: str) -> Rows:
-        """Where words are sought, the index need not look through what arrived on other days: beyond the nearest of
-        those. Never beyond one that is sought itself, for others may have arrived on its other side."""
+        """Limit an index search to arrivals near the period, up to the nearest run outside it.
+
+        The limit must not be a run inside the period, because others may have arrived on its other side.
+        """
         number = outside.values_list("search__id", flat=True).first() if self._by_arrival else None
         return found if number is None else count_arrivals(found, sign, number)
 
     def newest_first(self) -> Rows:
-        """All of them."""
+        """Return all matches, newest first."""
         return self._ordered(newest_first=True)
 
     def _ordered(self, *, newest_first: bool) -> Rows:
@@ -241,7 +250,7 @@ class RunHistory:
         return self._found.order_by(f"{sign}{self._run}created", f"{sign}pk")
 
     def _beyond(self, place: UUID, *, older: bool) -> Rows:
-        """What comes after this run, or before it, the nearest first."""
+        """Return the runs after or before this one, nearest first. Raises InvalidCursor."""
         values = self._all.filter(pk=place).values_list(f"{self._run}created", f"{self._run}search__id").first()
         if values is None:
             raise InvalidCursor
@@ -256,7 +265,7 @@ class RunHistory:
     # ---- how many, and which page -------------------------------------------------------------------------
 
     def count(self, most: int = MAX_COUNTED) -> int:
-        """How many there are; one more than `most` stands for all that are more."""
+        """Return the number of matches; `most` + 1 means more than `most`."""
         return self._number if most == MAX_COUNTED else self._counted(most)
 
     @cached_property
@@ -267,10 +276,10 @@ class RunHistory:
         return self._found.values("pk")[: most + 1].count()
 
     def counts_between(self, times: "ArrivalTimes") -> list[int]:
-        """How many there are from each of these moments to the next one, in one query.
+        """Return the number of runs between consecutive times, in one query.
 
-        By words alone the index counts by itself, from the first arrival of each time to that of the next. Who came in
-        another order in the very moment between two times may be counted in the other one.
+        With search terms, the index counts between arrivals; a run that arrived out of order around one of the times
+        may be counted in the neighbouring interval.
         """
         if self._by_arrival:
             return counts_by_arrival(self._terms, times.arrivals)
@@ -281,7 +290,7 @@ class RunHistory:
         return list(self._with(self._found, created__gte=times.moments[0]).aggregate(**spans).values())
 
     def page_asked(self, asked: Mapping[str, str], size: int = PAGE_SIZE) -> tuple[HistoryPage, bool]:
-        """The page that begins where it is asked to; the newest one, and True, where there is no such place."""
+        """Return the requested page; if its start does not exist, the newest page and True."""
         try:
             before, after = (UUID(asked[name]) if asked.get(name) else None for name in CURSORS)
             return self.page(before, after, size), False
@@ -289,7 +298,7 @@ class RunHistory:
             return self.page(size=size), True
 
     def page(self, before: UUID | None = None, after: UUID | None = None, size: int = PAGE_SIZE) -> HistoryPage:
-        """What comes in the order asked for behind the run `before`, or next to it in front of `after`."""
+        """Return the page after the run `before`, or the one directly in front of the run `after`."""
         if self._sort not in ("", OLDEST_FIRST):
             return self._sorted_page(before, after, size)
         down = self._sort != OLDEST_FIRST
@@ -315,8 +324,7 @@ class RunHistory:
 
     @property
     def _sorted(self) -> list[UUID]:
-        """The newest of what is sought, in another order than that of their creation. Those of which it is not known
-        yet how long they took come last."""
+        """Return the newest matches, sorted by requester or duration; runs without a duration yet come last."""
         names = ("owner__first_name", "owner__last_name", "owner__username", "asked_by", "started", "ended")
         columns = ["pk", *(f"{self._run}{name}" for name in names)]
         newest = list(self._ordered(newest_first=True).values_list(*columns)[:MAX_SORTED])
@@ -326,31 +334,31 @@ class RunHistory:
         return _in_order(known, self._sort) + [row[0] for row in newest if not (row[5] and row[6])]
 
     def newest(self) -> str:
-        """The one that is asked for and was created last; empty where there is none."""
+        """Return the id of the newest match; empty if there is none."""
         pk = self._ordered(newest_first=True).values_list("pk", flat=True).first()
         return str(pk or "")
 
     def newer_than(self, place: UUID | None) -> int:
-        """How many there are before this one, or at all; one more than `MAX_NEWER` stands for all that are more."""
+        """Return the number of matches newer than `place`, or of all; MAX_NEWER + 1 means more than MAX_NEWER."""
         found = self._beyond(place, older=False) if place else self._found
         return found.values("pk")[: MAX_NEWER + 1].count()
 
     def of(self, pks: Sequence[UUID]) -> list[Any]:
-        """Those of these that the right reaches to, whatever is sought."""
+        """Return those of these runs that the right covers, regardless of the query."""
         return self._read(self._all.filter(pk__in=pks), PAGE_SIZE)
 
     def _read(self, found: Rows, number: int) -> list[Any]:
         return list(build_rows(found, self._face)[:number])
 
     def batches(self, size: int) -> Iterator[list[UUID]]:
-        """All of them, newest first, each batch read when it is asked for."""
+        """Yield all matches, newest first, in batches that are read on demand."""
         pks = self.after(None, size)
         while pks:
             yield pks
             pks = self.after(pks[-1], size)
 
     def after(self, place: UUID | None, number: int) -> list[UUID]:
-        """As many that come after this one, or the newest. NoSuchPlace where this one is not there."""
+        """Return the next runs after `place`, or the newest. Raises InvalidCursor if `place` does not exist."""
         found = self._beyond(place, older=True) if place else self._ordered(newest_first=True)
         return list(found.values_list("pk", flat=True)[:number])
 
@@ -360,7 +368,7 @@ def _in_order(rows: list[tuple[UUID, Any]], sort: str) -> list[UUID]:
 
 
 def _name(first: str | None, last: str | None, username: str | None, then: str) -> str:
-    """As lists name who asked; behind all names, who used the command line."""
+    """Return the sort key of a requester; the command line comes last."""
     full = f"{first or ''} {last or ''}".strip()
     return (full or username or then).casefold() or "\U0010ffff"
 
@@ -373,10 +381,10 @@ def _moved(moment: datetime, by: timedelta) -> datetime:
     try:
         return moment + by
     except OverflowError:
-        return moment  # the first or the last day there is
+        return moment  # the minimum or maximum date
 
 
 def updates_since(user: User, known: Mapping[UUID, int], face: AnyFace | None = None) -> list[RunRow]:
-    """Those of these runs that have moved beyond the revision that is known."""
+    """Return rows of those runs whose revision differs from the known one."""
     found = RunHistory(user, {}, face=face).of(list(known))
     return procedure_rows([one for one in found if (one.run if face else one).revision != known[one.pk]])

@@ -1,4 +1,4 @@
-"""The reviewers' desk: what needs a look first, month by month and by its causes.
+"""The review queue: flagged runs by month and cause.
 
 Why so: docs/decisions.md, Review and the admin.
 """
@@ -27,11 +27,11 @@ from .rows import RunRow, procedure_rows
 
 MONTHS = 12
 PAGE_SIZE = 100
-MAX_EXPLAINED = 500  # the newest of a month; nobody reads the causes of more
+MAX_EXPLAINED = 500  # newest runs of a month whose causes are computed
 MAX_CAUSES = 6
 ERRORS = ReviewFlag("error", "Errors", "ended without an outcome", "failed")
 OVERRIDDEN = ReviewFlag(RunFlag.OVERRIDDEN, "Overridden", "a person decided otherwise", "writes")
-BAR_STEP, BAR_WIDTH, BAR_HEIGHT = 9, 6, 28  # of a strip, in its own units
+BAR_STEP, BAR_WIDTH, BAR_HEIGHT = 9, 6, 28  # of a chart, in its own units
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class ReviewMonth:
 
     @property
     def days(self) -> dict[str, date]:
-        """As the history is asked for it."""
+        """Return the month as a history filter."""
         return {"since": self.first, "until": self.last}
 
 
 def months_before(day: date) -> list[ReviewMonth]:
-    """Twelve, the oldest first."""
+    """Return twelve months, oldest first."""
     number = 12 * day.year + day.month - 1
     return [ReviewMonth(date(one // 12, one % 12 + 1, 1)) for one in range(number - MONTHS + 1, number + 1)]
 
@@ -77,7 +77,7 @@ class ReviewBar:
 
 @dataclass(frozen=True)
 class ReviewTile:
-    """How often something that needs a look happened, in the month and in each of the twelve."""
+    """The number of runs with a flag in the chosen month and in each of the twelve."""
 
     look: ReviewFlag
     months: Sequence[ReviewMonth]
@@ -96,7 +96,7 @@ class ReviewTile:
 
     @property
     def bars(self) -> Iterator[ReviewBar]:
-        """One unit high where there is nothing: a month is seen to be there."""
+        """Yield the bars; a month without runs has a height of 1, so that it stays visible."""
         most = max(self.numbers)
         for place, (month, number) in enumerate(zip(self.months, self.numbers, strict=True)):
             height = 1 + round((BAR_HEIGHT - 2) * number / most) if number else 1
@@ -110,13 +110,13 @@ class ReviewTile:
 
 @dataclass(frozen=True)
 class FailureCause:
-    """Why so many of them need a look. `what` is a code and a model, or an outcome and what a person made of it."""
+    """A cause of flagged runs. `what` is error code and model, or outcome and override."""
 
     what: tuple[str, str]
     words: str
     detail: str
     runs: Sequence[UUID]
-    share: int  # of all that have a cause, in hundredths
+    share: int  # percent of all runs that have a cause
     address: str
     chosen: bool
 
@@ -135,7 +135,7 @@ class FailureCause:
 
 @dataclass(frozen=True)
 class ReviewLine:
-    """A run in the list."""
+    """A run in the list of flagged runs."""
 
     row: RunRow
     flags: Sequence[str]
@@ -144,7 +144,7 @@ class ReviewLine:
 
 
 def review_flags() -> dict[str, ReviewFlag]:
-    """All that needs a look, by what it is asked for: of any run, then what the faces add."""
+    """Return all flags that need a review by name: common ones, then those of procedures."""
     found: dict[str, ReviewFlag] = {}
     for look in (ERRORS, OVERRIDDEN, *(look for face in specs().values() for look in face.looks)):
         found.setdefault(str(look.flag), look)
@@ -152,13 +152,13 @@ def review_flags() -> dict[str, ReviewFlag]:
 
 
 class ReviewQueue:
-    """What somebody who may review asks to see. Nothing is read before it is shown."""
+    """The page of a reviewer. Data is read when it is first used."""
 
     def __init__(self, user: User, asked: Mapping[str, str], path: str, today: date | None = None) -> None:
         self._user, self._asked, self._path = user, asked, path
         self.months = months_before(today or datetime.now(UTC).date())
         self.month = next((one for one in self.months if one.key == asked.get("month")), self.months[-1])
-        self._words: dict[str, str] = {}  # of outcomes, as their kinds say them
+        self._words: dict[str, str] = {}  # labels of outcomes in the words of their procedures
 
     def _history(self, sought: Mapping[str, Any], about: int | None = None) -> RunHistory:
         return RunHistory(self._user, sought, REVIEW, about=about)
@@ -167,7 +167,7 @@ class ReviewQueue:
 
     @cached_property
     def look(self) -> ReviewFlag:
-        """The one that is asked for, or the first of which there is any."""
+        """Return the requested flag, or the first that has any run in the month."""
         if asked := review_flags().get(self._asked.get("look", "")):
             return asked
         return next((look for look in review_flags().values() if self._numbers[look.flag][self._place]), ERRORS)
@@ -199,12 +199,12 @@ class ReviewQueue:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing at all needs a look in the month."""
+        """Return whether no run of the month needs a review."""
         return not any(numbers[self._place] for numbers in self._numbers.values())
 
     @property
     def in_month(self) -> RunHistory:
-        """All runs of the month."""
+        """Return all runs of the month."""
         return self._history(self.month.days)
 
     @cached_property
@@ -215,7 +215,7 @@ class ReviewQueue:
 
     @cached_property
     def _by_cause(self) -> dict[tuple[str, str], list[UUID]]:
-        """The newest of them, the most frequent cause first."""
+        """Return the newest runs by cause, most frequent first."""
         newest = self._of_tile.newest_first()[:MAX_EXPLAINED]
         found = list(newest.values_list("pk", "outcome", "status", "override", "error", "procedure"))
         models = _models_of(newest) if self.of_errors else {}
@@ -258,7 +258,7 @@ class ReviewQueue:
 
     @cached_property
     def _listed(self) -> RunHistory:
-        """A cause is known of the newest alone, so its runs are named to the history."""
+        """Return the query of the list. Only the newest runs have a cause, so these are passed by id."""
         if self._asked.get("cause") and self.cause:
             return self._history({"among": self.cause.runs})
         return self._of_tile
@@ -272,7 +272,7 @@ class ReviewQueue:
         return self._lines(self.page.found)
 
     def _lines(self, runs: Sequence[Run]) -> list[ReviewLine]:
-        """Labels say all that a line shows beside its run: nothing of any kind is read but the signs of outcomes."""
+        """Build the lines from search labels, so that the only procedure data read are the icons of outcomes."""
         labels, signs = SearchText.objects.labels_of([run.pk for run in runs]), _signs_of(runs)
         glances = {
             run.pk: ListSummary(rehearsal=REHEARSED in labels.get(run.pk, ()), signs=signs.get(run.pk, {}))
@@ -291,13 +291,13 @@ class ReviewQueue:
         )
 
     def line_of(self, run: UUID) -> ReviewLine | None:
-        """The line of a run, whether or not it stands on this page."""
+        """Return the line of a run, whether or not it is on this page."""
         here = [line for line in self.lines if line.row.id == str(run)]
         return next(iter(here or self._lines(self._history({}).of([run]))), None)
 
     @property
     def newer(self) -> int:
-        """How many came while the page was open, whose newest run is asked for."""
+        """Return the number of runs that arrived since the page was opened."""
         newest = self._asked.get("newest", "")
         try:
             return self._listed.newer_than(UUID(newest)) if newest else 0
@@ -308,13 +308,13 @@ class ReviewQueue:
 
     @property
     def query(self) -> dict[str, str]:
-        """What the list is of, as an address carries it."""
+        """Return the parameters of the list."""
         asked = {"month": self.month.key, "look": self.look.flag, "cause": self._asked.get("cause", "")}
         return {name: value for name, value in asked.items() if value}
 
     @property
     def place(self) -> dict[str, str]:
-        """The same, and on which page of it."""
+        """Return the same with the position of the page."""
         return self.query | {name: self._asked[name] for name in CURSORS if self._asked.get(name)}
 
     def address(self, **asked: str) -> str:
@@ -351,7 +351,7 @@ def _decided_after(outcome: str, override: str) -> str:
 
 
 def _signs_of(runs: Sequence[Run]) -> dict[UUID, Mapping[str, str]]:
-    """Of those with outcomes of their own, by kind."""
+    """Return the icons of outcomes by run, read once for each procedure."""
     of_kind = defaultdict(list)
     for run in runs:
         of_kind[run.procedure].append(run.pk)
@@ -359,6 +359,6 @@ def _signs_of(runs: Sequence[Run]) -> dict[UUID, Mapping[str, str]]:
 
 
 def _models_of(failed: QuerySet[Run]) -> dict[UUID, str]:
-    """The model that each was given up by: of its calls that failed, the last one's."""
+    """Return the model of each run's last failed call."""
     calls = ModelCall.objects.filter(run__in=failed.values("pk"), status=ModelCall.Status.FAILED).order_by("pk")
     return dict(calls.values_list("run", "model"))

@@ -1,4 +1,4 @@
-"""Why a record needs a look, in a sentence."""
+"""Explanations why a record needs a review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from .rows import RunRow
 
 @dataclass(frozen=True)
 class ReviewReason:
-    """By which flag, and in a sentence."""
+    """One reason: the name of the flag, and a sentence."""
 
     flag: str
     text: str
 
 
 def reason_sentence(run: Run, row: RunRow, flags: Sequence[Any]) -> str:
-    """The first reason, as a line of the list says it."""
+    """Return the first reason, as a line of the list shows it."""
     if run.status == Run.Status.FAILED:
         return failure_sentence(run)
     if row.override:
@@ -36,7 +36,7 @@ def _decided(run: Run) -> str:
 
 
 def failure_sentence(run: Run) -> str:
-    """Why it failed, in a sentence."""
+    """Return the error in a sentence."""
     error = run.error or {}
     return error.get("message") or f"{failure_label(error.get('code', ''))}."
 
@@ -48,14 +48,14 @@ def _later(run: Run, moment: datetime) -> str:
 
 
 def reasons_of(row: Any, flags: Sequence[Any]) -> list[ReviewReason]:
-    """All reasons why a record needs a look, of a row that was read with the `rows` of its face."""
+    """Return all reasons for a review, of a row that was read with `rows` of its procedure."""
     run, found = row.run, []
     face: ProcedureSpec[Any, Any] = spec_of_run(run)
     if run.status == Run.Status.FAILED:
         found.append(ReviewReason("error", failure_sentence(run)))
     if last := last_override(run.reviews.all()):
         said = f": “{last.text}”" if last.text else "."
-        who = user_label(last.author) or last.by  # as the list calls whoever it was
+        who = user_label(last.author) or last.by  # the same name as in the list
         found.append(ReviewReason("overridden", f"{who} {_decided(run)}{_later(run, last.made)}{said}"))
     found += [
         ReviewReason(look.name.lower(), face.outcome_reason(row, look)) for look in face.looks if look.flag in flags

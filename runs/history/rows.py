@@ -1,4 +1,4 @@
-"""What a row of a list shows of any run: how it came out, what is to be known of that, a glance at what it did."""
+"""Rows of run lists: outcome, notes on it, and a summary."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from ..procedure.spec import ListSummary, ProcedureSpec, spec_of_run
 
 AnyFace = ProcedureSpec[Any, Any]
 COMMAND_LINE = "command line"
-VOID, DASHED = "void", "dash"  # an outcome that does not hold any more, and one that never did
-WEEK = timedelta(days=6)  # with today seven days
+VOID, DASHED = "void", "dash"  # an overridden outcome, and one that never counted
+WEEK = timedelta(days=6)  # seven days with today
 
 
 @dataclass(frozen=True)
 class RowNote:
-    """A stamp as a row has room for it: `state` is its sign and colour, `way` how its border is drawn."""
+    """A note on the outcome in a row: `state` is its icon and colour, `way` the style of its border."""
 
     words: str
     state: str = ""
@@ -47,7 +47,7 @@ class RunRow:
     ended: datetime | None
     over: bool
     revision: int
-    override: str | None  # what a person decided instead, last, and who
+    override: str | None  # the last override and its author
     overridden_by: str
     reinstated: bool
 
@@ -69,7 +69,7 @@ class RunRow:
 
     @property
     def moment(self) -> str:
-        """The whole of it, in UTC; written here, for the filter of templates takes ten times as long for each row."""
+        """Return the full time in UTC. The templates' filter takes ten times as long for each row."""
         return f"{self.created:%-d %B %Y, %H:%M:%S} UTC"
 
     @property
@@ -78,7 +78,7 @@ class RunRow:
 
     @property
     def when(self) -> str:
-        """As short as it is clear beside the heading of its day."""
+        """Return the shortest time that is clear under the heading of its day."""
         today = datetime.now(UTC).date()
         if self.created.date() >= today - timedelta(days=1):
             return date_format(self.created, "H:i")
@@ -90,13 +90,15 @@ class RunRow:
 
 
 def build_rows(rows: QuerySet[Any], face: AnyFace | None) -> QuerySet[Any]:
-    """Rows of this kind, or runs, with what a list shows of each."""
+    """Add to the query what a list shows."""
     return face.prefetch_for_list(rows) if face else rows.select_related("owner")
 
 
 def procedure_rows(found: Sequence[Any], glances: Mapping[UUID, ListSummary] | None = None) -> list[RunRow]:
-    """The rows of runs, or of rows of one procedure, that were read as `listed`, in as many queries as their faces need
-    for their glances; in none for those where they are known."""
+    """Build the list rows of runs, or of one procedure's rows, read with `build_rows`.
+
+    The summaries take a few queries for each procedure, none if `glances` are passed.
+    """
     runs = [one if isinstance(one, Run) else one.run for one in found]
     if glances is None:
         glances = _glances_of(runs, found)
@@ -112,7 +114,7 @@ def _glances_of(runs: Sequence[Run], found: Sequence[Any]) -> Mapping[UUID, List
 
 
 def _glances(found: Sequence[Any]) -> Mapping[UUID, ListSummary]:
-    """Of one kind. Runs alone are read as rows of their procedure first."""
+    """Return the summaries of runs of one procedure. Plain runs are first read as rows of the procedure."""
     if not isinstance(found[0], Run):
         return spec_of_run(found[0].run).glances(found)
     face = spec_of_run(found[0])
@@ -173,7 +175,7 @@ class RunDays:
 
 
 def group_by_day(rows: Sequence[RunRow]) -> list[RunDays]:
-    """The same in the same order, under the day, the week or the month that they were created in."""
+    """Group the rows, in the same order, by day, week or month of creation."""
     today = datetime.now(UTC).date()
     return [
         RunDays(heading, list(some)) for heading, some in groupby(rows, lambda row: _heading(row.created.date(), today))

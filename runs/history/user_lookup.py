@@ -1,4 +1,4 @@
-"""Who is meant by a name: people as lists name them and are searched by."""
+"""Search for users by their names."""
 
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef
@@ -11,11 +11,11 @@ from ..formatting import user_label
 MAX_SCANNED = 10_000
 MAX_MATCHES = 100
 MAX_SUGGESTIONS = 200
-MIN_TERM_LENGTH = 2  # a single letter begins too many names to mean anybody
+MIN_TERM_LENGTH = 2  # a single letter matches too many names
 
 
 def users_named(term: Term) -> list[int]:
-    """Those with a name that this is a word of, or begins one where it ends with a star."""
+    """Return the ids of users whose name has this word; with a star at its end, a word that starts with it."""
     word = term.rstrip("*")
     if len(word) < MIN_TERM_LENGTH:
         return []
@@ -26,7 +26,7 @@ def users_named(term: Term) -> list[int]:
 
 
 def requesters() -> list[tuple[str, str]]:
-    """Those who have asked for anything, by their names, as many as a list can offer."""
+    """Return the users who have started runs, with their names; at most MAX_SUGGESTIONS."""
     asked = Exists(Run.objects.filter(owner=OuterRef("pk")))
     found = [
         (str(user.pk), user_label(user)) for user in User.objects.filter(asked).order_by("username")[:MAX_SUGGESTIONS]

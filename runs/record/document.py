@@ -1,4 +1,4 @@
-"""The record: all that happened in a run, as a page to read and print and as a file to keep."""
+"""The record of a run: everything that happened, as a page to read and print and as a line of JSON."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from ..procedure.spec import ProcedureSpec, spec_of_run
 from ..procedure.tool_usage import ToolUseLine, tool_use_line
 from .redaction import RedactionRecord, redactions_of
 
-STATE_TEXT = {  # how a gate stands, in a record
+STATE_TEXT = {  # the state of a gate, in a record
     Gate.State.PENDING: "waits for an answer",
     Gate.State.VOID: "not asked any more",
     Gate.State.FAILED: "nobody decided",
@@ -102,7 +102,7 @@ class RecordAttempt:
 
 @dataclass(frozen=True)
 class RecordReview:
-    """What a person said of it: a note, or an override."""
+    """A note or an override."""
 
     head: str
     text: str
@@ -111,7 +111,7 @@ class RecordReview:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What the record of any run has."""
+    """The common part of every record."""
 
     overridden: str
     redacted: str
@@ -123,8 +123,11 @@ class RunRecord:
 
 
 def record_of(row: Any, calls: list[ModelCall]) -> dict[str, Any]:
-    """What `_record.html` of its procedure shows of a row that was read with the `rows` of its face: the `record`, the
-    `display` and what the procedure adds. `calls` are all its model calls, oldest first."""
+    """Return the context of the procedure's `_record.html` for a row that was read with `ProcedureSpec.rows`.
+
+    It has the `record`, the `display` and what the procedure adds. `calls` are all model calls of the run, oldest
+    first.
+    """
     run = row.run
     face = spec_of_run(run)
     calls = face.calls_shown(row, calls)
@@ -143,18 +146,18 @@ def record_of(row: Any, calls: list[ModelCall]) -> dict[str, Any]:
 
 
 def record_line(pk: UUID) -> str:
-    """The same for software, as docs/audit.md describes it."""
+    """Return the record as JSON; docs/audit.md describes the format."""
     return next(record_lines([pk], bundles.tree()))
 
 
 def record_lines(pks: Sequence[UUID], tree: LogTree | None) -> Iterator[str]:
-    """A line for each of these runs; `tree` is the log that the proofs lead to."""
+    """Yield one line for each run; the proofs refer to `tree`."""
     evidence = bundles.evidence_of(pks, tree)
     yield from (f"{canonical(record_object(pk, evidence[pk]))}\n" for pk in pks)
 
 
 def record_object(pk: UUID, evidence: dict[str, Any]) -> dict[str, Any]:
-    """Each fact once: all that can be read of the run stands in the entries, which are verified."""
+    """Build the JSON of the record. Each fact is in it once: all of them are in the entries, which are verified."""
     sealed = [entry["hash"] for entry in evidence["entries"] if entry["hash"]]
     return {
         "form": RECORD_FORMAT,
@@ -170,7 +173,7 @@ def record_object(pk: UUID, evidence: dict[str, Any]) -> dict[str, Any]:
 
 
 def format_interval(started: datetime | None, ended: datetime | None) -> str:
-    """As in "on 6 May 2026 from 10:00:00 to 10:01:10 UTC"."""
+    """Format as in "on 6 May 2026 from 10:00:00 to 10:01:10 UTC"."""
     if not (started and ended):
         return ""
     day = "" if ended.date() == started.date() else f"{date_format(ended, 'j F Y')} at "
@@ -182,7 +185,7 @@ def moment_in_words(moment: datetime | None) -> str:
 
 
 def _redaction(one: RedactionRecord) -> str:
-    """By whom, when and why its texts were erased. A person's reason may have its own full stop."""
+    """Return when, by whom and why texts were erased. A person's reason may end with its own full stop."""
     return f"{moment_in_words(one.at)}, by {one.by or 'the command line'}. Reason: {one.reason}"
 
 
@@ -195,10 +198,11 @@ def _review(review: Review) -> RecordReview:
 def _provenance(face: ProcedureSpec[Any, Any], row: Any, calls: list[ModelCall]) -> Iterable[tuple[str, str]]:
     run, error = row.run, row.run.error
     yield face.noun.capitalize(), str(run.pk)
-    # as it is sealed: an account may be renamed
+    # as sealed: an account may be renamed
     yield "Asked by", run.asked_by or ("" if run.redacted else "the command line")
     yield "Made by", f"{run.parent_id}, {run.step}" if run.parent_id else ""
-    made = run.children.order_by("created", "pk") if face.waits else ()  # what never waits makes none
+    # procedures that never wait create no child runs
+    made = run.children.order_by("created", "pk") if face.waits else ()
     yield "Has made", ", ".join(f"{child.pk} ({child.step})" for child in made)
     if face.forks and (fork := forked(run)):
         yield "Forked from", f"{fork.origin_id}, {place_of(fork)} (entry {fork.entry}, {fork.hash})"
@@ -240,8 +244,11 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True)
 class RecordIntegrity:
-    """Whether a record is what it was, worked out now. `sealed` is False for one that goes on. Since `since` nothing of
-    its end may differ; it was `signed` with so many `others`, unless that is still to come."""
+    """The result of verifying a record now.
+
+    `sealed` is False while the run is not over. `since` is when its end was logged; later changes to it are detected.
+    `signed` is when a checkpoint first covered it, with `others` further leaves; None until then.
+    """
 
     faults: tuple[VerificationFault, ...]
     sealed: bool
@@ -271,8 +278,7 @@ def integrity_of(run: Run) -> RecordIntegrity:
 
 
 def _signature(leaf: int) -> tuple[datetime | None, int]:
-    """When the first checkpoint over this leaf was made, and how many other leaves were signed with it for the first
-    time."""
+    """Return when a checkpoint first covered this leaf, and how many other leaves it was the first to cover."""
     over = Checkpoint.objects.filter(size__gt=leaf).order_by("size").first()
     if over is None:
         return None, 0
@@ -293,7 +299,7 @@ def _place_in_log(run: Run) -> str:
 
 
 def _cut(short: list[ModelCall]) -> str:
-    """How many requests did not say all that there was, and what the last of them left out."""
+    """Return how many requests were shortened, and what the last of them left out."""
     if not short:
         return ""
     number = "One request" if len(short) == 1 else f"{len(short)} requests"
@@ -309,7 +315,7 @@ def attempt_of(call: ModelCall) -> RecordAttempt:
 
 
 def attempt_text(call: ModelCall) -> tuple[str, str, str]:
-    """Heading, error and facts of an attempt, without what was asked and answered: that may be long, and not read."""
+    """Return heading, error and facts of an attempt, without prompt and answer, which may be long."""
     series = f" of retry {call.series}" if call.series else ""
     facts = [
         f"asked {call.model} ({call.answer_format})",
@@ -325,7 +331,7 @@ def attempt_text(call: ModelCall) -> tuple[str, str, str]:
 
 
 def looked(call: ModelCall) -> str:
-    """How often, and for how long, it was made in vain at a provider that was away."""
+    """Return how often and how long it was tried while the provider was unavailable."""
     if not call.looked_since:
         return ""
     end = call.started if call.status == ModelCall.Status.ANSWERED else call.ended or call.started

@@ -1,4 +1,4 @@
-"""The record of a run as one file to hand on: with what verifies it, and a letter that says how.
+"""The evidence file of a run: its record, the verifier, and a letter with instructions.
 
 Why so: docs/decisions.md, Sharing.
 """
@@ -49,7 +49,7 @@ The texts of prompts and answers stand there as they were sent and came.
 
 
 def build_evidence_file(pk: UUID, noun: str) -> bytes:
-    """A zip. What is in it says when it was sealed; the zip itself has no time, so that the same is the same."""
+    """Build a zip. The zip itself has no times, so that the same record gives the same bytes."""
     check = f"{address()}{reverse('check-page')}"
     letter = README_TEXT.format(noun=noun, pk=pk, log=signing.name(), key=signing.verifier_key(), address=check)
     files = {"LETTER.txt": letter, "record.json": record_line(pk), "verify.py": VERIFIER.read_text()}

@@ -1,4 +1,4 @@
-"""Runs of one kind, or of any, as a file, read and sent a few at a time however many there are."""
+"""Export of runs as a file that is read and sent in batches."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ BATCH = 100
 FIRST_COLUMNS = ["id", "url", "title"]
 LAST_COLUMNS = ["created", "started", "ended", "asked by", "redacted"]
 KIND_COLUMN = "kind"
-# what came later stands behind what programs have read by its place
+# new columns come last, because programs may read the others by position
 EXTRA_COLUMNS = ["override", "override_by", "override_reason", "rehearsal", "flags", "cause", "record_hash"]
 FORMULA_PREFIXES = (*"=+-@", *"＝＋－＠", "\t", "\r", "\n")
 
@@ -48,20 +48,20 @@ RenderBatch = Callable[[Sequence[Any], str], str]
 
 @dataclass(frozen=True)
 class ExportFormat:
-    """How runs are read and some of them written; `frame` gives what stands before and behind all of them.
+    """How runs are read and a batch is rendered; `frame` returns what comes before and after all batches.
 
-    `begun`: what writes is made anew for each file, where all of it has to be of one moment.
+    `begun` creates the renderer for each file, so that a file can have one state for all batches.
     """
 
     content_type: str
     read: Callable[[AnyFace], QuerySet[Any]]
     begun: Callable[[AnyFace | None], RenderBatch]
     frame: Callable[[AnyFace | None], tuple[str, str]] = lambda _: ("", "")
-    saved: bool = True  # a file; otherwise a page to look at
+    saved: bool = True  # a download; otherwise a page to view
 
 
 class ExportSource(Protocol):
-    """Which runs: a `History`, or those that are `SelectedRuns`."""
+    """The runs to export: a `RunHistory` or `SelectedRuns`."""
 
     def batches(self, size: int) -> Iterator[list[UUID]]: ...
 
@@ -76,7 +76,7 @@ class SelectedRuns:
 
 
 class LoggedExport:
-    """Another source; that somebody gets what they were given is on record before it is sent."""
+    """A source that logs, before they are sent, that a user exports records which they see by a grant."""
 
     def __init__(self, source: ExportSource, user: Any) -> None:
         self._source, self._user = source, user
@@ -87,16 +87,16 @@ class LoggedExport:
             yield pks
 
 
-_under_way: Counter[Any] = Counter()  # by user, in this process
-_counting = RLock()  # views run in many threads, and what is forgotten ends in any of them
+_under_way: Counter[Any] = Counter()  # exports in progress by user, in this process
+_counting = RLock()  # views run in many threads, and finalizers run in any of them
 ALREADY_STARTED = 10.0  # seconds
 
 
 def download(source: ExportSource, format: str, address: str, user: Any, face: AnyFace | None) -> StreamingHttpResponse:
-    """The answer that brings them, runs of this face or of any; `address` as in https://host. LimitReached where the
-    user has too many under way.
+    """Return the streaming response, with runs of one procedure or of any; `address` is like https://host.
 
-    Whoever reads slowly keeps all of a file waiting in memory, so that their number has an end.
+    Raises RateLimitReached if the user has too many exports in progress. They are limited because a slow reader keeps a
+    whole file in memory.
     """
     file = pieces(LoggedExport(source, user), format, address, face)
     response = StreamingHttpResponse(file, content_type=FORMATS[format].content_type)
@@ -104,7 +104,7 @@ def download(source: ExportSource, format: str, address: str, user: Any, face: A
     response["Content-Disposition"] = f'{how}; filename="{_nouns(face)}-{timezone.now():%Y-%m-%d}.{format}"'
     response["Cache-Control"] = "no-store"
     _begin(user.pk)
-    # when it is closed, or forgotten without that because its reader has gone early
+    # on close, or on garbage collection if the client disconnected early
     response._resource_closers.append(weakref.finalize(response, _end, user.pk))  # type: ignore[attr-defined]
     return response
 
@@ -125,7 +125,7 @@ def _end(user: Any) -> None:
 
 
 async def pieces(source: ExportSource, format: str, address: str, face: AnyFace | None) -> AsyncIterator[str]:
-    """The file, a batch at a time. Reading and writing it never hold up the loop that serves everybody else."""
+    """Yield the file in batches. Reading and rendering run in threads, so that they do not block the event loop."""
     batches = source.batches(BATCH)
     start, end = FORMATS[format].frame(face)
     yield start
@@ -153,7 +153,7 @@ def _nouns(face: AnyFace | None) -> str:
 
 
 def _heads(face: AnyFace | None) -> list[str]:
-    """Where kinds are mixed, none has columns of its own."""
+    """Return the headings. Mixed exports have no columns of procedures."""
     if not face:
         return [*FIRST_COLUMNS, KIND_COLUMN, "outcome", *LAST_COLUMNS, *EXTRA_COLUMNS]
     asked, came = face.heads
@@ -167,7 +167,7 @@ def _table(rows: Sequence[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    """What nobody sees has a mark, and a text that begins like a formula stays a text in whatever opens the file."""
+    """Make invisible characters visible, and quote text that a spreadsheet would read as a formula."""
     text = "" if value is None else visible_text(str(value))
     return f"'{text}" if text.startswith(FORMULA_PREFIXES) else text
 
@@ -186,7 +186,7 @@ def _rows(rows: Sequence[Any], address: str, *, mixed: bool) -> list[list[object
 
 
 def _added(row: Any, flags: Iterable[TextChoices]) -> list[object]:
-    """What stands under `EXTRA_COLUMNS`."""
+    """Return the cells for `EXTRA_COLUMNS`."""
     run, last = row.run, last_override(row.run.reviews.all())
     rehearsal = "yes" if _rehearsed(row) else "no"
     overridden = [spec_of_run(run).in_words(last.outcome), last.by, last.text] if last else ["", "", ""]
@@ -234,27 +234,30 @@ def _json_lines(rows: Sequence[Any], address: str) -> str:
 
 
 def _evidence(face: AnyFace | None) -> RenderBatch:
-    """All by one checkpoint: where another record has a newer one, one without a proof passes for forged. What these
-    runs have made comes along: an approval that rests on the outcome of another run leads there."""
+    """Return a renderer that uses one checkpoint for the whole file, and adds child runs.
+
+    With a newer checkpoint in some records, a record without a proof would look forged. Child runs are added because an
+    approval may rest on the outcome of another run.
+    """
     tree, made = bundles.tree(), set[UUID]()
 
     def render(rows: Sequence[Any], _: str) -> str:
         asked = _given([row.run for row in rows])
         found = {run.pk: run for run in (*asked, *_given(_made_by(asked))) if run.pk not in made}
-        made.update(pk for pk, run in found.items() if run.parent_id)  # among those that were asked for, too
+        made.update(pk for pk, run in found.items() if run.parent_id)  # also if they were requested themselves
         return "".join(record_lines(list(found), tree))
 
     return render
 
 
 def _made_by(runs: Sequence[Run]) -> list[Run]:
-    """All that is over and that these have caused, and what that has caused."""
+    """Return all descendants that are over."""
     found = list(Run.objects.filter(parent__in=[run.pk for run in runs]).exclude(pk__in=Gate.objects.hidden()))
     return [*(run for run in found if run.is_ended), *_made_by(found)] if found else []
 
 
 def _given(runs: Sequence[Run]) -> list[Run]:
-    """Without those whose record is given to nobody yet."""
+    """Filter out runs whose record is not available to anybody yet."""
     withheld: set[UUID] = set()
     for kind in {run.procedure for run in runs}:
         withheld |= specs()[kind].hidden_run_ids([run for run in runs if run.procedure == kind]).keys()
@@ -274,7 +277,7 @@ def _page(face: AnyFace | None) -> tuple[str, str]:
 
 
 def _sheets(face: AnyFace | None) -> list[str]:
-    """Those of this kind, or of all, each once."""
+    """Return the stylesheets of this procedure, or of all, without duplicates."""
     return list(dict.fromkeys(sheet for one in ([face] if face else specs().values()) for sheet in one.record_styles))
 
 
@@ -300,7 +303,7 @@ def _whole(face: AnyFace) -> QuerySet[Any]:
 
 
 def _head(face: AnyFace | None) -> tuple[str, str]:
-    """The mark at its beginning tells spreadsheets that it is UTF-8."""
+    """Return the header row. The byte order mark tells spreadsheets that the file is UTF-8."""
     return "\ufeff" + _table([_heads(face)]), ""
 
 
@@ -316,8 +319,10 @@ FORMATS = {
 
 
 def table(face: AnyFace, moment: datetime | None, address: str) -> Iterator[str]:
-    """Of the runs of a kind that are over, of those submitted since then, oldest first. Not of what is shown to nobody
-    before persons have decided."""
+    """Yield the CSV of finished runs of a procedure, oldest first; since `moment` if given.
+
+    Runs that are hidden until people have decided are left out.
+    """
     found = face.runs().filter(ended__isnull=False).exclude(pk__in=Gate.objects.hidden())
     if moment:
         found = found.filter(created__gte=moment)
@@ -328,6 +333,6 @@ def table(face: AnyFace, moment: datetime | None, address: str) -> Iterator[str]
 
 
 def evidence_bundle(pks: Sequence[UUID], tree: LogTree | None) -> Iterator[str]:
-    """The records of these, a line for each; `tree` is the log that the proofs lead to."""
+    """Yield the records of these runs, one line each; the proofs refer to `tree`."""
     for batch in SelectedRuns(pks).batches(BATCH):
         yield from record_lines(batch, tree)

@@ -1,4 +1,4 @@
-"""Erasing the texts of runs, on somebody's demand or because their time is over. What was decided stays.
+"""Redaction: erasing the texts of runs, on demand or when their retention ends. Decisions stay.
 
 Why so: docs/decisions.md, Rehearsal, redaction, retention.
 """
@@ -31,17 +31,17 @@ from ..procedure.spec import spec_of_run, specs
 log = logging.getLogger(__name__)
 
 REDACT_BATCH = 100
-RETENTION = "retention"  # who redacts what has been kept for long enough
-SMALL = 100 * 2**20  # bytes of a file that is written anew in about a second
+RETENTION = "retention"  # author of redactions at the end of the retention
+SMALL = 100 * 2**20  # bytes of a file that is rewritten in about a second
 
 
 def refuse_unfinished(run: Run) -> str:
-    """Why it cannot be redacted."""
+    """Return why a run that is not over cannot be redacted."""
     return f"{spec_of_run(run).noun_with_article} that is not over cannot be redacted. Cancel it, or wait for its end."
 
 
 def erase_texts(run: Run, by: Any, reason: str, *, names: bool = False) -> None:
-    """Redact a run on somebody's demand, as `redact` does, and let no file keep what is erased."""
+    """Redact a run on demand like `redact_run`, notify open pages, and wipe the database files."""
     redact_run(run.pk, record_name(by), reason, names=names)
     async_to_sync(publish_revision)(run.pk)
     wipe_database_files()
@@ -50,12 +50,12 @@ def erase_texts(run: Run, by: Any, reason: str, *, names: bool = False) -> None:
 @after_deadlock
 @transaction.atomic
 def redact_run(pk: UUID, by: str, reason: str, *, names: bool = False, once: bool = False) -> bool:
-    """Erase the texts of a run. ValueError for one that is not over.
+    """Erase the texts of a run in one transaction. Raises ValueError if it is not over.
 
-    `by` and `reason` stay in the record. `names`: those of who asked and who cancelled are erased too; the run
-    belongs to nobody then. `once`: leave alone what is redacted already, and return False.
+    `by` and `reason` stay in the record. With `names`, the requester and who cancelled are erased too, and the run has
+    no owner afterwards. With `once`, a run that is redacted already is left alone and False is returned.
     """
-    # The run first, then the log, as in a retry and a review: two that lock in another order would wait for each other.
+    # Lock the run before the log, as retries and reviews do; another order would deadlock.
     run = Run.objects.select_for_update(no_key=True).get(pk=pk)
     if not run.is_ended:
         raise ValueError(refuse_unfinished(run))
@@ -73,14 +73,13 @@ def redact_run(pk: UUID, by: str, reason: str, *, names: bool = False, once: boo
 
 
 def erasure_of(run: Run) -> dict[str, str]:
-    """For a page that shows texts of a run: where it asks whether they still stand, and the answer as it is now, which
-    is another one after each redaction."""
+    """Return the address at which a page polls for a redaction, and the current mark, which each redaction changes."""
     return {"address": reverse("erased", args=[run.pk]), "mark": str(run.revision) if run.redacted else "none"}
 
 
 @dataclass(frozen=True)
 class RedactionRecord:
-    """That texts were erased, as the record says it. `by` is empty for the command line."""
+    """One redaction, as in the audit log. `by` is empty for the command line."""
 
     at: datetime
     by: str
@@ -88,7 +87,7 @@ class RedactionRecord:
 
 
 def redactions_of(pk: UUID) -> list[RedactionRecord]:
-    """The oldest first."""
+    """Return the redactions of a run, oldest first."""
     lines = Entry.objects.filter(run=pk, kind=REDACTED).order_by("seq").values_list("line", flat=True)
     return [
         RedactionRecord(datetime.fromisoformat(said["at"]), said["facts"]["by"], said["facts"]["reason"])
@@ -100,7 +99,7 @@ def redactions_of(pk: UUID) -> list[RedactionRecord]:
 
 
 def due_runs(number: int) -> list[tuple[UUID, str]]:
-    """At most so many runs that have been kept for as long as they are to be, and why they are redacted."""
+    """Return at most `number` runs whose retention has ended, with the reason for the redaction."""
     found: list[tuple[UUID, str]] = []
     for name, face in specs().items():
         for (days, whose), kept in face.kept_for().items():
@@ -114,10 +113,10 @@ def due_runs(number: int) -> list[tuple[UUID, str]]:
 
 
 def redact_due() -> bool:
-    """Redact some of those whose time is over, each in a transaction of its own; whether there are more."""
+    """Redact a batch of runs whose retention has ended, each in its own transaction; return whether there are more."""
     found = due_runs(REDACT_BATCH + 1)
     for pk, reason in found[:REDACT_BATCH]:
-        with suppress(ValueError):  # it has failed and is tried again just now
+        with suppress(ValueError):  # it had failed and is being retried
             redact_run(pk, RETENTION, reason, once=True)
     if 0 < len(found) <= REDACT_BATCH:
         wipe_database_files()
@@ -128,11 +127,11 @@ def redact_due() -> bool:
 
 
 def wipe_database_files(*, whole: bool = False) -> bool:
-    """Let the database's files lose what its rows have lost, outside of any transaction; False where some may be left.
+    """Remove erased texts from the database files, outside of any transaction; return False if some may remain.
 
-    SQLite overwrites what is erased (`secure_delete`), but not the copies that stay in a page's free room when rows
-    move to another: those go when the file is written anew, which is done at once where it is small. PostgreSQL gives
-    the room of erased rows free and writes over it in time. `whole`: write everything anew, however long it takes.
+    SQLite overwrites what is erased (`secure_delete`), but not copies in the free space of pages, left when rows move.
+    VACUUM removes them, and is run at once if the file is small. PostgreSQL frees the space of erased rows and
+    overwrites it in time. `whole` rewrites everything, however long it takes.
     """
     try:
         delete_erased_text()
@@ -148,18 +147,18 @@ def _wipe_sqlite(cursor: Any, whole: bool) -> bool:
     anew = whole or cursor.fetchone()[0] <= SMALL
     if anew:
         cursor.execute("VACUUM")
-    # somebody who reads all the time can prevent that the write-ahead log is emptied
+    # a permanent reader can prevent the write-ahead log from being truncated
     cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return cursor.fetchone()[0] == 0 and anew
 
 
 def _wipe_postgresql(cursor: Any, whole: bool) -> bool:
-    """What another role owns is left out with a warning."""
+    """Vacuum the tables. Tables of another role are skipped with a warning."""
     cursor.execute(f"VACUUM ({'FULL' if whole else 'SKIP_LOCKED'}) {', '.join(_with_texts())}")
     return whole
 
 
 def _with_texts() -> list[str]:
-    """The tables that a redaction erases something in."""
+    """Return the tables in which a redaction erases something."""
     erased = (guard.table for guard in immutability.all_guards() if any(rule.erasures for rule in guard.rules))
     return [*erased, "engine_salt", "runs_searchtext", "runs_share", "runs_badge", "runs_given"]

@@ -1,8 +1,7 @@
-"""A run played again: what its page showed at each moment, worked out from its rows.
+"""Replay of a run: what its page showed at each moment, computed from its rows.
 
-How a text grew was never stored: it is written evenly from the moment when it was asked for to that of its row.
-
-Why so: docs/decisions.md, Pages.
+How a text grew is not stored: it is written evenly from the start of the model call to its end. Why so:
+docs/decisions.md, Pages.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,13 +19,13 @@ from ..procedure.spec import ProcedureSpec, RunSnapshot, spec_of_run
 from ..procedure.tool_usage import moments_of_uses
 from ..procedure.wait_reason import moments_of
 
-FRAMES_FORMAT = 5  # moves when the frames of the same rows become others: browsers keep them
+FRAMES_FORMAT = 5  # increment when the same rows give different frames: browsers cache them
 LONGEST_GAP = timedelta(seconds=30)
 SHORTENED_TEXT = timedelta(seconds=3)
 
 
 class RunReplay:
-    """A run that is over, turned back to one moment after another."""
+    """A run that is over, in its state at any moment."""
 
     def __init__(self, seen: RunSnapshot[Any]) -> None:
         self._seen = seen
@@ -38,7 +37,7 @@ class RunReplay:
 
     @property
     def moments(self) -> list[datetime]:
-        """When anything changed, the state before its beginning first. Clocks of other machines may be off a little."""
+        """Return the times of all changes, starting with the creation. Clocks of other machines may be slightly off."""
         run, end = self._seen.run, self._seen.end
         times = {run.started, *self.face.moments(self._seen)}
         times |= {*moments_of(self._seen.parks, self._seen.gates), *moments_of_uses(self._seen.uses)}
@@ -50,11 +49,10 @@ class RunReplay:
 
 
 def build_replay(seen: RunSnapshot[Any], drawn: Callable[[str], str] = str) -> dict[str, Any]:
-    """All that the page needs to play a run: what changes when, and the versions of every fragment, as `drawn` has
-    them.
+    """Return everything that a page needs to play a run: frames with their times, and the versions of each fragment.
 
-    A version is the number of its frame, how many characters stay at the beginning and at the end of the one before,
-    and what comes between.
+    `drawn` transforms the HTML. A version is the number of its frame, the numbers of characters that stay at the start
+    and at the end of the previous version, and the text between them.
     """
     past = RunReplay(seen)
     frames: list[dict[str, Any]] = []
@@ -81,7 +79,7 @@ def build_replay(seen: RunSnapshot[Any], drawn: Callable[[str], str] = str) -> d
 
 
 def _changed(fragments: Iterable[PageFragment], contexts: dict[str, dict[str, Any]]) -> Iterator[PageFragment]:
-    """Those that may look otherwise than when they were drawn last: what they show is not the same."""
+    """Yield the fragments whose context has changed since they were last rendered."""
     for fragment in fragments:
         if fragment.replayed and contexts.get(fragment.place) != fragment.context:
             contexts[fragment.place] = fragment.context
@@ -95,7 +93,7 @@ def _difference(before: str, after: str) -> tuple[int, int, str]:
 
 
 def _common(one: Iterable[str], other: Iterable[str]) -> int:
-    """How many characters are the same from the beginning on."""
+    """Count the characters of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -106,7 +104,7 @@ def _frame(face: ProcedureSpec[Any, Any], moment: datetime, before: Any, display
 
 
 def _name_once(frames: list[dict[str, Any]]) -> None:
-    """A chapter begins where it began first: what was left and taken up again goes on with it."""
+    """Keep a chapter's name only where it started first; when it is resumed, it continues."""
     begun: set[str] = set()
     for frame in frames:
         if frame["chapter"] in begun:
@@ -115,7 +113,7 @@ def _name_once(frames: list[dict[str, Any]]) -> None:
 
 
 def _lay_out(frames: list[dict[str, Any]], beginning: datetime) -> None:
-    """Put the frames on a line of seconds from the beginning; gaps that nobody would wait for are short, and said."""
+    """Place the frames on a timeline of seconds; gaps over LONGEST_GAP are shortened and announced."""
     moments = [max(frame.pop("moment"), beginning) for frame in frames]
     at = timedelta()
     for frame, (moment, following) in zip(frames, pairwise([*moments, moments[-1]]), strict=True):

@@ -1,4 +1,4 @@
-"""A replay as one page to keep: opened from a disk it asks for nothing, and plays what the site's own page plays.
+"""A replay as one self-contained page: opened from a disk it loads nothing, and plays like the site's own page.
 
 Why so: docs/decisions.md, Pages.
 """
@@ -24,18 +24,18 @@ SHEET = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
 MODULE = re.compile(r'<script src="([^"]+)" type="module"></script>')
 EXTERNAL_REFERENCES = re.compile(
     r'<link [^>]*>|<script src="[^"]*"[^>]*></script>'
-)  # what a page of the site has from the site
-BACK_LINK = re.compile(r'\s(?:href|action|data-frames)="/[^"]*"')  # to the site, which is not there
-STANDALONE_LINK = re.compile(r"<a [^>]*\bdata-leads\b[^>]*>.*?</a>", re.DOTALL)  # says nothing but what is there
-NAMED = re.compile(r'<a\b([^>]*?)\shref="/[^"]*"([^>]*)>(.*?)</a>', re.DOTALL)  # whose words say something
+)  # resources that a page loads from the site
+BACK_LINK = re.compile(r'\s(?:href|action|data-frames)="/[^"]*"')  # attributes with addresses of the site
+STANDALONE_LINK = re.compile(r"<a [^>]*\bdata-leads\b[^>]*>.*?</a>", re.DOTALL)  # links that only lead to the site
+NAMED = re.compile(r'<a\b([^>]*?)\shref="/[^"]*"([^>]*)>(.*?)</a>', re.DOTALL)  # links whose text is kept
 FONT = re.compile(r"url\(\.\./(fonts/[\w-]+\.woff2)\)")
-MISSING_TEXT = "js/site.js"  # forms and menus
+MISSING_TEXT = "js/site.js"  # omitted: it runs forms and menus
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.-]+)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (const|function) (\$*\w*)", re.MULTILINE)
 
 
 def replay_file(seen: RunSnapshot[Any]) -> str:
-    """The page in HTML. What is hidden on the page of the record is hidden here, too: both show what displays have."""
+    """Return the page as HTML. It hides what the record page hides, since both use the same displays."""
     past = RunReplay(seen)
     context = {
         **past.face.page(seen.run.pk),
@@ -59,18 +59,18 @@ def replay_file(seen: RunSnapshot[Any]) -> str:
 
 
 def _alone(html: str) -> str:
-    """Without what leads back to the site."""
+    """Remove links to the site."""
     return BACK_LINK.sub("", NAMED.sub(_words, STANDALONE_LINK.sub("", html)))
 
 
 def _words(link: re.Match[str]) -> str:
-    """Of a link that leads nowhere any more."""
+    """Replace a link by its text."""
     attributes = f"{link[1]}{link[2]}".replace('class="link', 'class="')
     return f"<span{attributes}>{link[3]}</span>"
 
 
 def _policy(scripts: list[str], styles: list[str]) -> str:
-    """Nothing but what is in it, each part of it by its hash."""
+    """Build a policy that allows only the embedded scripts and styles, by their hashes."""
     allowed = {
         "script-src": [_hash(script) for script in scripts],
         "style-src": [_hash(style) for style in styles],
@@ -101,7 +101,7 @@ def _source(name: str) -> str:
 
 
 def _style(address: str) -> str:
-    """A sheet with its fonts in it."""
+    """Return a stylesheet with its fonts embedded."""
     return FONT.sub(lambda found: f"url({_font(found[1])})", _source(_name(address)))
 
 
@@ -110,7 +110,7 @@ def _font(name: str) -> str:
 
 
 def _together(names: Iterable[str]) -> str:
-    """Scripts with those that they import, each in a room of its own: a page from a disk has no others."""
+    """Bundle scripts with their imports, each in its own scope, because a page from a disk cannot import modules."""
     known = {MISSING_TEXT}
     return "\n".join(["const rooms = {};", *(room for name in names for room in _rooms(name, known))])
 
