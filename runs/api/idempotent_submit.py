@@ -1,4 +1,4 @@
-"""How a program's submission is answered, and what it sends again under the same key."""
+"""Responses to submissions by the API, including repeated ones with the same idempotency key."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ IdempotencyHeader = Annotated[
     Key | None, Header(alias="Idempotency-Key", description="Makes it safe to send this again.")
 ]
 QueueFunction = Callable[..., Any]
-"""Queues what is asked and returns its row. It takes what `submissions.submit` takes of the key, or nothing."""
+"""Queues the request and returns its row. Takes `key` and `request_hash` if there is a key."""
 
 
 def submit_response(
@@ -43,8 +43,11 @@ def submit_response(
     files: Sequence[str] = (),
     place: str = "",
 ) -> HttpResponse:
-    """The answer to a submission: what was queued, or came of the same request under this key before. `files`: the
-    digests of those that came with it; `place`: under which it is found, where that is not where it was sent to."""
+    """Submit a run, or find the one that the same request submitted under this key, and build the response.
+
+    `files` are the digests of uploaded files. `place` is the path under which the run is found, if it is not the
+    request's.
+    """
     about = [*files, request.path] if place else files
     once = {"key": _checked(key), "request_hash": _hash(asked, about)} if key is not None else {}
     pk = queue_once(request, kind, once, queue)
@@ -54,7 +57,7 @@ def submit_response(
 
 
 def checked_encoding(name: str | None) -> str:
-    """Of files that are sent; a Refusal where there is none of that name."""
+    """Return the encoding for uploaded files. Raises ApiError if there is none of that name."""
     if name and not encoding_named(name):
         raise field_errors([("encoding", no_encoding(name))])
     return name or ""
@@ -68,10 +71,13 @@ class BatchItem:
 
 
 def submit_many_response(request: HttpRequest, kind: str, ones: Sequence[BatchItem], place: str) -> HttpResponse:
-    """The answer to many submissions: all were queued, or came before under their keys, in their order; or none, and
-    what is wrong is said of each under its number in `place`."""
+    """Submit many runs in one transaction and build the response, in their order.
+
+    Keys that were used before return their runs. If any is refused, none is queued, and the errors name its index in
+    `place`.
+    """
     pks = _all_or_none(request, kind, ones, place)
-    async_to_sync(wake_workers)()  # those that were woken before looked too early
+    async_to_sync(wake_workers)()  # workers that were woken inside the transaction looked before its commit
     return json_response({"results": run_objects(pks, address_of(request), kind)}, HTTPStatus.ACCEPTED)
 
 
@@ -103,7 +109,7 @@ def _checked_of_many(key: str) -> str:
 
 
 def queue_once(request: HttpRequest, kind: str, once: dict[str, str], queue: QueueFunction) -> UUID:
-    """What was queued, or under the same key before; refused in a sentence."""
+    """Queue a run, or return the one that was queued under the same key. Raises ApiError."""
     try:
         before = IdempotencyKey.objects.run_of(credential_of(request).owner, **once, kind=kind) if once else None
         return before or queue(**once).pk

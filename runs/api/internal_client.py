@@ -1,5 +1,4 @@
-"""Calls of the API from within, for doors that say the same in the words of others: what is let in, limited and refused
-there, is so here.
+"""Calls of the API from within, for other interfaces; authentication, limits and refusals are the same.
 
 Why so: docs/decisions.md, Other doors.
 """
@@ -27,7 +26,7 @@ ERROR_TEXT = (*RATE_LIMIT_TITLE, "WWW-Authenticate")
 
 
 class _Inner(HttpRequest):
-    """By whom the outer one was sent, to another address, with another body."""
+    """A request with the credentials of another, but its own address and body."""
 
     def __init__(self, outer: HttpRequest, method: str, path: str, query: Mapping[str, str], content: Any) -> None:
         super().__init__()
@@ -35,7 +34,7 @@ class _Inner(HttpRequest):
         self.method, self.path, self.path_info = method, path, path
         kept = {name: outer.META[name] for name in FORWARDED_HEADERS if name in outer.META}
         self.META = {**kept, "REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": urlencode(query)}
-        self.GET = QueryDict(self.META["QUERY_STRING"])  # which cannot be changed
+        self.GET = QueryDict(self.META["QUERY_STRING"])  # immutable
         self.content_type, self.content_params = "application/json", {}
         self._body = b"" if content is None else json.dumps(content).encode()
 
@@ -53,8 +52,10 @@ async def call_api(
     query: Mapping[str, str] | None = None,
     key: str = "",
 ) -> Any:
-    """What the call of this name, with `at` in its address, answers whoever sent the outer request. Its Refusal. `key`:
-    by which it is sent again, where it is not the outer request's."""
+    """Call the named endpoint with the credentials of the outer request and return its JSON.
+
+    `at` are the parameters of the path. `key` replaces the outer request's idempotency key. Raises ApiError.
+    """
     try:
         path = reverse(f"api:{name}", kwargs=dict(at or {}))
     except NoReverseMatch as error:

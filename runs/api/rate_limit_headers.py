@@ -1,5 +1,4 @@
-"""How often something may be called for, said with each answer in the fields that draft-ietf-httpapi-ratelimit-headers
-has for it, so that a program can slow down before it is refused.
+"""Rate limit headers (draft-ietf-httpapi-ratelimit-headers), with which clients can slow down before a refusal.
 
 Why so: docs/decisions.md, The API.
 """
@@ -28,7 +27,7 @@ POLICY_HEADER = {
 
 
 def limit_headers(name: str, limits: Limits) -> dict[str, str]:
-    """As header fields."""
+    """Return the current state of a limit as header fields."""
     [(key, limit)] = limits.items()
     left = Pace.objects.left(key, limit)
     policy = f'"{name}";q={limit.at_once};w={round(limit.at_once * limit.seconds)}'
@@ -36,8 +35,10 @@ def limit_headers(name: str, limits: Limits) -> dict[str, str]:
 
 
 def with_rate_limit_headers(name: str, limits_of: LimitsOf) -> Callable[[View], View]:
-    """Stands below the scope that a call needs: its answers and refusals say how many of these its caller has left, but
-    for refusals before it is called: by the form of a request, by its token or scope."""
+    """Decorate an endpoint, below its scope, so that its responses and refusals have rate limit headers.
+
+    Refusals before the endpoint is called have none: an invalid request, token or scope.
+    """
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -63,7 +64,7 @@ def with_rate_limit_headers(name: str, limits_of: LimitsOf) -> Callable[[View], 
 
 
 def _declare(operation: Operation) -> None:
-    """In its description: of all its answers but those that it never gets to."""
+    """Document the headers in OpenAPI, for the responses that have them."""
     more = dict(operation.openapi_extra or {})
     fields = {field: {"description": told, "schema": {"type": "string"}} for field, told in POLICY_HEADER.items()}
     responses = dict(more.get("responses", {}))

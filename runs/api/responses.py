@@ -1,4 +1,4 @@
-"""What is asked for in a call of the API, and how it is answered, whatever kind of run it is about."""
+"""Request and response helpers of the API, shared by all procedures."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -23,7 +23,7 @@ from .scopes import credential_of
 
 
 def reject_unknown_parameters(request: HttpRequest, *names: str) -> None:
-    """A filter that is written wrongly must not be left out without a word."""
+    """Refuse unknown and repeated parameters, so that a mistyped filter is not ignored silently."""
     unknown = [(name, "There is no such parameter.") for name in request.GET if name not in names]
     doubled = [(name, "It is there more than once.") for name, values in request.GET.lists() if len(values) > 1]
     if unknown or doubled:
@@ -34,7 +34,7 @@ def reject_unknown_parameters(request: HttpRequest, *names: str) -> None:
 
 
 def procedure_of(request: HttpRequest, pk: UUID) -> str:
-    """Of a run that the caller may see. Others' are answered as those that are not there."""
+    """Return the procedure of a run. A run that the caller may not see gets the same 404 as a missing one."""
     runs = Run.objects.filter(procedure__in=list(specs())).only("procedure", "owner_id", "parent_id")
     if (run := SEE.one(runs, credential_of(request).owner, pk)) is None:
         raise not_found("run")
@@ -42,7 +42,7 @@ def procedure_of(request: HttpRequest, pk: UUID) -> str:
 
 
 def get_run_or_refuse(request: HttpRequest, pk: UUID, kind: str = "", right: RunRight = SEE) -> Any:
-    """The row of a run, of this kind or any, that the caller may see, to do this with it."""
+    """Return the row of a run that the caller may see and that `right` covers. Raises ApiError, and logs the view."""
     user, noun = credential_of(request).owner, specs()[kind].noun if kind else "run"
     face = specs()[kind or procedure_of(request, pk)]
     row = SEE.one(face.rows(), user, pk)
@@ -72,7 +72,7 @@ def run_response(
 
 
 def history_response(request: HttpRequest, asked: RunListQuery, history: RunHistory, kind: str = "") -> HttpResponse:
-    """One page of a list, of this kind or of all; `asked` is what restricts it, and as `cursor` where it begins."""
+    """Return one page of a list; `asked` has the filters and the `cursor` at which it starts."""
     try:
         pks = history.after(UUID(asked.cursor) if asked.cursor else None, PAGE_SIZE + 1)
     except ValueError as error:
@@ -90,13 +90,13 @@ def json_response(content: Any, status: int = HTTPStatus.OK, headers: dict[str, 
 
 
 def stream_response(pieces: AsyncGenerator[str, None]) -> StreamingHttpResponse:
-    """Its head goes out at once. nginx would keep pieces back until it has many."""
+    """Stream immediately; without the header, nginx would buffer the pieces."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingHttpResponse(_after_head(pieces), content_type="text/event-stream", headers=headers)
 
 
 async def _after_head(pieces: AsyncGenerator[str, None]) -> AsyncGenerator[str, None]:
     async with aclosing(pieces):
-        yield ""  # the head goes with the first piece, and where a stream broke and goes on that may be long in coming
+        yield ""  # the head is sent with the first piece, and after a reconnect that may take long
         async for piece in pieces:
             yield piece

@@ -1,4 +1,4 @@
-"""Lists of what is saved to be used again, in short or whole, and one of them at an address of its own."""
+"""Lists of presets, short or in full, and single presets at their own address."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,7 +21,7 @@ def list_answer(asked: SoughtSaved, rows: Iterable[Any], *, short: ToObject, who
 
 
 def saved_one(model: type[Preset], which: str) -> Any:
-    """One that is offered; a name is taken before an id."""
+    """Return an available preset; a name takes precedence over an id. Raises ApiError."""
     for one in (which, parse_number(which)):
         try:
             return preset_named(model, one)

@@ -1,4 +1,4 @@
-"""What tokens are good for beside reading, and what a call of the API needs of the one that it comes with.
+"""Scopes of tokens, and the check of an endpoint's scope.
 
 Why so: docs/decisions.md, The API.
 """
@@ -20,8 +20,11 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class TokenScope(TextChoices):
-    """The one list of them, with what people read. One that no call needs yet is not in it, so that no token made
-    today can do what nobody has thought of. Each is for all kinds of work, unless the token says for which."""
+    """The scopes with their descriptions. Reading needs none.
+
+    A scope is added with the first endpoint that needs it, so that existing tokens never gain rights. Each applies to
+    all procedures unless the token is limited to one.
+    """
 
     SUBMIT = "submit", "Submit work, and get and use receipts"
     STEER = "steer", "Cancel and retry work"
@@ -31,31 +34,31 @@ class TokenScope(TextChoices):
     REVIEW = "review", "Add notes, and decide otherwise"
 
 
-DEFAULT_SCOPES = (TokenScope.SUBMIT, TokenScope.STEER)  # what submits must not approve itself
+DEFAULT_SCOPES = (TokenScope.SUBMIT, TokenScope.STEER)  # who submits must not approve their own work
 
 
 class ApiCredential(Protocol):
-    """By what a call was let in."""
+    """The credential of an API call."""
 
     pk: int
     owner: User
 
     def holder(self) -> User | None:
-        """Whose it is, read again; None where it holds no longer."""
+        """Return its owner, read again; None if it is no longer valid."""
 
     def may(self, scope: str, kind: str) -> bool:
-        """Whether it is good for this, with work of this kind."""
+        """Return whether it has this scope for runs of this procedure."""
 
 
 def credential_of(request: HttpRequest) -> ApiCredential:
-    """What the site let the call in by."""
+    """Return the credential with which the call was authenticated."""
     return request.auth  # type: ignore[attr-defined]  # set by the API for whoever it lets in
 
 
 def requires_scope(scope: TokenScope, kind: str | Callable[..., str]) -> Callable[[View], View]:
-    """Stands below the line that routes a call: without this scope it is refused, and its description says so.
+    """Decorate an endpoint, below its route, so that it needs this scope; OpenAPI documents it.
 
-    `kind`: for which kind of work, a name of a procedure, or what finds it from all that the call is given.
+    `kind` is the procedure, or a function that finds it from the arguments of the endpoint.
     """
 
     def declare(operation: Operation) -> None:

@@ -1,9 +1,7 @@
-"""Callers that wait for a run: until it has ended, or along a stream of its changes.
+"""Calls that wait for a run: until it ends, or as a stream of its changes.
 
-Each looks at the rows after a nudge, and every few seconds besides: a lost one costs seconds and nothing else. A stream
-reads the right to see again with the rows.
-
-Why so: docs/decisions.md, Signing in and places.
+Each reads the rows after a wake-up and every few seconds, so that a lost wake-up only costs seconds. A stream checks
+the right to see the run with every read. Why so: docs/decisions.md, Signing in and places.
 """
 
 import asyncio
@@ -32,10 +30,10 @@ from .scopes import ApiCredential
 
 T = TypeVar("T")
 
-POLL_SECONDS = 3.0  # seconds after which the rows are looked at without a nudge
-MIN_INTERVAL = 0.2  # seconds between two looks
-KEEPALIVE_SECONDS = 15.0  # seconds after which a stream says that it is still there
-MAX_LISTENERS = 400  # callers that wait, in this process
+POLL_SECONDS = 3.0  # seconds after which the rows are read without a wake-up
+MIN_INTERVAL = 0.2  # seconds between two reads
+KEEPALIVE_SECONDS = 15.0  # seconds after which a stream sends a comment
+MAX_LISTENERS = 400  # waiting calls in this process
 MAX_LISTENERS_PER_USER = 100
 RETRY_AFTER = {"Retry-After": "5"}
 
@@ -45,7 +43,7 @@ RETRY_AFTER = {"Retry-After": "5"}
 
 @dataclass(eq=False)
 class ListenerSlot:
-    """Of one caller that waits. The bell says that there is something to look at, or that the place is lost."""
+    """The slot of one waiting call. The event means that the rows may have changed, or that the slot was lost."""
 
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     lost: bool = False
@@ -56,7 +54,7 @@ class ListenerSlot:
 
 
 class ListenerSlots:
-    """Who waits, by user, oldest first. Once all places are taken, whoever has fewer than others gets one of theirs."""
+    """Waiting calls by user, oldest first. If all slots are taken, a user with fewer takes one from another."""
 
     def __init__(self) -> None:
         self._of: dict[Any, list[ListenerSlot]] = {}
@@ -65,7 +63,7 @@ class ListenerSlots:
         return sum(map(len, self._of.values()))
 
     def take(self, user: User) -> ListenerSlot:
-        """Refusal where the user has too many, or nobody has so many more that one could be taken away."""
+        """Take a slot. Raises ApiError if the user has too many, or if no user has two more than this one."""
         mine = self._of.get(user.pk, [])
         if len(mine) >= MAX_LISTENERS_PER_USER:
             raise ApiError(
@@ -73,7 +71,7 @@ class ListenerSlots:
             )
         if self.total() >= MAX_LISTENERS:
             most = max(self._of.values(), key=len, default=[])
-            # two more: otherwise the two would take one place from each other again and again
+            # with a difference of one, two users would take the same slot from each other again and again
             if len(most) < len(mine) + 2:
                 raise ApiError(
                     503, "Too many calls are waiting. Try again soon, or ask without waiting.", headers=RETRY_AFTER
@@ -107,13 +105,15 @@ def listener_slot(user: User) -> Iterator[ListenerSlot]:
 
 
 async def until_ended(pk: UUID, user: User, seconds: float, *, or_asks: bool = False) -> None:
-    """Returns when the run has ended, or after that time, or when somebody else needs the place more; with `or_asks`
-    also when it asks somebody to decide."""
+    """Return when the run has ended, the time is over, or another user took the slot.
+
+    With `or_asks`, also return when it has a pending gate.
+    """
     await wait_until(pk, user, seconds, _has_ended_or_asks if or_asks else _has_ended)
 
 
 async def wait_until(pk: UUID, user: User, seconds: float, enough: Callable[[UUID], bool]) -> None:
-    """As `until_ended`, when the rows say that it is enough."""
+    """Wait like `until_ended`, but for a condition on the rows."""
     with listener_slot(user) as place, suppress(TimeoutError):
         async with asyncio.timeout(seconds), aclosing(_looks(place, RunListener(place.bell, pk))) as looks:
             async for _ in looks:
@@ -123,8 +123,10 @@ async def wait_until(pk: UUID, user: User, seconds: float, enough: Callable[[UUI
 
 @dataclass(frozen=True)
 class FoundRun:
-    """What a look found: pieces of a stream, whether nothing more is to come, and the runs whose changes are to be
-    looked at from now on, where these are others than before."""
+    """The result of one read: pieces of a stream, whether they are the last, and the runs to follow from now on.
+
+    `runs` is None if these do not change.
+    """
 
     pieces: Sequence[str] = ()
     last: bool = False
@@ -132,10 +134,10 @@ class FoundRun:
 
 
 async def follow_run(user: User, look: Callable[[], Awaitable[FoundRun]], *runs: UUID) -> AsyncGenerator[str, None]:
-    """What is found at each look, when these runs have changed and now and then besides, until nothing more is to come.
+    """Yield pieces from `look`, called when these runs have changed and at intervals, until it reports the last.
 
-    It ends early where somebody else needs the place more: who follows connects again. What comes first is empty: with
-    it the caller has a place, or is refused one.
+    The stream ends early if another user takes the slot; the client then reconnects. The first piece is empty: it shows
+    that the call has a slot, or raises ApiError.
     """
     with listener_slot(user) as place:
         yield ""
@@ -158,7 +160,7 @@ async def follow_run(user: User, look: Callable[[], Awaitable[FoundRun]], *runs:
 def stream(
     pk: UUID, credential: ApiCredential, address: str, known: int | None, name: str
 ) -> AsyncGenerator[str, None]:
-    """The run at each revision after the one that is `known`, as events of this name, until it has ended."""
+    """Stream the run at each revision after `known`, as events with this name, until it has ended."""
     look: Any = read
 
     async def found() -> FoundRun:
@@ -181,7 +183,7 @@ def event_of(run: dict[str, Any], name: str) -> str:
 
 
 class RunListener:
-    """To what is said of runs: whatever it is, there is something to look at."""
+    """A subscription to messages about runs; any message sets the event."""
 
     def __init__(self, bell: asyncio.Event, *runs: UUID) -> None:
         self._bell = bell
@@ -193,7 +195,7 @@ class RunListener:
         return self._tasks.keys()
 
     def to(self, runs: Collection[UUID]) -> None:
-        """To these from now on, and to no others."""
+        """Listen to these runs from now on, and to no others."""
         for pk in set(self._tasks) - set(runs):
             self._tasks.pop(pk).cancel()
         for pk in set(runs) - set(self._tasks):
@@ -201,9 +203,9 @@ class RunListener:
 
 
 async def _looks(place: ListenerSlot, listening: RunListener) -> AsyncGenerator[float, None]:
-    """The time of the loop, whenever the rows may have changed, until the place is lost."""
+    """Yield the loop's time whenever the rows may have changed, until the slot is lost."""
     try:
-        # neither connection nor thread is held while nothing is done with it
+        # keep neither a connection nor a thread while waiting
         await sync_to_async(close_old_connections)()
         _give_thread_back()
         loop, bell = asyncio.get_running_loop(), place.bell
@@ -219,9 +221,9 @@ async def _looks(place: ListenerSlot, listening: RunListener) -> AsyncGenerator[
 
 
 def _give_thread_back() -> None:
-    """A request has a thread of its own from its first piece of sync work to its end, however long it waits between.
+    """Release the request's thread, which it would keep from its first sync call to its end.
 
-    Whatever sync work comes later, such as the answer's way out, starts another one.
+    Later sync work, such as sending the response, starts another thread.
     """
     request = SyncToAsync.thread_sensitive_context.get(None)
     thread = SyncToAsync.context_to_thread_executor.pop(request, None) if request else None
@@ -230,7 +232,7 @@ def _give_thread_back() -> None:
 
 
 async def read_queued(query: Callable[[], T]) -> T:
-    """As `read`, one after another: whoever comes, and every live page, is served before hundreds that look again."""
+    """Read like `read`, but one at a time, so that new calls and live pages are served before waiting ones."""
     async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         return await read(query)
 
@@ -244,7 +246,7 @@ async def _listen(pk: UUID, bell: asyncio.Event) -> None:
 
 @dataclass(frozen=True)
 class SentState:
-    """What a look found: the run's object where it has moved on, and whether nothing more is to come."""
+    """The result of a read: the run's object if it has changed, and whether it is final."""
 
     run: dict[str, Any] | None
     last: bool
@@ -260,7 +262,7 @@ def _has_ended_or_asks(pk: UUID) -> bool:
 
 
 def has_pending_gate(pk: UUID) -> bool:
-    """Whether somebody is asked to decide."""
+    """Return whether the run has a pending gate."""
     return Gate.objects.pending().filter(run=pk).exists()
 
 

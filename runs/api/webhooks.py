@@ -1,4 +1,4 @@
-"""The calls by which a program says where it is to be told of what happens, and looks how far each message came.
+"""API endpoints for webhooks and their deliveries.
 
 Why so: docs/decisions.md, Other doors.
 """
@@ -86,7 +86,7 @@ class DeliveryListOut(StrictSchema):
 )
 @requires_scope(TokenScope.TELL, "")
 def create_webhook(request: HttpRequest, asked: NewWebhook) -> HttpResponse:
-    """Of what happens from now on to runs that the token's owner may see. 409 for more than twenty."""
+    """Covers future events of runs that the token's owner may see. 409 for more than twenty."""
     if asked.kind and asked.kind not in specs():
         raise field_errors([("kind", f"There is no such kind. There are: {', '.join(specs())}.")])
     try:
@@ -118,7 +118,7 @@ def _run(request: HttpRequest, asked: str) -> Any:
 )
 @requires_scope(TokenScope.TELL, "")
 def list_webhooks(request: HttpRequest) -> HttpResponse:
-    """Addresses are shown whole, and those of Slack, Mattermost and Teams let in whoever knows them."""
+    """Addresses are shown in full. Anyone who knows an address of Slack, Mattermost or Teams can post there."""
     reject_unknown_parameters(request)
     return json_response({"results": [_hook(one) for one in Hook.objects.filter(owner=credential_of(request).owner)]})
 
@@ -156,7 +156,7 @@ def deliveries(request: HttpRequest, id: int, before: Before = 0) -> HttpRespons
 )
 @requires_scope(TokenScope.TELL, "")
 def resend_delivery(request: HttpRequest, id: int, number: int) -> HttpResponse:
-    """Under the same id, and for another day. 409 while it is being sent."""
+    """Queues it under the same id for another day. 409 while it is being sent."""
     one = _own(request, id).deliveries.filter(pk=number).first()
     if one is None:
         raise ApiError(404, "There is no such message.")

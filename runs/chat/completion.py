@@ -1,4 +1,4 @@
-"""What came of a run, as a language model would have said it."""
+"""The result of a run as a chat completion."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ NO_OUTCOME_TEXT = {"cancelled": "It was cancelled, so nothing came of it."}
 
 
 class NoAnswerYet(ApiError):
-    """`code`: as the error of a run that failed has it."""
+    """The run has no outcome. `code` is the error code of a failed run."""
 
     def __init__(self, status: int, detail: str, code: str, errors: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(status, detail, errors)
@@ -24,7 +24,7 @@ class NoAnswerYet(ApiError):
 
 
 def read_run(user: User, pk: Any, address: str) -> tuple[Run, dict[str, Any]]:
-    """The run as it is now, and its object. Refused where whoever asked may not see it any more."""
+    """Return the current run and its API object. Raises ApiError if the user may no longer see it."""
     run = SEE.one(Run.objects.all(), user, pk)
     if run is None:
         raise ApiError(404, "There is no such run.")
@@ -33,7 +33,7 @@ def read_run(user: User, pk: Any, address: str) -> tuple[Run, dict[str, Any]]:
 
 
 def answer_text(kind: ChatModel, run: Run, told: Mapping[str, Any], names: Sequence[str] | None) -> str:
-    """The text, or by these names a JSON object. NoAnswer where nothing came of it: that is never an outcome."""
+    """Return the answer as text, or as a JSON object with these names. Raises NoAnswerYet without an outcome."""
     if run.outcome is None:
         failed = run.error or {}
         said = NO_OUTCOME_TEXT.get(run.status) or failed.get("message") or "It failed."
@@ -45,7 +45,7 @@ def answer_text(kind: ChatModel, run: Run, told: Mapping[str, Any], names: Seque
 
 
 def _facts(kind: ChatModel, run: Run, told: Mapping[str, Any]) -> dict[str, Any]:
-    """A person's decision holds in place of what it was before."""
+    """Return the facts; an override replaces the outcome."""
     holds = str((told["override"] or {}).get(spec_of_run(run).outcome_name) or run.outcome)
     shared = {name: told[name] for name in ("title", "id", "url")}
     return {**shared, "outcome": holds, "rehearsal": bool(told.get("rehearsal")), **kind.said(told, holds)}

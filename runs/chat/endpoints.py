@@ -1,4 +1,4 @@
-"""Runs, asked for and answered as a language model is: whatever can call one can call these.
+"""An OpenAI-compatible interface: runs are started and answered as chat completions.
 
 Why so: docs/decisions.md, Other doors.
 """
@@ -31,14 +31,14 @@ from runs.procedure.spec import ProcedureSpec, snapshot_of, spec_of_run, specs
 from . import completion, schemas, structured_output
 
 router = Router()
-MAX_WAIT_SECONDS = 570.0  # seconds: the usual client gives up after 600
+MAX_WAIT_SECONDS = 570.0  # seconds; the usual client gives up after 600
 OWNED_BY = "magi"
 POLL_SECONDS = "It is not over after {:.0f} seconds and goes on: {}"
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """What was asked, as it was begun, and how it is to be answered."""
+    """A started run and the form of the response."""
 
     pk: UUID
     kind: ChatModel
@@ -79,7 +79,7 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def _chosen(model: str) -> tuple[ProcedureSpec[Any, Any], ChatModel, str]:
-    """By the name of a model: the kind, and which of its saved ones."""
+    """Return procedure, exposed model and preset name for the name of a model."""
     prefix, _, name = model.partition("/")
     for face, kind in chat_models():
         found = next((one for one in kind.names() if one.lower() == name.lower()), None)
@@ -107,8 +107,11 @@ ERROR_TEXT["responses"][200] = schemas.stream_responses()
 async def create_completion(
     request: HttpRequest, asked: schemas.ChatCompletionRequest, key: IdempotencyHeader = None
 ) -> HttpResponseBase:
-    """What the last message of a user says is begun. What came of it is the answer, a text that begins with the outcome
-    or what `response_format` wants. Scopes, limits and keys are those of the API."""
+    """Starts a run from the last user message and answers with its result.
+
+    The answer is a text that starts with the outcome, or what `response_format` asks for. Scopes, limits and
+    idempotency keys are those of the API.
+    """
     face, kind, name = await sync_to_async(_chosen)(asked.model)
     names, said = _names(asked, kind), _last_words(asked)
     try:
@@ -122,7 +125,7 @@ async def create_completion(
         await anext(pieces)
         return stream_response(pieces)
     await until_ended(this.pk, credential_of(request).owner, MAX_WAIT_SECONDS)
-    # by the one reading thread: many waits end at once
+    # in the single reader thread: many waits end at once
     return await read(partial(_answer, request, this))
 
 
@@ -148,7 +151,7 @@ def _last_words(asked: schemas.ChatCompletionRequest) -> str:
 
 
 def _in_its_words(refusal: ApiError) -> ApiError:
-    """Which field of the API's it was says nothing to whoever sent a message."""
+    """Drop the API's field paths, which mean nothing to the sender of a message."""
     said = " ".join(message for _, message in refusal.errors)
     return ApiError(
         refusal.status, f"{refusal.detail} {said}".strip(), [("messages", "")] if said else (), refusal.headers
@@ -168,7 +171,7 @@ def _answer(request: HttpRequest, this: ChatRequest) -> HttpResponse:
 
 
 def _seen(request: HttpRequest, this: ChatRequest) -> tuple[Run, dict[str, Any]]:
-    """After a wait: the token may have ended meanwhile, and its owner may do less than before."""
+    """Read the run after a wait. The token may have been revoked, and its owner may have lost rights."""
     holder = credential_of(request).holder()
     if holder is None:
         raise AuthenticationError
@@ -180,7 +183,7 @@ def _too_slow(run: Run, seen: dict[str, Any]) -> completion.NoAnswerYet:
 
 
 async def _pieces(request: HttpRequest, this: ChatRequest) -> AsyncGenerator[str, None]:
-    """What happens, as what a model thinks; then the answer, line by line. An error stands in the stream."""
+    """Stream events as reasoning, then the answer line by line. Errors are sent within the stream."""
     heard, ended = "", False
 
     async def looked() -> FoundRun:
@@ -195,7 +198,7 @@ async def _pieces(request: HttpRequest, this: ChatRequest) -> AsyncGenerator[str
         )
 
     async with aclosing(follow_run(credential_of(request).owner, looked, this.pk)) as pieces:
-        yield await anext(pieces)  # a place, or a refusal
+        yield await anext(pieces)  # a slot, or a refusal
         try:
             async for piece in pieces:
                 yield piece

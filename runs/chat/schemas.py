@@ -1,4 +1,4 @@
-"""What is taken from callers of language models, and given to them, in their names."""
+"""Request and response schemas of the chat interface, in the names of its clients."""
 
 from http import HTTPStatus
 from typing import Any, Literal
@@ -78,12 +78,12 @@ class ChatErrorResponse(Schema):
 
 
 def error_responses(*statuses: int) -> dict[str, Any]:
-    """For a call's description: with which of these it may be refused."""
+    """OpenAPI entries for the statuses with which a call may be refused."""
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Refused"}}}
     said = {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
     return {"responses": said}
 
 
 def stream_responses() -> dict[str, Any]:
-    """For the description of a call whose answer is a stream, where that is asked for."""
+    """OpenAPI entry for a response that is a stream on request."""
     return {"content": {"text/event-stream": {"schema": {"type": "string"}}}}

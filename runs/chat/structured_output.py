@@ -1,5 +1,7 @@
-"""Answers in the form that a caller wants: what can be said of a run is put under the names of its schema, and a schema
-that asks for anything else is refused before anything is begun."""
+"""Structured output: the facts of a run in the form of the caller's schema.
+
+A schema that asks for anything else is refused before a run is started.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,11 +15,11 @@ MAX_DEPTH = 8
 
 
 class SchemaNotSupported(ValueError):
-    """What cannot be answered in, in a sentence."""
+    """The schema cannot be satisfied; the message says why."""
 
 
 def fields_for_schema(asked: Mapping[str, Any] | None, facts: Mapping[str, ChatField]) -> list[str] | None:
-    """Of a `response_format`, the names in its order; None where a text is wanted. Unfit."""
+    """Return the names of a `response_format` in its order; None for plain text. Raises SchemaNotSupported."""
     kind = (asked or {}).get("type", TEXT)
     if kind == TEXT:
         return None
@@ -49,7 +51,7 @@ def _complaints(schema: dict[str, Any], facts: Mapping[str, ChatField]) -> Itera
 
 
 def _fits(fact: ChatField, wanted: dict[str, Any], defined: dict[str, Any], depth: int = 0) -> bool:
-    """Whether all that the fact can be is of this form."""
+    """Return whether every possible value of the field matches the schema."""
     if depth > MAX_DEPTH or set(wanted) - FIELD_KEYWORDS:
         return False
     if "$ref" in wanted:

@@ -1,4 +1,4 @@
-"""The library: what is kept to be used again, how often it was used, and what came of that.
+"""The library: saved items with their uses and outcomes.
 
 Why so: docs/decisions.md, Finding.
 """
@@ -27,11 +27,11 @@ from ..rights import SEE, PermissionReach, User
 
 AnyFace = ProcedureSpec[Any, Any]
 
-NEWEST = 200  # runs of each thing that are looked at
-MOST = 100  # things of a shelf that are shown
+NEWEST = 200  # newest runs of each item that are counted
+MOST = 100  # items of a section that are shown
 RATED_RUNS = timedelta(days=90)
-MIN_RUNS_FOR_RATE = 10  # runs that make a rate
-WIDTH = 140  # of a bar, in pixels
+MIN_RUNS_FOR_RATE = 10  # runs that are enough for a rate
+WIDTH = 140  # pixels of a bar
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LibraryQuery:
         return index_words(self.q)
 
     def finds(self, item: LibraryItem) -> bool:
-        """Each word that is sought begins one of its own."""
+        """Return whether the item matches: every search word is a prefix of one of its words."""
         if self.mine and not item.is_mine:
             return False
         if not self.q.strip():
@@ -61,7 +61,7 @@ class LibraryQuery:
 
 @dataclass(frozen=True)
 class OutcomeShare:
-    """Of a bar: where it begins and how long it is."""
+    """A part of a bar: its start and its width in pixels."""
 
     state: str
     x: float
@@ -70,9 +70,11 @@ class OutcomeShare:
 
 @dataclass(frozen=True)
 class OutcomeSummary:
-    """What came of the runs of the last days that are over, without rehearsals: how many ended well, how many
-    otherwise, and in how many a person decided instead; `last` is when one was asked that is no rehearsal. How many
-    failed this month counts rehearsals, too, as the history does that it leads to."""
+    """Outcomes of the finished runs of the last 90 days, without rehearsals.
+
+    `last` is the start of the newest run that is no rehearsal. `failed` counts this month's errors including
+    rehearsals, as the linked history does.
+    """
 
     last: datetime | None = None
     over: int = 0
@@ -87,7 +89,7 @@ class OutcomeSummary:
 
     @property
     def bar(self) -> list[OutcomeShare]:
-        """What ended well from the left, what did not from the right; in between what has no outcome."""
+        """Return the positive share from the left, the negative one from the right; no outcome is in between."""
         well, otherwise = (round(WIDTH * number / self.over, 1) for number in (self.well, self.otherwise))
         return [OutcomeShare("approve", 0, well), OutcomeShare("reject", round(WIDTH - otherwise, 1), otherwise)]
 
@@ -111,12 +113,12 @@ class LibraryRow:
 
     @property
     def is_rate(self) -> bool:
-        """Whether there are enough, of a kind whose outcomes are known before."""
+        """Return whether there are enough runs for a rate, and the outcomes of the procedure are known in advance."""
         return self.came.is_rate and bool(self.face.outcomes)
 
     @property
     def outcome(self) -> str:
-        """What came of it, in words; empty where it was never used."""
+        """Return the outcomes in words; empty if it was never used."""
         came = self.came
         if not came.over:
             return self._without_outcome
@@ -141,7 +143,7 @@ class LibraryRow:
 
     @property
     def failures(self) -> str:
-        """The history with what the warning counts."""
+        """Return the address of the history with the runs that the warning counts."""
         error = next(word for word, statuses in self.face.standings.items() if Run.Status.FAILED in statuses)
         asked = {self.shelf.label: self.item.key, "outcome": error, "since": _month().date()}
         return f"{reverse(self.face.page_name('history'))}?{urlencode(asked)}"
@@ -156,7 +158,7 @@ def _words(face: AnyFace, state: str) -> list[str]:
 
 
 def _outcomes(face: AnyFace) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Each that there is, with its sign and its word."""
+    """Yield each outcome of the procedure with its icon and word."""
     for outcome in face.outcomes:
         yield outcome, face.filter_labels(Run(procedure=face.kind, status=Run.Status.FINISHED, outcome=outcome))
 
@@ -166,8 +168,10 @@ def _outcomes(face: AnyFace) -> Iterator[tuple[str, tuple[str, str]]]:
 
 @dataclass(frozen=True)
 class LibraryGroup:
-    """A shelf with what is found on it. `found`: how many that are not archived, where not all are shown, too; `kept`:
-    how many there are, whatever is sought."""
+    """A section with the items that match.
+
+    `found` counts matches that are not archived, even if not all are shown; `kept` counts all items.
+    """
 
     face: AnyFace
     shelf: LibrarySection
@@ -179,7 +183,7 @@ class LibraryGroup:
 
 
 def library_groups(user: Any, asked: LibraryQuery, only: str = "") -> list[LibraryGroup]:
-    """All shelves with what each has that is asked for, or the `only` one of that name."""
+    """Return all sections with their matching items, or only the one with the name `only`."""
     return [_group(user, face, shelf, asked) for face, shelf in library_sections() if only in ("", shelf.name)]
 
 
@@ -213,8 +217,10 @@ def _rows(user: User, face: AnyFace, shelf: LibrarySection, items: Sequence[Libr
 
 
 def _counted(user: User, face: AnyFace, shelf: LibrarySection, keys: Sequence[int]) -> list[tuple[Any, ...]]:
-    """The figures of each of these over its newest runs, in one query that is written here: Django would compose it of
-    a query for each, which takes longer than to answer it."""
+    """Count the newest runs of each item in one query.
+
+    It is plain SQL: Django would compose it of one query for each item, which takes longer than answering it.
+    """
     if not keys:
         return []
     owner = None if SEE.reach(user) == PermissionReach.ALL else user.pk
@@ -232,7 +238,7 @@ def _counted(user: User, face: AnyFace, shelf: LibrarySection, keys: Sequence[in
 
 
 def _figures(face: AnyFace) -> list[tuple[str, str, list[Any]]]:
-    """What stands in `OutcomeSummary`, in its order: an aggregate, of which runs, and its parameters."""
+    """Return the columns of `OutcomeSummary` in order: an aggregate, its condition, and its parameters."""
     of_sign = defaultdict(list)
     for outcome, (sign, _) in _outcomes(face):
         of_sign[sign].append(outcome)
@@ -256,5 +262,5 @@ def _one_of(outcomes: Sequence[str]) -> str:
 
 
 def _moment(told: datetime | str | None) -> datetime | None:
-    """SQLite tells a time as a text, without the zone that all of ours have."""
+    """Convert a time from the database; SQLite returns text without a time zone, which is always UTC."""
     return datetime.fromisoformat(told).replace(tzinfo=UTC) if isinstance(told, str) else told

@@ -1,4 +1,4 @@
-"""Every tool there is: what it does, who has it, how often it was used, and when it last came to nothing.
+"""All tools: what they do, who uses them, how often, and their last failure.
 
 Why so: docs/decisions.md, MCP servers.
 """
@@ -23,8 +23,8 @@ from ..procedure.spec import spec_of_run, specs
 from ..rights import SEE, User
 
 RECENT_DAYS = timedelta(days=90)
-LONGEST_WORDS = 160  # characters of what went wrong
-HOLDERS = 5  # are named
+LONGEST_WORDS = 160  # characters of an error message
+HOLDERS = 5  # users of a tool that are named
 EFFECTS = {
     Effect.READS: ("search", "reads"),
     Effect.WRITES: ("writes", "writes"),
@@ -44,7 +44,7 @@ class ToolArgument:
 
 @dataclass(frozen=True)
 class ToolLine:
-    """`failure`: the last call of it that came to nothing, other than by a person's word."""
+    """One tool. `failure` is its last failed call, except those that a person rejected."""
 
     tool: Tool[Any]
     holders: Sequence[Holder]
@@ -58,7 +58,7 @@ class ToolLine:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of it, a few words each."""
+        """Return short notes about the tool."""
         said = {"brings text of strangers": self.tool.outside, "may be done twice": self.tool.repeatable}
         return [words for words, holds in said.items() if holds]
 
@@ -82,7 +82,7 @@ class ToolLine:
 
     @cached_property
     def failed(self) -> dict[str, str]:
-        """When, why in its first line, and the page of that run."""
+        """Return when and why it last failed, and the address of that run."""
         if not self.failure:
             return {}
         run, why = self.failure.run, self.failure.error.partition("\n")[0]
@@ -100,8 +100,11 @@ def _argument(name: str, said: Any, needed: bool) -> ToolArgument:
 
 @dataclass(frozen=True)
 class ToolSource:
-    """Tools that come from one place. `server`: of others; `off`: what no model sees of it; `left_out`: why another
-    of them cannot be offered, each in a few words."""
+    """Tools from one source.
+
+    `server` is the name of an MCP server. `off` are its tools that models do not see, `left_out` those that cannot be
+    offered, with the reason.
+    """
 
     title: str
     lines: Sequence[ToolLine]
@@ -115,7 +118,7 @@ class ToolSource:
 
 
 def tool_sources(user: User, sought: str = "") -> list[ToolSource]:
-    """All of them, each with its tools that are found by the beginnings of these words."""
+    """Return all sources with the tools that match; search words are prefixes."""
     words = index_words(sought)
     lines = defaultdict[str, list[ToolLine]](list)
     for line in _lines(user):
@@ -143,7 +146,7 @@ def _finds(words: Sequence[str], *texts: str) -> bool:
 
 
 def _title(source: str) -> str:
-    """Of a module of tools, or of a procedure."""
+    """Return the title for a module of tools, or for a procedure."""
     face = specs().get(source)
     if face:
         return face.nouns.capitalize()
@@ -159,7 +162,7 @@ def _lines(user: User) -> Iterator[ToolLine]:
 
 
 def _holders() -> Mapping[str, Sequence[Holder]]:
-    """Each once, however many of its agents have the tool."""
+    """Return the items that use each tool, without duplicates."""
     found = defaultdict[str, dict[Holder, None]](dict)
     for face in specs().values():
         for shelf in face.shelves:
@@ -169,7 +172,7 @@ def _holders() -> Mapping[str, Sequence[Holder]]:
 
 
 def _used(user: User) -> Mapping[str, Mapping[str, Any]]:
-    """Of runs that this person may see, and that are not older than it says on the page."""
+    """Return the numbers of calls in runs of the last 90 days that this user may see."""
     runs = SEE.within(Run.objects.filter(created__gte=timezone.now() - RECENT_DAYS), user)
     came_to_nothing = Q(status__in=(ToolCall.Status.FAILED, ToolCall.Status.INTERRUPTED))
     by_itself = Q(gate=None) | Q(gate__state=Gate.State.APPROVED)

@@ -11,13 +11,13 @@ CLOSE_TOO_BIG = 1009
 
 
 class RunConsumer(AsyncWebsocketConsumer):
-    """The socket of one watcher. What it is sent is the feed's business."""
+    """The WebSocket of one live page. The feed decides what it sends."""
 
-    channel_layer_alias = ""  # none: the feed hears for all its watchers
+    channel_layer_alias = ""  # none: the feed subscribes for all its watchers
     joined: feed.RunFeed | None = None
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """As it was, but without a look for old database connections at every message: none is opened here."""
+        """Dispatch without Channels' check for old database connections at every message: none is opened here."""
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
@@ -34,7 +34,7 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self.close(code=feed.TOO_MANY)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """All that a page says is the version that it has."""
+        """Handle an acknowledgement: a page only sends the version that it has."""
         said = text_data or ""
         if len(said) > MAX_INPUT_BYTES or bytes_data:
             await self.close(code=CLOSE_TOO_BIG)
@@ -47,7 +47,7 @@ class RunConsumer(AsyncWebsocketConsumer):
 
 
 class PendingConsumer(AsyncWebsocketConsumer):
-    """The socket of somebody who wants to be told what waits."""
+    """The WebSocket for notifications about pending gates and ended runs."""
 
     channel_layer_alias = ""
     listener: notifications.NotificationListener | None = None
@@ -64,7 +64,7 @@ class PendingConsumer(AsyncWebsocketConsumer):
         await notifications.join(self.listener)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """A page says nothing here."""
+        """Close the socket, because pages send nothing here."""
         await self.close(code=CLOSE_TOO_BIG)
 
     async def disconnect(self, code: int) -> None:
@@ -73,6 +73,6 @@ class PendingConsumer(AsyncWebsocketConsumer):
 
 
 def _number(query: bytes, name: str) -> int:
-    """What the page says under this name in its socket's address; -1 where that is no number."""
+    """Return a number from the socket's query string; -1 if it is none."""
     said = parse_qs(query.decode("ascii", "replace")).get(name, [""])[0]
     return int(said) if said.isascii() and said.isdigit() and len(said) < 19 else -1

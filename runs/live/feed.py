@@ -1,9 +1,7 @@
-"""What the open pages of a run are sent. One feed per process and run reads and renders once for all.
+"""Updates of a run's live pages. One feed for each process and run reads and renders once for all.
 
-The channel layer only says that something has changed. The truth is in the rows, which are looked at after every
-nudge and every one and a half seconds besides: a message that is lost, late, doubled or out of order changes nothing.
-
-Why so: docs/decisions.md, The live page.
+Messages only say that something has changed. The rows are read after every message and every 1.5 seconds, so that lost,
+late, repeated or reordered messages make no difference. Why so: docs/decisions.md, The live page.
 """
 
 import asyncio
@@ -35,21 +33,21 @@ from .session_check import still_signed_in
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 1.5  # seconds after which rows and rights are looked at without a nudge
-ACCESS_CACHE_SECONDS = 2.0  # seconds: nothing is sent on an older look at the right to see it
-MIN_INTERVAL = 0.05  # seconds between two looks at the rows
-TEXT_INTERVAL = 0.25  # seconds between two renderings of growing text
-FLOW_INTERVAL = 0.5  # seconds between two looks at what grows outside the rows
-SEND_BATCH = 50  # pages, before the event loop has its turn
-REVEAL_PAUSE = 0.7  # seconds that a moment stays on the pages which is to be seen before they go on
-WINDOW = 8  # messages on their way to one watcher
-WINDOW_SIZE = 1_000_000  # and so many characters
-ACK_TIMEOUT = 3.0  # seconds without an acknowledgement: the message is taken for lost
+POLL_SECONDS = 1.5  # seconds after which rows and rights are read without a message
+ACCESS_CACHE_SECONDS = 2.0  # seconds: nothing is sent based on an older check of the right to see it
+MIN_INTERVAL = 0.05  # seconds between two reads of the rows
+TEXT_INTERVAL = 0.25  # seconds between two renderings of streaming text
+FLOW_INTERVAL = 0.5  # seconds between two reads of texts that grow outside the rows
+SEND_BATCH = 50  # pages to serve before yielding to the event loop
+REVEAL_PAUSE = 0.7  # seconds for which pages show an intermediate moment
+WINDOW = 8  # unacknowledged messages to one watcher
+WINDOW_SIZE = 1_000_000  # and their characters
+ACK_TIMEOUT = 3.0  # seconds without an acknowledgement after which a message counts as lost
 PING_SECONDS = 30.0
-SOCKETS_PER_USER = 20  # and run
+SOCKETS_PER_USER = 20  # for each run
 CLOSED_NOT_FOUND = 4404
 TOO_MANY = 4429
-TRY_AGAIN = 1013  # the page connects again by itself
+TRY_AGAIN = 1013  # the page reconnects automatically
 
 NO_DEADLINE = datetime.min.replace(tzinfo=UTC)
 
@@ -65,7 +63,7 @@ async def may_watch(pk: UUID, watcher: "PageWatcher") -> bool:
 
 
 def join(pk: UUID, watcher: "PageWatcher") -> "RunFeed | None":
-    """The feed that serves this watcher from now on; None where its user has too many pages open already."""
+    """Return the feed for this watcher, or None if the user has too many pages of the run open."""
     feed = _feeds.get(pk)
     if feed is None:
         feed = _feeds[pk] = RunFeed(pk)
@@ -76,10 +74,10 @@ def join(pk: UUID, watcher: "PageWatcher") -> "RunFeed | None":
 
 
 class PageWatcher:
-    """One open page: who watches, what it has, and what is on its way to it.
+    """One open page: its user, its version, and the unacknowledged messages.
 
-    Every message brings all that is newer than what was acknowledged, so the page is right after any one of them.
-    Nothing waits here for a page that is slow: when it has room again it gets what is newest then.
+    Every message contains everything newer than the acknowledged version, so one message is enough to be up to date.
+    Nothing is queued for a slow page: when it has room again, it gets the current state.
     """
 
     def __init__(
@@ -91,11 +89,11 @@ class PageWatcher:
         painted: int = -1,
     ) -> None:
         self.user_pk = user.pk
-        self.password = getattr(user, "password", "")  # a new one ends every session
+        self.password = getattr(user, "password", "")  # a new password ends every session
         self.session_key = session_key
         self._send, self._close = send, close
-        self.painted = painted  # the run's revision that the page was painted with
-        self.confirmed = -math.inf  # when its right to see was last found in the rows
+        self.painted = painted  # the run's revision with which the page was rendered
+        self.confirmed = -math.inf  # time of the last successful check of the right to see it
         self.acknowledged = 0
         self._sent = 0
         self._on_way: list[tuple[int, int]] = []  # version and size
@@ -111,14 +109,14 @@ class PageWatcher:
 
     def send(self, version: int, message: str, now: float) -> None:
         if not self._on_way:
-            self._heard_at = now  # the wait for an acknowledgement begins
+            self._heard_at = now  # the acknowledgement timeout starts
         self._on_way.append((version, len(message)))
         self._size_on_way += len(message)
         self._sent, self._sent_at = version, now
         _do(self._send(message))
 
     def acknowledge(self, version: int, now: float) -> None:
-        """The page has this version. Only what was sent can be acknowledged."""
+        """Record that the page has this version. Only versions that were sent can be acknowledged."""
         if any(version == sent for sent, _ in self._on_way):
             self._on_way = [(sent, size) for sent, size in self._on_way if sent > version]
             self._size_on_way = sum(size for _, size in self._on_way)
@@ -129,7 +127,7 @@ class PageWatcher:
 
     @property
     def due(self) -> float:
-        """When to look after it again, if nothing happens before."""
+        """Return when to check it again if nothing happens before."""
         if not self._on_way:
             return math.inf
         silent = self._heard_at + PING_SECONDS
@@ -140,7 +138,7 @@ class PageWatcher:
 
 
 def _do(work: Coroutine[Any, Any, None]) -> None:
-    """In a task of its own: a socket that does not take its message must not hold up the others."""
+    """Run it in its own task, so that a slow socket does not delay the others."""
     task = asyncio.get_running_loop().create_task(work)
     _sending.add(task)
     task.add_done_callback(_done)
@@ -157,13 +155,13 @@ def _done(task: "asyncio.Task[None]") -> None:
 
 @dataclass(frozen=True)
 class RenderedState:
-    """What one look at the rows found; the rows themselves only where the revision has moved."""
+    """The result of one read; the rows only if the revision has changed."""
 
     allowed: frozenset[PageWatcher]
     revision: int = -1
     rows: RunSnapshot[Any] | None = None
-    read_by: int = 0  # the revision at the end of the look: the rows are of no later one
-    made: str = ""  # `family.mark_of` them
+    read_by: int = 0  # the revision at the end of the read: the rows are not newer
+    made: str = ""  # their `related_runs.relation_mark`
 
 
 def _look(pk: UUID, watchers: list[PageWatcher], revision: int) -> RenderedState:
@@ -172,10 +170,10 @@ def _look(pk: UUID, watchers: list[PageWatcher], revision: int) -> RenderedState
         return RenderedState(frozenset())
     if found.revision == revision:
         return RenderedState(_allowed(found, watchers), revision, read_by=found.revision)
-    # the revision of the first query: what changed since is found by the next look
+    # the revision of the first query: later changes are found by the next read
     rows = snapshot_of(found)
     read_by = Run.objects.values_list("revision", flat=True).get(pk=pk)
-    # after the rows: whoever has signed out meanwhile is sent none of them
+    # after the rows, so that users who signed out meanwhile are sent none of them
     return RenderedState(_allowed(found, watchers), found.revision, rows, read_by, relation_mark(rows))
 
 
@@ -183,13 +181,13 @@ def _look_at_right(pk: UUID, watcher: PageWatcher) -> bool:
     found = Run.objects.only("owner", "parent", "status").filter(pk=pk, procedure__in=specs()).first()
     if found is None or not _allowed(found, [watcher]):
         return False
-    if found.is_ended:  # all of it is sent at once
+    if found.is_ended:  # the whole run is sent at once
         log_view(found, get_user_model().objects.get(pk=watcher.user_pk))
     return True
 
 
 def _allowed(run: Run, watchers: list[PageWatcher]) -> frozenset[PageWatcher]:
-    """Who may (still) see it: an active user with a right, by a session that is still there. Few queries for all."""
+    """Return the watchers who may see the run: active users with the right and a valid session. Few queries for all."""
     found = still_signed_in(watchers)
     may = SEE.covering(list({user.pk: user for user in found.values()}.values()), run)
     return frozenset(watcher for watcher in found if watcher.user_pk in may)
@@ -199,21 +197,21 @@ def _allowed(run: Run, watchers: list[PageWatcher]) -> frozenset[PageWatcher]:
 
 
 class RunFeed:
-    """Follows one run for all its watchers in this process, from the first to the last of them."""
+    """Follows one run for all its watchers in this process, from the first to the last."""
 
     def __init__(self, pk: UUID) -> None:
         self._pk = pk
         self._watchers: set[PageWatcher] = set()
         self._page = LivePageState()
         self._rows: RunSnapshot[Any] | None = None
-        self._shown: RunSnapshot[Any] | None = None  # the rows, or a moment on the way to them
-        self._passed = NO_DEADLINE  # the last of such moments
+        self._shown: RunSnapshot[Any] | None = None  # the rows, or an intermediate moment
+        self._passed = NO_DEADLINE  # the last intermediate moment that was shown
         self._revision, self._read_by = -1, 0
-        self._reached = -1  # the last revision that was shown as it is
+        self._reached = -1  # the last revision that was shown completely
         self._made = ""
-        self._texts: dict[str, tuple[int, str]] = {}  # step -> whose it is, and how far it is
-        self._grown: Mapping[str, str] = {}  # what grows outside the rows
-        self._open: dict[str, int] = {}  # step -> the model call that is under way
+        self._texts: dict[str, tuple[int, str]] = {}  # step -> id of its model call, and text so far
+        self._grown: Mapping[str, str] = {}  # texts that grow outside the rows
+        self._open: dict[str, int] = {}  # step -> id of its open model call
         self._looked_at = self._grown_at = -math.inf
         self._look_at, self._grow_at, self._go_on_at = -math.inf, math.inf, math.inf
         self._flow_at = math.inf
@@ -267,7 +265,7 @@ class RunFeed:
         self._bell.set()
 
     def _grow(self, step: str, text: str) -> None:
-        """Text counts only while the rows show its call under way; otherwise it says that they have changed."""
+        """Accept text only while the rows show its model call as open; otherwise read the rows."""
         if step not in self._open:
             self._nudge()
             return
@@ -281,7 +279,7 @@ class RunFeed:
         try:
             await self._follow()
         except Exception:
-            # The boundary of one feed: its pages connect again by themselves and get everything anew.
+            # The boundary of one feed: its pages reconnect automatically and get the whole state.
             log.exception("The live pages of a run could not be brought up to date.")
             for watcher in list(self._watchers):
                 self._shut_out(watcher, TRY_AGAIN)
@@ -310,7 +308,7 @@ class RunFeed:
                 await self._bell.wait()
 
     async def _serve_all(self) -> None:
-        """Some at a time: what these are sent goes on its way before all others are served."""
+        """Serve in batches, so that messages are sent before all watchers are served."""
         for number, watcher in enumerate(list(self._watchers), 1):
             if watcher in self._watchers:
                 self._serve(watcher, time.monotonic())
@@ -320,7 +318,8 @@ class RunFeed:
     def _serve(self, watcher: PageWatcher, now: float) -> None:
         if watcher.is_silent(now):
             self._shut_out(watcher, TRY_AGAIN)
-        elif watcher.painted <= self._reached and watcher.wants(self._page.version, now):  # none is turned back
+        # never back to an older state
+        elif watcher.painted <= self._reached and watcher.wants(self._page.version, now):
             watcher.send(self._page.version, self._page.newer_than(watcher.acknowledged, watcher.painted), now)
 
     async def _look(self) -> None:
@@ -331,7 +330,7 @@ class RunFeed:
         for watcher in watchers:
             if watcher in seen.allowed:
                 watcher.confirmed = began
-                watcher.painted = min(watcher.painted, seen.read_by)  # with no more than there is, whatever it says
+                watcher.painted = min(watcher.painted, seen.read_by)  # no more than exists, whatever the page claims
             else:
                 self._shut_out(watcher, CLOSED_NOT_FOUND)
         if seen.rows:
@@ -339,16 +338,16 @@ class RunFeed:
             self._take_over(seen.rows, seen.revision, seen.read_by)
 
     def _take_over(self, rows: RunSnapshot[Any], revision: int, read_by: int) -> None:
-        if rows.run.redacted:  # perhaps just now, perhaps once more
+        if rows.run.redacted:  # perhaps just now, perhaps again
             self._page.unsettle()
             self._texts, self._go_on_at = {}, math.inf
-        if self._rows is None or rows.run.redacted:  # what was before is nobody's news, or is to be seen no more
+        if self._rows is None or rows.run.redacted:  # earlier moments are not news, or must no longer be shown
             self._passed = max(spec_of_run(rows.run).reveal_pauses(rows.row), default=NO_DEADLINE)
         self._rows, self._revision, self._read_by = rows, revision, read_by
         self._grown, self._flow_at = rows.texts, time.monotonic() + FLOW_INTERVAL if rows.texts else math.inf
         latest = {call.step: call for call in rows.calls}
         under_way = {step: call.pk for step, call in latest.items() if call.status == ModelCall.Status.OPEN}
-        cancelled = rows.run.status == Run.Status.CANCELLED  # then the last texts are cut off, and stay
+        cancelled = rows.run.status == Run.Status.CANCELLED  # then the last texts are cut off and stay
         written = {call.pk for call in latest.values()} if cancelled else under_way.values()
         # the text of an attempt ends with it
         self._texts = {step: (call, text) for step, (call, text) in self._texts.items() if call in written}
@@ -357,11 +356,11 @@ class RunFeed:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Show the rows, or, for a while, the next moment on the way to them that is to be seen."""
+        """Show the rows or, for a short time, the next intermediate moment."""
         rows = self._rows
         if rows is None:
             raise RuntimeError("There is nothing to go on to before the first look at the rows.")
-        # what seems to be before its beginning was told by a clock that is behind: it would turn the pages back to it
+        # A moment before the start comes from a clock that is behind; it would show the state before the start.
         passed = max(self._passed, start_of(rows.run))
         moment = next((halt for halt in spec_of_run(rows.run).reveal_pauses(rows.row) if halt > passed), None)
         if moment:
@@ -369,7 +368,7 @@ class RunFeed:
         else:
             self._shown, self._reached = rows, self._revision
         self._page.update(self._fragments(), self._read_by)
-        # from when it is drawn: on a busy machine that takes a good part of the moment
+        # from the end of rendering, which on a busy machine takes a good part of the pause
         self._go_on_at = time.monotonic() + REVEAL_PAUSE if moment else math.inf
 
     async def _flow(self) -> None:
@@ -389,7 +388,7 @@ class RunFeed:
             raise RuntimeError("There is nothing to show before the first look at the rows.")
         face = spec_of_run(self._shown.run)
         texts = {**self._grown, **{step: text for step, (_, text) in self._texts.items()}}
-        # before the face's own: the socket is the last that a page is sent
+        # before the procedure's own, whose last fragment, the socket, must come last
         yield from relation_visible(self._made)
         yield from questions_shown(self._shown.questions, texts)
         yield from face.fragments(face.display(replace(self._shown, texts=texts)))

@@ -1,9 +1,6 @@
-"""What the open pages of people are told of what waits for them and how their runs go: one look every two seconds
-serves all of a process.
+"""Notifications on open pages about pending gates and ended runs: one read every two seconds serves a whole process.
 
-The truth is in the rows: nothing has to be said for it to be seen, and nothing can get lost.
-
-Why so: docs/decisions.md, Gates.
+Everything is read from the rows, so that no message is needed and none can get lost. Why so: docs/decisions.md, Gates.
 """
 
 import asyncio
@@ -31,17 +28,19 @@ from .session_check import still_signed_in
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 2.0  # seconds between two looks
-LISTENER_BATCH = 20  # so many of what is new are named
-MAX_LISTENERS = 24 * 3600  # seconds: whoever was away for longer looks into the history
+POLL_SECONDS = 2.0  # seconds between two reads
+LISTENER_BATCH = 20  # maximum number of new items that are named
+MAX_LISTENERS = 24 * 3600  # seconds; after a longer absence, users look at the history
 
 ListenerStamp = tuple[Any, ...]
 
 
 class NotificationListener:
-    """One open page of somebody. `after`: the newest gate that it was painted with; below nought: it does not want to
-    hear what is newer. `since`: the second from which on it wants to hear which of one's own runs have ended; nought
-    stands for now, below: it does not want to."""
+    """One open page of a user.
+
+    `after` is the newest gate with which it was rendered; negative if it wants no new ones. `since` is the time in
+    seconds since the epoch from which it wants the user's ended runs; 0 means now, negative none.
+    """
 
     def __init__(
         self,
@@ -57,7 +56,7 @@ class NotificationListener:
         now = int(timezone.now().timestamp())
         self.since = since if since < 0 else min(max(since or now, now - MAX_LISTENERS), now)
         self.send, self.close = send, close
-        self.waits: dict[str, Any] = {}  # what it was told of gates last
+        self.waits: dict[str, Any] = {}  # the last sent state of gates
         self.said = ""
 
     @property
@@ -70,12 +69,12 @@ _looking: asyncio.Task[None] | None = None
 
 
 async def join(listener: NotificationListener) -> None:
-    """Tell this page from now on, as long as it is open."""
+    """Notify this page from now on, as long as it is open."""
     global _looking
     if sum(other.user_pk == listener.user_pk for other in _listeners) >= SOCKETS_PER_USER:
         await listener.close(TOO_MANY)
         return
-    _listeners.add(listener)  # before the look: what comes after it changes the stamp
+    _listeners.add(listener)  # before the read: later events change the stamp
     await _tell([listener])
     if _looking is None or _looking.done():
         _looking = asyncio.get_running_loop().create_task(_look())
@@ -94,35 +93,35 @@ async def _look() -> None:
             await _tell([one for one in _listeners if anew or one.follows], anew)
             before = stamp
         except Exception:
-            # The boundary of a task that nobody waits for: the pages connect again by themselves.
+            # The boundary of a background task: the pages reconnect automatically.
             log.exception("Nobody could be told what waits.")
             await _shut(list(_listeners), TRY_AGAIN)
         await asyncio.sleep(POLL_SECONDS)
 
 
 def _stamp() -> ListenerStamp:
-    """Another one as soon as something else waits for anybody."""
+    """Return a stamp that changes as soon as the pending gates of any user change."""
     pending = Gate.objects.pending().aggregate(number=Count("pk"), newest=Max("pk"))
     return pending["number"], pending["newest"], GateDecision.objects.aggregate(last=Max("pk"))["last"]
 
 
 async def _tell(listeners: Sequence[NotificationListener], anew: bool = True) -> None:
-    """`anew`: something else waits for somebody, so that all are counted again."""
+    """Notify the listeners; if `anew`, the gates of all are counted again."""
     if not listeners:
         return
     found = await read(partial(_found, listeners, anew))
     news = {one: message for one, message in found.items() if message != one.said}
-    # again after the look: what it found may be newer than somebody's signing out
+    # checked again, because a user may have signed out after the first check
     there = await read(partial(still_signed_in, list(news))) if news else {}
     await _shut([one for one in listeners if one not in (there if one in news else found)], CLOSED_NOT_FOUND)
     for listener in there:
-        if listener.said != news[listener]:  # another look may have said it meanwhile
+        if listener.said != news[listener]:  # a concurrent read may have sent it already
             listener.said = news[listener]
             await listener.send(listener.said)
 
 
 def _found(listeners: Sequence[NotificationListener], anew: bool) -> dict[NotificationListener, str]:
-    """Each is counted for once, however many pages somebody has open."""
+    """Return the message for each listener. Gates are counted once for each user, whatever the number of pages."""
     found = still_signed_in(listeners)
     due = {one: user for one, user in found.items() if anew or not one.waits}
     numbers = {user.pk: cached_counts(user) for user in {user.pk: user for user in due.values()}.values()}
@@ -134,21 +133,21 @@ def _found(listeners: Sequence[NotificationListener], anew: bool) -> dict[Notifi
 
 @dataclass(frozen=True)
 class RunStatusLine:
-    """How many runs of each of these people go on, and which have ended, the newest first."""
+    """Running runs of each user, and those that have ended, newest first."""
 
     numbers: Mapping[int, int] = field(default_factory=dict)
     ended: Mapping[int | None, Sequence[Run]] = field(default_factory=dict)
 
 
 def _going(listeners: Sequence[NotificationListener]) -> RunStatusLine:
-    """In two queries for all. What a run has made is told with that run."""
+    """Read both in two queries. Child runs are reported with their parent."""
     if not listeners:
         return RunStatusLine()
     theirs = {"whose__in": {one.user_pk for one in listeners}, "step": "", "procedure__in": specs()}
     of_theirs = Run.objects.alias(whose=OWN_RUNS).filter(**theirs)
     under_way = of_theirs.filter(status__in=ACTIVE).order_by().values_list("owner").annotate(number=Count("pk"))
     since = datetime.fromtimestamp(min(one.since for one in listeners), UTC)
-    # with these conditions there are indexes of both; what is redacted has nothing to be told
+    # these conditions match indexes; a redacted run has no title to show
     ended = defaultdict(list)
     for run in of_theirs.filter(redacted=None, ended__gte=since).order_by("-ended")[: LISTENER_BATCH * len(listeners)]:
         ended[run.owner_id].append(run)

@@ -1,4 +1,4 @@
-"""Which run has made another or is about it, and which that one has made: as far as somebody may see them."""
+"""Relations between runs, as far as the user may see them: parent, children, forks, and runs about another one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MOST = 100
 
 @dataclass(frozen=True)
 class RelatedRun:
-    """Another run beside this one, and the step that binds them."""
+    """A related run, and the step that connects it."""
 
     step: str
     title: str
@@ -29,7 +29,7 @@ class RelatedRun:
 
 
 def related_runs(run: Run, user: User) -> dict[str, Any]:
-    """What a page says of both."""
+    """Return the related runs for a page."""
     parent = Run.objects.filter(pk=run.parent_id).first() if run.parent_id else None
     children = Run.objects.filter(parent=run.pk, procedure__in=specs()).order_by("created", "pk")
     return {
@@ -48,20 +48,22 @@ def _forks(run: Run) -> QuerySet[Run]:
 
 
 def forked_from(run: Run, user: User) -> RelatedRun | None:
-    """The run from which this one goes on, where this person may see it."""
+    """Return the run from which this one was forked, if the user may see it."""
     fork = Fork.objects.filter(run=run.pk).select_related("origin").first()
     return _relative(fork.origin, place_of(fork)) if fork and SEE.covers(user, fork.origin) else None
 
 
 def place_of(fork: Fork) -> str:
-    """Where it left its origin, as in "after step 3"."""
+    """Return the place of the fork in its origin, as in "after step 3"."""
     forks = spec_of_run(fork.origin).forks
     return f"after {forks.unit if forks else 'step'} {fork.number}"
 
 
 def relation_note(run: UUID, other: UUID) -> None:
-    """This run is about what came of the other one: each then leads to the other. It says nothing to anybody else, and
-    is no part of the record, for its text names the other one."""
+    """Note that `run` is about the result of `other`, so that their pages link to each other.
+
+    It reveals nothing to others, and is not in the record, since the text of `run` names the other one.
+    """
     SearchText.objects.add(run, [label_term(ABOUT, other.hex)])
 
 
@@ -77,8 +79,10 @@ def _about_it(pk: UUID) -> QuerySet[Run]:
 
 
 def relation_mark(seen: RunSnapshot[Any]) -> str:
-    """Another one as soon as it has made one more, or one of those comes to its end or may be seen. It says nothing of
-    them; empty where none is ever made."""
+    """Return a mark that changes when a child run is created, ends, is overridden or redacted, or becomes visible.
+
+    It reveals nothing about the children. Empty for procedures without child runs.
+    """
     if not spec_of_run(seen.run).waits:
         return ""
     counts = {name: Count(name) for name in ("pk", "ended", "override", "redacted")}
@@ -92,7 +96,7 @@ def relation_visible(mark: str) -> Iterator[PageFragment]:
 
 
 def parent_step(run: Run) -> str:
-    """What people call the step that it was made in: of a gate its title, else its place on the page of that run."""
+    """Return a name for the parent's step: the gate's title, or its place on the parent's page."""
     gate = Gate.objects.filter(council=run.pk).first()
     if gate and gate.title:
         return gate.title
@@ -109,7 +113,7 @@ def _relative(run: Run, step: str) -> RelatedRun:
 
 
 def readable_through(run: Run, user: User) -> list[RelatedRun]:
-    """What it has made, all the way down, and what has taken over texts of it: both may repeat those of this one."""
+    """Return visible descendants and runs that contain texts of this one, because both may repeat them."""
     taken = spec_of_run(run).related_run_ids(run.pk).values("pk")
     held = Q(pk__in=Run.objects.descendants_of(run.pk)) | Q(pk__in=taken) | Q(pk__in=_about_it(run.pk))
     below = Run.objects.filter(held, redacted=None, procedure__in=specs())

@@ -1,4 +1,4 @@
-"""Whether whoever has a page open is still signed in: pages stay open for longer than sessions."""
+"""Check whether the users of open pages are still signed in: pages stay open longer than sessions."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 
 class SignedInPage(Protocol):
-    """A page that somebody has open, as far as it says who that is."""
+    """An open page with its user and session."""
 
     user_pk: Any
     password: str
@@ -20,7 +20,7 @@ Page = TypeVar("Page", bound=SignedInPage)
 
 
 def still_signed_in(pages: Sequence[Page]) -> dict[Page, Any]:
-    """Those of these pages whose session is still there, each with its user as they are now."""
+    """Return the pages whose session is still valid, each with its user as stored now."""
     users = get_user_model().objects.in_bulk({page.user_pk for page in pages if page.user_pk})
     keys = {page.session_key for page in pages if page.session_key}
     there = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())

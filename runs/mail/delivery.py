@@ -1,9 +1,7 @@
-"""Letters of the outbox leave by SMTP, each at most once.
+"""Delivery of the outbox by SMTP: each email is sent at most once.
 
-A letter is taken in one commit and closed in another; what is found in between after a crash is uncertain. What the
-server surely did not take is tried again later.
-
-Why so: docs/decisions.md, Tools.
+An email is claimed in one commit and closed in another; if a worker dies in between, its state is uncertain. An email
+that the server has certainly not accepted is retried. Why so: docs/decisions.md, Tools.
 """
 
 import asyncio
@@ -30,18 +28,18 @@ from ..mail_message import UnfaithfulMessage, write_message
 
 log = logging.getLogger(__name__)
 
-INTERVAL = 2.0  # seconds between looks at the outbox
-SMTP_TIMEOUT = 30.0  # seconds for one answer of the server
-EXPIRED_TEXT = DELIVERY_TIMEOUT / 2  # an engine that was so slow does not begin to send: another may take it for dead
-REFUSED = 400  # replies from here on say that it was not taken
-PERMANENT = 500  # replies from here on are the last word
+INTERVAL = 2.0  # seconds between checks of the outbox
+SMTP_TIMEOUT = 30.0  # seconds for one response of the server
+EXPIRED_TEXT = DELIVERY_TIMEOUT / 2  # after this time a worker does not start to send: another may consider it dead
+REFUSED = 400  # replies from here on: not accepted
+PERMANENT = 500  # replies from here on: do not retry
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 CHANGED = "It was not sent: it is not what was approved. Verify the record of its run."
 State = Letter.State
 
 
 class RecipientRefused(Exception):
-    """The server did not take it, surely. `for_good`: it will not later either."""
+    """The server has certainly not accepted the email. `for_good`: a retry would fail too."""
 
     def __init__(self, sentence: str, *, for_good: bool = False) -> None:
         super().__init__(sentence)
@@ -59,7 +57,7 @@ class SmtpServer:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """`smtp://` changes to TLS where the server can, `smtps://` begins with it. `?from=` says who sends."""
+        """Parse the URL: `smtp://` uses STARTTLS if offered, `smtps://` starts with TLS. `?from=` sets the sender."""
         parts = urlsplit(url)
         tls, host, user = parts.scheme == "smtps", parts.hostname or "", unquote(parts.username or "")
         usual = user if "@" in user else f"magi@[IPv6:{host}]" if ":" in host else f"magi@{host}"
@@ -93,18 +91,18 @@ class SmtpServer:
 
 
 async def deliver_periodically() -> None:
-    """Deliver what is to be sent, for as long as the engine runs; nothing where there is no mail server."""
+    """Deliver emails for as long as the worker runs; return if there is no mail server."""
     while settings.EMAIL_URL:
         try:
             await asyncio.to_thread(_deliver)
         except Exception:
-            # The boundary of a task that nobody waits for: no run may end of it, and it is tried again.
+            # The boundary of a background task: an error must not end any run, and the next interval tries again.
             log.exception("The outbox could not be delivered; trying again.")
         await asyncio.sleep(INTERVAL)
 
 
 async def check_mail_server() -> DoctorFinding | None:
-    """Whether the mail server answers and lets us in; nothing where there is none."""
+    """Check the connection and login; None if there is no mail server."""
     return await asyncio.to_thread(_look) if settings.EMAIL_URL else None
 
 
@@ -126,7 +124,7 @@ def _deliver() -> None:
 
 
 def deliver_due() -> int:
-    """All that is due; how many were sent."""
+    """Deliver everything that is due; return the number of emails sent."""
     Letter.objects.mark_uncertain()
     server, sent = SmtpServer.of(settings.EMAIL_URL), 0
     while letter := Letter.objects.claim_due():
@@ -161,11 +159,11 @@ def _send(server: SmtpServer, letter: Letter) -> bool:
 
 
 class _Doubtful(Exception):
-    """The whole letter went to the server, and no answer came back."""
+    """The whole email was sent, but no response came."""
 
 
 def _hand_over(server: smtplib.SMTP, sender: str, letter: Letter, text: bytes) -> None:
-    """Step by step: until the last of them nothing was sent."""
+    """Send the email. Until the last step nothing is transferred, so that errors before it are safe to retry."""
     _accepted(*server.mail(sender))
     for address in letter.recipients:
         _accepted(*server.rcpt(address))

@@ -1,4 +1,4 @@
-"""The outbox as those see it who may: their letters, from which runs and steps these came."""
+"""The outbox for its viewers: emails with the runs and steps that wrote them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -29,12 +29,12 @@ RESOLUTIONS: Mapping[str, str] = {
     State.TO_SEND: "It was not sent: send it now",
     State.KEPT: "Leave it: keep it, and send nothing",
 }
-"""What a person can say of one of which nobody knows, and what follows."""
+"""Decisions of a person about an uncertain email, with their effect."""
 
 
 @dataclass(frozen=True)
 class OutboxEmail:
-    """One letter. `address` leads to the step that wrote it, which is called `place`; one of no run has neither."""
+    """One email. `address` leads to the step that wrote it, named `place`; both are empty without a run."""
 
     letter: Letter
     word: str
@@ -48,7 +48,7 @@ class OutboxEmail:
 class EmailOutbox:
     posts: Sequence[OutboxEmail]
     counts: Mapping[str, int]
-    older: int  # the key of the last one, where there are more
+    older: int  # the key of the last one if there are more, else 0
 
 
 def outbox(user: User, state: str = "", before: int = 0) -> EmailOutbox:
@@ -63,7 +63,7 @@ def outbox(user: User, state: str = "", before: int = 0) -> EmailOutbox:
 
 
 def emails_seen_by(user: User) -> Any:
-    """The letters that this person may see."""
+    """Return the emails that this user may see."""
     everything = Letter.objects.all()
     if isinstance(user, PermissionsMixin) and user.has_perm("engine.view_letter"):
         return everything

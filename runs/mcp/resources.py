@@ -1,4 +1,4 @@
-"""What can be read through our server: runs, their records, and what their kinds hold beside, as sources."""
+"""MCP resources: runs, their records, and parts that procedures add."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from runs.api.errors import ApiError
 from runs.procedure.spec import specs
 
 SCHEME = "magi://"
-MAX_RESOURCES = 2_000_000  # characters of one answer
+MAX_RESOURCES = 2_000_000  # characters of one response
 JSON = "application/json"
 
 
@@ -35,13 +35,13 @@ def resource_templates() -> Iterator[ResourceTemplate]:
 
 
 async def newest_resources(request: HttpRequest) -> list[tuple[str, str]]:
-    """Addresses and titles of runs that the caller may see."""
+    """Return addresses and titles of the newest runs that the caller may see."""
     page = await internal_client.call_api(request, "GET", "runs")
     return [(f"{SCHEME}runs/{run['id']}", f"{run['title']} ({run['kind']})") for run in page["results"]]
 
 
 async def read_resource(request: HttpRequest, uri: str) -> str:
-    """As JSON. A Refusal, also where there is nothing of this address."""
+    """Return the resource as JSON. Raises ApiError, also if there is none at this address."""
     call, at = _named(uri)
     text = json.dumps(await internal_client.call_api(request, "GET", call, at=at), ensure_ascii=False)
     if len(text) > MAX_RESOURCES:

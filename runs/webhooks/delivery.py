@@ -1,7 +1,7 @@
-"""Messages leave for their hooks, each at least once: taken in one commit, closed in another, and sent again under the
-same id where nobody knows whether it came.
+"""Delivery of webhook messages, each at least once.
 
-Why so: docs/decisions.md, Other doors.
+A delivery is claimed in one commit and closed in another, and repeated under the same id if the result is unknown. Why
+so: docs/decisions.md, Other doors.
 """
 
 import asyncio
@@ -27,18 +27,18 @@ from .messages import delivery_message, fan_out_events
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-INTERVAL = 1.0  # seconds between looks
+INTERVAL = 1.0  # seconds between checks
 SEND_BATCH = 20
 ANSWER_WITHIN, CONNECT_WITHIN = 15.0, 5.0  # seconds
 CLEANUP_INTERVAL = 3600.0
 GONE_STATUS = 410
-LONGEST_ANSWER = 64 * 1024  # more is not read
+LONGEST_ANSWER = 64 * 1024  # bytes that are read
 LONGEST_WAIT = 7200.0
 
 
 @dataclass(frozen=True)
 class WebhookResponse:
-    """`status`: None where there was none. `after`: for how many seconds it asks to be left alone."""
+    """A receiver's response. `status` is None without one; `after` is the requested pause in seconds."""
 
     status: int | None
     error: str = ""
@@ -50,13 +50,13 @@ class WebhookResponse:
 
 
 async def send_periodically() -> None:
-    """Tell, for as long as the engine runs."""
+    """Send messages for as long as the worker runs."""
     sender = WebhookSender()
     while True:
         try:
             await sender.look()
         except Exception:
-            # The boundary of a task that nobody waits for: no run may end of it, and it is tried again.
+            # The boundary of a background task: an error must not end any run, and the next interval tries again.
             log.exception("Nobody could be told of what happened; trying again.")
         await asyncio.sleep(INTERVAL)
 
@@ -67,7 +67,7 @@ class WebhookSender:
         self._forget_at = 0.0
 
     async def look(self) -> None:
-        """Write down who is to be told, and begin to send what is due."""
+        """Turn new events into deliveries, and start those that are due."""
         while await _by_rows(fan_out_events):
             pass
         if time.monotonic() >= self._forget_at:
@@ -88,7 +88,7 @@ class WebhookSender:
 
 
 def _most(keys: Iterable[int], most: int) -> list[int]:
-    """Those that are there so often, or more often."""
+    """Return the keys that occur at least `most` times."""
     return [key for key, number in Counter(keys).items() if number >= most]
 
 
@@ -112,7 +112,7 @@ async def _deliver(delivery: Delivery) -> None:
 
 
 async def post(delivery: Delivery, message: Any) -> WebhookResponse:
-    """One attempt. Wherever it leads, no socket is made to an address inside, and no redirect is followed."""
+    """Make one attempt. It connects to no internal address, wherever the name resolves to, and follows no redirect."""
     import aiohttp
 
     hook, seconds = delivery.hook, int(time.time())

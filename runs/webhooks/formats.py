@@ -1,4 +1,4 @@
-"""A message as those read it to whom it goes: by Standard Webhooks, or as a line in a chat."""
+"""Message formats of receivers: Standard Webhooks, chats and ntfy."""
 
 import base64
 import hmac
@@ -14,7 +14,7 @@ from runs.models.webhooks import WebhookFormat
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 NEUTRAL_TITLE = "Outcome of a run"
 Payload = tuple[bytes, dict[str, str]]
-"""A body, and the headers that it needs."""
+"""A body and its headers."""
 
 
 def standard_payload(message: Mapping[str, Any]) -> Payload:
@@ -33,7 +33,7 @@ def mattermost_payload(message: Mapping[str, Any]) -> Payload:
 
 
 def teams_payload(message: Mapping[str, Any]) -> Payload:
-    """An adaptive card, as workflows take it."""
+    """Build an adaptive card, as workflows of Teams accept it."""
     said = message["data"]
     body = [
         {"type": "TextBlock", "text": _plain(said["said"]), "weight": "Bolder", "wrap": True},
@@ -46,7 +46,7 @@ def teams_payload(message: Mapping[str, Any]) -> Payload:
 
 
 def ntfy_payload(message: Mapping[str, Any]) -> Payload:
-    """The outcome is its title. One that the server would decode is the first line of its text instead."""
+    """Use the outcome as the title, or as the first line of the text if the server would decode it."""
     said = message["data"]
     title, text = single_line(said["said"]), said["title"]
     if header_complaint(title):
@@ -65,7 +65,7 @@ PAYLOAD_FORMATS: Mapping[str, Callable[[Mapping[str, Any]], Payload]] = {
 
 
 def signature(key: bytes, message_id: str, seconds: int, body: bytes) -> str:
-    """By Standard Webhooks, version 1: over id, time and body."""
+    """Sign id, time and body according to Standard Webhooks, version 1."""
     signed = f"{message_id}.{seconds}.".encode() + body
     return f"v1,{base64.b64encode(hmac.new(key, signed, sha256).digest()).decode()}"
 
@@ -75,5 +75,5 @@ def _escaped(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """What would be read as a mark of Markdown is escaped."""
+    """Escape Markdown characters."""
     return "".join(f"\\{sign}" if sign in r"\`*_[]()<>#|~!@" else sign for sign in text)

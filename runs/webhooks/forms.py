@@ -1,4 +1,4 @@
-"""What a hook must be, for every door: the API and the page in the library."""
+"""Validation of webhooks, for the API and the page in the library."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from runs.forms import PlainTextField
 from runs.models.webhooks import ADDRESS_LENGTH, SAVED_LENGTH, Hook, WebhookFormat
 from runs.procedure.spec import specs
 
-MAX_WEBHOOKS = 20  # of one person
+MAX_WEBHOOKS = 20  # of one user
 TOO_MANY_TEXT = f"You have {MAX_WEBHOOKS} of them, as many as one person may. Take one away first."
 EVENT_CHOICES = (
     ("", "Ends, and gates that open"),
@@ -26,7 +26,10 @@ def has_reached_limit(owner: Any) -> bool:
 
 
 def webhook_address(typed: str) -> str:
-    """As it is kept. NotRead where nothing is sent to it; what a name leads to is seen when a message is sent."""
+    """Validate and normalize an address. Raises AddressRefused if it is internal.
+
+    The address that a name resolves to is checked when a message is sent.
+    """
     address = check_address(typed, settings.HOOKS_ALLOWED_HOSTS)
     if is_internal_host(host_of(address)) and not is_allowed(address, settings.HOOKS_ALLOWED_HOSTS):
         raise AddressRefused("Nothing inside this network is sent to.")

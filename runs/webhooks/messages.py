@@ -1,4 +1,4 @@
-"""Who is told of what happened, and in which words."""
+"""Which webhooks receive an event, and the message."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ EVENT_NAMES = {RunEventType.OVER: "run.over", RunEventType.ASKS: "run.asks"}
 
 
 def fan_out_events() -> bool:
-    """Write down who is to be told of the oldest that happened; whether there may be more."""
+    """Turn the oldest events into deliveries; return whether there may be more."""
     happenings = list(Happening.objects.select_related("run")[:FAN_OUT_BATCH])
     if not happenings:
         return False
@@ -27,7 +27,10 @@ def fan_out_events() -> bool:
 
 
 def _who_wants(hooks: Sequence[Hook], happening: Happening) -> list[Hook]:
-    """Runs that others have made are told of by those. Nobody is told of what its owner may not see."""
+    """Return the webhooks that receive the event.
+
+    Child runs are reported by their parents only. Nobody is notified of a run that the webhook's owner may not see.
+    """
     run = happening.run
     if not hooks or run.parent_id or run.procedure not in specs():
         return []
@@ -36,7 +39,7 @@ def _who_wants(hooks: Sequence[Hook], happening: Happening) -> list[Hook]:
 
 
 def _saved(run: Run) -> str:
-    """The name of the saved set by which it was made."""
+    """Return the name of the preset with which the run was started."""
     face = spec_of_run(run)
     rows = list(face.prefetch_for_list(face.rows().filter(pk=run.pk)))
     glance = face.glances(rows).get(run.pk)
@@ -44,7 +47,7 @@ def _saved(run: Run) -> str:
 
 
 def delivery_message(delivery: Delivery) -> Mapping[str, Any] | None:
-    """In words of now; None where the hook's owner may not see the run any more, or its kind is gone from here."""
+    """Build the message from the current rows; None if the owner may no longer see the run or its procedure is gone."""
     run = delivery.run
     if run.procedure not in specs() or not SEE.covers(delivery.hook.owner, run):
         return None

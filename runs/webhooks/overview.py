@@ -1,4 +1,4 @@
-"""The hooks of one person as the library shows them: how far messages came to each."""
+"""A user's webhooks and their deliveries, for the library."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class WebhookSummary:
 
     @property
     def about(self) -> str:
-        """Which runs, and what of them, in words."""
+        """Describe the webhook's filters in words."""
         kind, saved = self.hook.kind, self.hook.saved
         which = specs()[kind].nouns.capitalize() if kind in specs() else kind or "All kinds"
         which = f"{which} by “{saved}”" if saved else which
@@ -39,7 +39,7 @@ class WebhookSummary:
 
 @dataclass(frozen=True)
 class DeliveryLine:
-    """One message. A run that its owner may not see any more has neither title nor address."""
+    """One message. Title and address are empty if the owner may no longer see the run."""
 
     delivery: Delivery
     title: str
@@ -59,7 +59,7 @@ class DeliveryLine:
 
 
 def webhooks_of(user: Any) -> list[WebhookSummary]:
-    """Each with how many messages stand how, of those that are still listed."""
+    """Return the user's webhooks with the number of stored deliveries in each state."""
     counted = Hook.objects.filter(owner=user).annotate(
         arrived=_in(WebhookDeliveryState.SENT),
         under_way=_in(WebhookDeliveryState.TO_SEND, WebhookDeliveryState.SENDING),
@@ -73,7 +73,7 @@ def _in(*states: str) -> Count:
 
 
 def deliveries_of(hook: Hook, before: int = 0) -> tuple[Sequence[DeliveryLine], int]:
-    """The newest messages to it, and the number of the last one where there are older ones."""
+    """Return the newest deliveries, and the id of the last one if there are older ones, else 0."""
     rows = hook.deliveries.select_related("run")
     rows = rows.filter(pk__lt=before) if before else rows
     found = list(rows[: PAGE_SIZE + 1])
