@@ -1,7 +1,7 @@
-"""Reads from the engine and the live pages: on threads of their own, with connections that stay open.
+"""Database reads for the engine and the live pages, on their own threads with connections that stay open.
 
-Django's shared thread opens the database anew for every piece of work and serves the sync views besides. Pages have
-another thread than runs: somebody watches, and must not wait until a hundred runs have looked at their rows.
+Django's shared thread reopens the database for every piece of work and also serves the sync views. Pages and runs
+have separate threads: a page must not wait until a hundred runs have read their rows.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ _runs = ThreadPoolExecutor(1, thread_name_prefix="reader of runs")
 
 
 async def read(query: Callable[[], T]) -> T:
-    """What `query` returns. It may be called twice: a connection that was dropped is noticed only when it is used."""
+    """Return the result of `query`. It may be called twice: a dropped connection is noticed only when it is used."""
     return await asyncio.get_running_loop().run_in_executor(_pages, _healed, query)
 
 
 async def read_for_worker(query: Callable[[], T]) -> T:
-    """The same for those who perform runs."""
+    """As `read`, on the thread for runs."""
     return await asyncio.get_running_loop().run_in_executor(_runs, _healed, query)
 
 
 def close() -> None:
-    """Give the connections back; the next read opens another."""
+    """Close the connections; the next read opens new ones."""
     for thread in (_pages, _runs):
         thread.submit(connections.close_all).result()
 

@@ -1,5 +1,7 @@
-"""Checkpoints: what the log over all runs was at a moment, signed and sent away. Against one that somebody else keeps,
-nobody can cut the log's end off or write it anew unseen, not even with all keys and the whole database.
+"""Checkpoints: the signed state of the audit log at one moment, written to a file and posted to a webhook.
+
+A checkpoint that somebody else stores proves that the log's end was neither cut off nor rewritten, even by a person
+with all keys and the whole database.
 
 Why so: docs/decisions.md, The record.
 """
@@ -34,25 +36,26 @@ HASH = re.compile("[0-9a-f]{64}")
 
 
 class LogInconsistent(Exception):
-    """The log cannot be signed: a place in it is no hash. A sentence for people."""
+    """The log cannot be signed because a value in it is no hash. The message is for people."""
 
 
 class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
     def is_due(self) -> bool:
-        """After so many new leaves, or so long after the first of them."""
+        """Whether MAX_LEAVES_BETWEEN leaves are new, or the first new one is older than MAX_SECONDS_BETWEEN."""
         last = self.order_by("-size").first()
         new = Leaf.objects.filter(index__gte=last.size if last else 0).order_by("index")
         first = new.first()
         if first is None:
             return False
         age = timezone.now() - first.at
-        # an hour ahead: whose clock said so was wrong
+        # abs: a leaf more than an hour in the future was written with a wrong clock
         return abs(age) > MAX_SECONDS_BETWEEN or new[MAX_LEAVES_BETWEEN - 1 : MAX_LEAVES_BETWEEN].exists()
 
     def make(self) -> "Checkpoint | None":
-        """One over the whole log as it is now; the newest there is where nothing was added, None for an empty log.
+        """Create and return a checkpoint over the whole log.
 
-        BrokenLog where a leaf has no hash: what is signed would lead to nothing.
+        Returns the newest one if the log has not grown, and None for an empty log. Raises LogInconsistent if a leaf
+        has no valid hash, since no proof could lead to the signed root.
         """
         last = self.order_by("-size").first()
         peaks, size = last.is_extended_by() if last else hashing.extend_peaks([], 0, _leaves(0))
@@ -69,7 +72,9 @@ class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
 
 
 class Checkpoint(models.Model):
-    """The log at a size, as a signed note. `peaks` are the roots of its full subtrees, to go on from."""
+    """The log at one size, as a signed note. `peaks` are the roots of its full subtrees, from which the next one
+    continues.
+    """
 
     size = models.PositiveBigIntegerField(primary_key=True)
     made = models.DateTimeField(default=timezone.now)
@@ -85,14 +90,14 @@ class Checkpoint(models.Model):
         return f"checkpoint at {self.size}"
 
     def is_extended_by(self) -> tuple[list[bytes], int]:
-        """Peaks and size after all leaves that have come since."""
+        """Return peaks and size after all leaves that were added since."""
         peaks = [_hash(peak, f"checkpoint {self.size}") for peak in self.peaks.split()]
         return hashing.extend_peaks(peaks, self.size, _leaves(self.size))
 
 
 @dataclass(frozen=True)
 class SignedCheckpoint:
-    """A checkpoint as it came from somewhere: what is signed, and what it says."""
+    """A checkpoint parsed from a text: the signed text, its fields and the signature."""
 
     text: str
     size: int
@@ -105,12 +110,12 @@ NOTE = re.compile(
 )
 
 
-# what is left of one that is cut or damaged: its name, its root, the beginning of its last line, or of its first
+# What remains of a cut or damaged note: its name, its root, or the beginning of its last or first line.
 HASH_LINE = re.compile(r"^[> ]*(magi/[0-9a-f]*|[A-Za-z0-9+/]{43}=)\s*$|\n\n— |^ma?g?i?\s*\Z", re.M)
 
 
 def read_anchor(path: Path) -> str:
-    """The text of a file with checkpoints. OSError, or ValueError, where it cannot be read as one."""
+    """Return the text of a file with checkpoints. Raises OSError, or ValueError if it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -118,8 +123,10 @@ def read_anchor(path: Path) -> str:
 
 
 def signed_notes(text: str) -> list[SignedCheckpoint]:
-    """All checkpoints in a text, one after the other. ValueError where there is none, or one of them is cut or damaged:
-    half an anchor must not pass for a whole one."""
+    """Return all checkpoints in a text, in order.
+
+    Raises ValueError if there is none or if one is cut or damaged: half an anchor must not pass for a whole one.
+    """
     found = readable_notes(text)
     if not found:
         raise ValueError("There is no checkpoint in it.")
@@ -155,11 +162,11 @@ def _hash(text: str, of: str) -> bytes:
     return bytes.fromhex(text)
 
 
-# ---- sent away --------------------------------------------------------------------------------------------
+# ---- publication ------------------------------------------------------------------------------------------
 
 
 async def checkpoint_periodically() -> None:
-    """Make one whenever it is due, and send it away, for as long as the engine runs."""
+    """Create and send a checkpoint whenever one is due, for as long as the engine runs."""
     while True:
         await asyncio.sleep(POLL_INTERVAL)
         try:
@@ -168,7 +175,7 @@ async def checkpoint_periodically() -> None:
         except LogInconsistent as error:
             log.error("%s", error)
         except Exception:
-            # The boundary of a task that nobody waits for: whatever it is, no run may end of it, and it looks again.
+            # The boundary of a task that nobody awaits: no error here may end a run, and the loop tries again.
             log.exception("No checkpoint could be made; trying again.")
 
 
@@ -180,7 +187,9 @@ def _made() -> "Checkpoint | None":
 
 
 def make_and_send() -> "Checkpoint | None":
-    """One over the log as it is now, sent away unless it was before. Not for use in an event loop."""
+    """Create a checkpoint over the log as it is now, and send it unless it already existed. Not for use in an event
+    loop.
+    """
     before = Checkpoint.objects.order_by("-size").first()
     made = Checkpoint.objects.make()
     if made != before:
@@ -189,7 +198,10 @@ def make_and_send() -> "Checkpoint | None":
 
 
 async def send(checkpoint: "Checkpoint | None") -> None:
-    """Into the file beside the database, and to the webhook where there is one. What fails comes with the next one."""
+    """Append the checkpoint to the checkpoint file and post it to the webhook, if one is set.
+
+    Failures are logged and not retried: the next checkpoint covers the same leaves.
+    """
     if checkpoint is None:
         return
     await asyncio.to_thread(_write, checkpoint)

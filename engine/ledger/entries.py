@@ -1,7 +1,7 @@
-"""What happened in each run, as a chain of entries. Rows that are only added; how they are hashed stands in `chain.py`.
+"""The entries of each run's chain, in a table that is only added to. How they are hashed is in `hashing.py`.
 
-A chain may also belong to something that is no run and has a key like one: a module that a procedure names then
-knows what its rows tell. Wherever `run` stands here, it is the key of a chain.
+A chain may also belong to an object that is no run but has a UUID like one; a module named by a procedure then maps
+its rows. In this package `run` is the key of a chain.
 """
 
 import secrets
@@ -26,7 +26,9 @@ LOG_CHAIN = UUID(int=0)  # the chain of the log itself: its one entry says that 
 
 @dataclass(frozen=True)
 class ChainHead:
-    """Where a chain ends for now, on its way into the log. `salt` keys the texts that were added last."""
+    """The newest entry of a chain, before it is added to the log. `salt` (hex) keys the texts of the entries just
+    added.
+    """
 
     run: UUID
     seq: int
@@ -35,7 +37,7 @@ class ChainHead:
 
 
 def append_drafts(run: UUID, drafts: Sequence[EntryDraft], seq: int, prev: str) -> "tuple[list[Entry], ChainHead]":
-    """The entries of these drafts after the entry `seq`, whose hash is `prev`, and where they end."""
+    """Return the entries for these drafts and the new head. They follow the entry `seq`, whose hash is `prev`."""
     salt, entries = secrets.token_bytes(16), []
     for draft in drafts:
         seq += 1
@@ -46,8 +48,9 @@ def append_drafts(run: UUID, drafts: Sequence[EntryDraft], seq: int, prev: str) 
 
 
 class Entry(models.Model):
-    """One thing that happened in a run. `line` is what is hashed. The database knows no constraint to runs: a chain may
-    belong to something else."""
+    """One event in a run. `line` is what is hashed. There is no database constraint to runs: a chain may belong to
+    another object.
+    """
 
     run = models.ForeignKey(
         "engine.Run", on_delete=models.PROTECT, related_name="entries", db_index=False, db_constraint=False

@@ -1,4 +1,4 @@
-"""What an error of the client library, of the wire or of an endpoint means: one failure of the tree."""
+"""Mapping from errors of the client library, the network or an endpoint to the errors of `errors.py`."""
 
 import ssl
 from typing import Any
@@ -16,8 +16,10 @@ from .streaming import MAX_ANSWER_BYTES
 def classify_error(
     error: Exception, provider: Provider, model: str, asked: dict[str, Any], answers: bool = False
 ) -> errors.CallFailed:
-    """`asked` is the body of the request; `answers`: something of an answer had come before it went wrong. The
-    failure's texts are clean of the provider's key."""
+    """Return the failure for an error of one request. Its texts do not contain the provider's key.
+
+    `asked` is the body of the request. `answers` says that a part of an answer had arrived before the error.
+    """
     where = f"{provider.name} ({provider.host})"
     if isinstance(error, openai.APIStatusError):
         sent, headers = error.response.content[:MAX_ANSWER_BYTES], error.response.headers
@@ -34,7 +36,7 @@ def classify_error(
 
 
 def _speaks_otherwise(error: BaseException | None) -> bool:
-    """Whether somebody is there, with whom no encrypted connection can be made: waiting changes nothing of that."""
+    """Whether a server is there but TLS with it fails: waiting does not help."""
     while error is not None:
         if isinstance(error, ssl.SSLError | ssl.CertificateError | aiohttp.ClientSSLError):
             return True

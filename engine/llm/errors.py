@@ -1,19 +1,20 @@
-"""Everything that can go wrong with a model call, as one tree. `code` is the word of the API's error object.
+"""The tree of errors of a model call. `code` is the code in the API's error object.
 
 CallFailed
-├── tried again
-│   ├── TimedOut         nothing, or not everything, within the deadline
-│   ├── Unreachable      no connection, or one that broke before the answer was whole
-│   ├── RateLimited      the endpoint asks to wait
-│   ├── ServerError      5xx, or an error in place of an answer
-│   ├── UnusableAnswer   an answer that cannot be read as one
-│   └── FormatRefused    the endpoint takes no such response_format; asked in another way next time
-└── final at once (permanent)
-    ├── Unauthorized     the key was refused
-    ├── UnknownModel     the endpoint or this site does not know the model
-    ├── QuotaUsedUp      the account has no money left
-    ├── ContentFiltered  the endpoint's filter stopped it
-    └── Refused          the endpoint will not take such a request
+├── retried
+│   ├── CallTimedOut            no answer, or no complete answer, before the deadline
+│   ├── EndpointUnreachable     no connection, or one that broke before the answer was complete
+│   ├── RateLimited             the endpoint asks to wait
+│   ├── ServerError             5xx, or an error in place of an answer
+│   ├── UnusableAnswer          an answer that cannot be parsed
+│   │   └── AnswerTruncated     the endpoint's length limit ended the answer
+│   └── ResponseFormatRejected  the endpoint does not support this response_format; the next request uses another
+└── permanent, never retried
+    ├── Unauthorized            the key was refused
+    ├── UnknownModel            neither the endpoint nor this installation knows the model
+    ├── QuotaExceeded           the account has no credit left
+    ├── ContentFiltered         the endpoint's content filter stopped the call
+    └── RequestRejected         the endpoint does not accept such a request
 """
 
 from ..text.invisible_chars import single_line
@@ -27,12 +28,12 @@ AWAY = "away"  # the code of a request that found the provider away, and after w
 
 
 def quote_provider(words: str) -> str:
-    """Somebody else's, with a beginning and an end, so that nobody takes them for ours."""
+    """Quote a provider's words, at most MAX_QUOTED characters, so that readers do not take them for ours."""
     return f"“{words if len(words) <= MAX_QUOTED else f'{words[:MAX_QUOTED]}…'}”"
 
 
 class RunFailed(Exception):
-    """A run cannot go on. `detail` is what its procedure wants to keep beside the code and the sentence."""
+    """A run cannot continue. `detail` is what its procedure stores next to the code and the message."""
 
     def __init__(self, code: str, sentence: str, **detail: object) -> None:
         super().__init__(sentence)
@@ -41,8 +42,11 @@ class RunFailed(Exception):
 
 
 class CallFailed(RunFailed):
-    """One attempt failed. The text is a sentence for people, on one line and with marks for what nobody would see in
-    what it repeats; `raw` is what came back, as it came, as far as anything did."""
+    """One failed attempt.
+
+    The message is for people: one line, with invisible characters made visible. `raw` is the response as received,
+    or empty if none was.
+    """
 
     code = "internal"
     permanent = False
@@ -64,14 +68,16 @@ class CallFailed(RunFailed):
         self.raw = raw
 
     def tell_of(self, who: str, what: str) -> None:
-        """From now on its text is for people: who, for what, how often, what came last, and what to do."""
+        """Extend the message for people: who failed at what, the number of attempts, the last problem and the
+        advice.
+        """
         self.args = (sentence_of(who, what, self.attempts, self.problem, self.tries, self.advice),)
 
 
 def sentence_of(who: str, what: str, attempts: int, problem: str, tries: str = "", advice: str = "") -> str:
     number = "1 attempt" if attempts == 1 else f"{attempts} attempts"
     said = f"{who} gave no {what} after {number}{f' ({tries})' if tries else ''}"
-    # of a redacted one what the problem was is lost
+    # the problem of a redacted attempt is erased
     return f"{said}: {problem} {advice}".strip() if problem else f"{said}."
 
 
@@ -104,8 +110,10 @@ class UnusableAnswer(CallFailed):
 
 
 class AnswerTruncated(UnusableAnswer):
-    """The endpoint's limit of length ended the answer. Where the question says how it goes on, that is no failed
-    attempt: the rest is asked for."""
+    """The endpoint's length limit ended the answer.
+
+    If the prompt can be continued, this is no failed attempt: the rest is requested.
+    """
 
     continued = False
 
@@ -139,14 +147,16 @@ class RequestRejected(CallFailed):
 
 
 def failure_from_code(code: str, sentence: str) -> CallFailed:
-    """A failure as it was written down."""
+    """Return the failure with this code; a plain CallFailed for an unknown code."""
     known: list[type[CallFailed]] = [ResponseFormatRejected, *CallFailed.__subclasses__()]
     return next((kind for kind in known if kind.code == code), CallFailed)(sentence)
 
 
 class ResponseFormatRejected(RequestRejected):
-    """`refused` is the part of the request that the endpoint does not take. It does not count as a failed attempt:
-    the model has not been asked yet, and there are only five such steps."""
+    """The endpoint does not accept a part of the request, named in `refused`.
+
+    It does not count as a failed attempt: the model has not been called yet, and there are only five such steps.
+    """
 
     code = "format_refused"
     permanent = False

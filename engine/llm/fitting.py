@@ -1,7 +1,7 @@
-"""A request with something left out, where a model has no room for all of it: what is oldest or least needed.
+"""Shortening of requests that exceed a model's context: the oldest or least needed parts are left out.
 
-Long texts are shortened to their beginnings, then whole items go, each time the least needed first. What was left out
-is said in a sentence, which both the request and the record have.
+Long texts are cut to their beginnings first, then whole items are dropped, the least needed first. A sentence in
+the request and in the record says what was left out.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -29,7 +29,7 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 class Fitted(NamedTuple):
-    """`left_out`: what was, in a sentence; empty where nothing was."""
+    """The messages that fit. `left_out` is a sentence about what was left out; empty if nothing was."""
 
     messages: list[ChatMessage]
     left_out: str = ""
@@ -41,8 +41,12 @@ def fitted(
     models: Iterable[str],
     kept: Mapping[str, int] = NOTHING,
 ) -> Fitted:
-    """What `asked` makes of these parts and of the sentence, so that each of these models has room for it, as far as
-    leaving out can do that. `kept`: how many items of a part stay, the newest ones, though their texts may be cut."""
+    """Return the messages that `asked` builds from these parts, shortened until each of the models has room for them.
+
+    `asked` gets the remaining parts and the sentence about what was left out. `kept` is the number of items of a
+    part that are never dropped, counted from the newest; their texts may still be cut. The result may still be too
+    long if nothing more can be left out.
+    """
     room, messages = room_of(models), asked(parts, "")
     if room is None or (over := prompt_tokens(messages) - room) <= 0:
         return Fitted(messages)
@@ -57,7 +61,9 @@ def fitted(
 
 
 def without(parts: Parts, tokens: int, kept: Mapping[str, int]) -> tuple[dict[str, list[Any]], str]:
-    """These parts without so many tokens, if there are so many to spare, and the sentence that says it."""
+    """Return the parts shortened by about `tokens` tokens, as far as possible, and the sentence about what was left
+    out.
+    """
     shown = {name: [_Item(one) for one in items] for name, items in parts.items()}
     for one in (one for items in shown.values() for one in items):
         tokens -= one.shorten(tokens)
@@ -79,7 +85,9 @@ def _sentence(gone: Mapping[str, int], parts: Parts, texts: int, characters: int
 
 @dataclass
 class _Item:
-    """`texts`: how many in it were shortened; `characters`: how many of them are left out."""
+    """One item of a part. `texts` is the number of its shortened texts, `characters` the number of characters cut from
+    them.
+    """
 
     value: Any
     texts: int = 0
@@ -90,7 +98,7 @@ class _Item:
         return tokens_of(visible_json(asdict(self.value) if is_dataclass(self.value) else self.value))  # type: ignore[arg-type]
 
     def shorten(self, tokens: int) -> int:
-        """By so many, as far as its texts are long; returns by how many."""
+        """Cut long texts to save up to `tokens` tokens; return the number of tokens that are still to be saved."""
         if tokens <= 0:
             return 0
         wanted = tokens
@@ -111,7 +119,7 @@ class _Item:
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The same with whatever stands in it changed."""
+    """Apply `change` to each value inside a dataclass, mapping, list or tuple; return other values unchanged."""
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{one.name: change(getattr(value, one.name)) for one in fields(value)})
     if isinstance(value, Mapping):
@@ -124,7 +132,9 @@ def _cost(text: str) -> int:
 
 
 def _shortened(text: str, tokens: int) -> str:
-    """By so many tokens, or to its beginning; as it is, where that would save nothing."""
+    """Cut a text to save `tokens` tokens, at most to its first SHORTENED characters; unchanged if that saves
+    nothing.
+    """
     if tokens <= 0 or len(text) <= SHORTENED + len(_mark(text, 0)):
         return text
     full, shortest = _cost(text), _beginning(text, SHORTENED)

@@ -1,4 +1,6 @@
-"""What a request asks for beside its words: how long the answer may be, and what is declared for provider and model."""
+"""Request parameters other than messages: the answer's maximum length, and the fields declared for provider and
+model.
+"""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ SHORTEST = 256  # tokens that an answer is given, however little room is left
 def parameters_of(
     model: str, messages: Sequence[ChatMessage], form: ResponseFormat[Any], way: RequestMode
 ) -> dict[str, Any]:
-    """As they stand in the request; none for the rehearsal, and for a model that nobody knows."""
+    """Return the parameters as they are sent; empty for the rehearsal and for an unknown model."""
     try:
         provider, name = resolve_model(model)
     except UnknownProvider:
@@ -29,12 +31,12 @@ def parameters_of(
 
 
 def as_kept(model: str, messages: Sequence[ChatMessage], form: ResponseFormat[Any], way: RequestMode) -> str:
-    """For the record: as JSON, without the key; empty where there are none."""
+    """Return the parameters for the record, as JSON without the provider's key; empty if there are none."""
     found = parameters_of(model, messages, form, way)
     return resolve_model(model)[0].clean(json.dumps(found, ensure_ascii=False, sort_keys=True)) if found else ""
 
 
 def _length(provider: Provider, name: str, messages: Sequence[ChatMessage], form: ResponseFormat[Any]) -> int:
-    """As the form says, within what the model has left where that is declared: some servers refuse more."""
+    """Return the form's maximum length, limited to the room left in a declared context: some servers refuse more."""
     room = provider.contexts.get(name, provider.contexts.get("*"))
     return form.max_tokens if room is None else min(form.max_tokens, max(SHORTEST, room - prompt_tokens(messages)))

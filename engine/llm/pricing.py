@@ -1,7 +1,7 @@
-"""What calls cost, in billionths of a US dollar: whole numbers, so that sums are exact.
+"""Cost of model calls, in billionths of a US dollar: integers, so that sums are exact.
 
-Prices declared in MAGI_PROVIDERS come first, then those that the genai-prices library knows for the address of the
-provider. What neither knows is unknown (None), never free.
+Prices declared in MAGI_PROVIDERS have precedence over those that the genai-prices library knows for the provider's
+address. A price that neither knows is unknown (None), never free.
 """
 
 from decimal import ROUND_CEILING, Decimal
@@ -14,7 +14,10 @@ LONGEST_NAME = 100
 
 
 def cost(model: str, input_tokens: int | None, output_tokens: int | None) -> int | None:
-    """Of one call of that many tokens. None where the price or a number is unknown; a rehearsal costs nothing."""
+    """Return the cost of one call in billionths of a US dollar, rounded up.
+
+    None if the price or a token count is unknown; a rehearsal costs nothing.
+    """
     if is_rehearsal(model):
         return 0
     if input_tokens is None or output_tokens is None:
@@ -51,12 +54,12 @@ def _published(provider: Provider, name: str, input_tokens: int, output_tokens: 
 
 
 def to_decimal(amount: int | None) -> str | None:
-    """In dollars, for software: "0.0123"."""
+    """Return the amount in US dollars for programs: "0.0123"."""
     return None if amount is None else f"{(Decimal(amount) / DOLLAR).normalize():f}"
 
 
 def format_dollars(amount: int | None) -> str:
-    """As people read it: $0.0123, $4.56."""
+    """Return the amount for people: $0.0123, $4.56, or "unknown"."""
     if amount is None:
         return "unknown"
     value = Decimal(amount) / DOLLAR

@@ -1,4 +1,4 @@
-"""Which provider a model name means. A model is named provider/model, as in openai/gpt-5-mini."""
+"""Configured providers, and how a model name selects one. A model is named provider/model, as in openai/gpt-5-mini."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ CONCURRENCY = 300  # requests at once to one provider
 
 
 def clean_storable_text(text: str) -> str:
-    """The text with NUL and lone surrogates, which no database takes, as visible escapes."""
+    """Return the text with NUL and lone surrogates, which databases reject, as visible escapes."""
     return text.encode(errors="backslashreplace").decode().replace("\x00", "\\x00")
 
 
@@ -40,14 +40,16 @@ class Provider:
         return {**self.fields.get("*", {}), **self.fields.get(name, {})}
 
     def clean(self, text: str) -> str:
-        """A text as it may be kept and shown: without the key, whatever an endpoint repeats, and fit for a database."""
+        """Return the text as it may be stored and shown: the key, which an endpoint may echo, is masked, and NUL and
+        lone surrogates are escaped.
+        """
         if len(self.api_key) < SHORTEST_KEY:
             return clean_storable_text(text)
         text = text.replace(self.api_key, "[key]")
         return clean_storable_text(_escaped(self.api_key).sub("[key]", text) if "\\" in text else text)
 
     def clean_split(self, text: str) -> str:
-        """As `clean`, for a text that was cut off or still grows: its end may be the beginning of a key."""
+        """As `clean`, for a text that was cut off or still grows: its end may be the beginning of the key."""
         begun = next(
             (n for n in range(len(self.api_key) - 1, SHORTEST_KEY - 1, -1) if text.endswith(self.api_key[:n])), 0
         )
@@ -60,7 +62,7 @@ class Provider:
 
 @lru_cache(maxsize=64)
 def _escaped(key: str) -> re.Pattern[str]:
-    """The key as JSON may spell it, any of its characters escaped."""
+    """Return a pattern for the key in JSON, where any of its characters may be escaped."""
     return re.compile("".join(rf"(?:{re.escape(char)}|\\u00(?i:{ord(char):02x})|\\{re.escape(char)})" for char in key))
 
 
@@ -69,14 +71,15 @@ class UnknownProvider(ValueError):
 
 
 def configured_providers() -> dict[str, Provider]:
-    """The providers that the environment names. The rehearsal is not one of them: it asks no model."""
+    """Return the providers from the environment, without the rehearsal, which calls no model."""
     return {name: Provider(name, **values) for name, values in settings.PROVIDERS.items()}
 
 
 def resolve_model(model: str) -> tuple[Provider, str]:
-    """The provider and its own name for the model. UnknownProvider (a sentence) where no provider fits.
+    """Return the provider and its own name for the model.
 
-    A name without a known prefix goes to the only configured provider, never to the rehearsal.
+    A name without a known prefix goes to the only configured provider, never to the rehearsal. Raises
+    UnknownProvider with a message for people if no provider matches.
     """
     if not model:
         raise UnknownProvider("No model is named.")
@@ -99,13 +102,17 @@ def resolve_model(model: str) -> tuple[Provider, str]:
 
 
 def context_of(model: str) -> int | None:
-    """Tokens that it reads at most, its answer included, where that is known."""
+    """Return the model's declared context in tokens, answer included; None if it is not declared. Raises
+    UnknownProvider.
+    """
     provider, name = resolve_model(model)
     return provider.contexts.get(name, provider.contexts.get("*"))
 
 
 def provider_lane(models: Iterable[str]) -> str:
-    """The providers that these models are asked at. Runs of one lane wait for the same ones."""
+    """Return the key of the queue lane for these models: their providers, sorted. Runs in one lane wait for the same
+    ones.
+    """
     return "+".join(sorted({provider_of(model) for model in models}))[:200]
 
 
@@ -117,7 +124,9 @@ def provider_of(model: str) -> str:
 
 
 def vendor_of(model: str) -> str:
-    """Who made the model: behind a provider that serves others' models, the first part of the name there."""
+    """Return who made the model: the first part of its name at a provider that serves other vendors' models, otherwise
+    the provider.
+    """
     try:
         provider, name = resolve_model(model)
     except UnknownProvider:
@@ -126,7 +135,7 @@ def vendor_of(model: str) -> str:
 
 
 def independence_warning(models: Iterable[str]) -> str:
-    """A warning where all of these models are one, or of one vendor; empty where they are not."""
+    """Return a warning if all these models are the same one or from one vendor; otherwise an empty string."""
     models = list(models)
     if all(is_rehearsal(model) for model in models):
         return ""

@@ -1,4 +1,6 @@
-"""How templates write texts that others wrote: nothing in them hides, and nothing turns what stands beside them."""
+"""Template filters for untrusted texts: invisible characters become visible marks and cannot reorder the text around
+them.
+"""
 
 from django import template
 from django.utils.html import conditional_escape, format_html, format_html_join
@@ -11,7 +13,7 @@ register = template.Library()
 
 @register.filter
 def visible(text: object) -> SafeString:
-    """Between elements: what nobody would see becomes a mark that can be seen, read out and copied."""
+    """Return the text as HTML with a `<mark>` for invisible characters, which can be seen, read out and copied."""
     string = _string(text)
     parts = list(invisible_chars.invisible_spans(string))
     if parts == [(False, string)]:  # nearly all of them, hundreds on a page
@@ -29,10 +31,10 @@ def _mark(part: str) -> str:
 
 @register.filter
 def visible_text(text: object) -> str:
-    """Where no element can stand: in attributes, in titles, in the options of a list."""
+    """Return the text with plain marks, for places without elements: attributes, titles and options."""
     return invisible_chars.visible_text(_string(text))
 
 
 def _string(text: object) -> str:
-    """Nothing for what is not there, so that `firstof` goes on to the next."""
+    """Return an empty string for None, so that `firstof` goes on to the next value."""
     return "" if text is None else str(text)

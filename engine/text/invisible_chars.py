@@ -1,8 +1,8 @@
-"""Characters that nobody sees, and how they are shown: one definition for models, pages, terminals, logs and files.
+"""Invisible characters and how they are shown: one definition for models, pages, terminals, logs and files.
 
-A model is told of each by its JSON escape. A person is shown a mark with its number in its place, but for those that
-do their ordinary work where they stand: joiners within emoji and within the scripts that need them. What is kept stays
-as it was written; only what is shown has marks.
+Models get each as its JSON escape. People see a mark with its code point instead, except where it does its ordinary
+work: joiners within emoji and within the scripts that need them. Stored texts stay unchanged; only shown ones have
+marks.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -13,15 +13,15 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 
-# control, format, half a character, private use, unassigned, separators of lines and paragraphs
+# control, format, surrogate, private use, unassigned, line and paragraph separators
 CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# letters, marks and a symbol that show nothing, beside all of these categories
+# letters, marks and a symbol that render as nothing although they are in none of these categories
 BLANKS = {
     *"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0",
     *map(chr, range(0xFE00, 0xFE10)),
     *map(chr, range(0xE0100, 0xE01F0)),
 }
-# signs of Arabic, Syriac and Kaithi that are drawn, though they count as formats
+# signs of Arabic, Syriac and Kaithi that are rendered although their category is format
 _DRAWN = set("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 _PICTURES = re.compile("[\U0001f000-\U0001faff\U0001fc00-\U0001fffd]")  # also those that are younger than our tables
 
@@ -53,7 +53,7 @@ MAX_MARKS = 20  # kinds of hidden characters in a row
 
 
 def visible_json(value: object) -> str:
-    """JSON on one line in which no character hides: formats, tags, private use and separators are escaped."""
+    """Return JSON on one line with format, tag, private use and separator characters escaped."""
     text = json.dumps(value, ensure_ascii=False)
     if text.isprintable():  # which all of these are not
         return text
@@ -68,17 +68,17 @@ def escape_char(char: str) -> str:
 
 
 def visible_text(text: str) -> str:
-    """The text with a mark for whatever nobody would see. Lines and tabs stay."""
+    """Return the text with a mark in place of each invisible character. Line breaks and tabs stay."""
     return "".join(visible_mark(stretch) if hidden else stretch for hidden, stretch in invisible_spans(text))
 
 
 def single_line(text: str) -> str:
-    """The same for a line of a log or of a terminal, which must not become two."""
+    """As `visible_text`, on one line, for a log or a terminal."""
     return visible_text(re.sub(r"\r?\n", "↵", text.rstrip()).replace("\t", " "))
 
 
 def invisible_spans(text: str) -> Iterator[tuple[bool, str]]:
-    """The text in parts, each with whether it is hidden; a hidden one goes to `mark`."""
+    """Yield the parts of the text, each with whether it is invisible; `visible_mark` shows the invisible ones."""
     if text.replace("\n", "").replace("\t", "").isprintable() and (text.isascii() or BLANKS.isdisjoint(text)):
         yield False, text
         return
@@ -90,7 +90,7 @@ def invisible_spans(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def is_invisible(char: str) -> bool:
-    """Whether nobody sees it where it stands alone; beside others it may do its ordinary work."""
+    """Whether the character is invisible on its own; next to others it may do its ordinary work."""
     if char in BLANKS:
         return True
     ordinary = char in "\n\t" or char in _DRAWN or _PICTURES.match(char)
@@ -98,7 +98,7 @@ def is_invisible(char: str) -> bool:
 
 
 def visible_mark(hidden: str) -> str:
-    """What stands for hidden characters: their numbers, or the text that tag characters spell."""
+    """Return the mark for invisible characters: their code points, or the text that tag characters spell."""
     if "\U000e0020" <= hidden[0] <= "\U000e007e":
         return f"‹tags: {''.join(chr(ord(char) - 0xE0000) for char in hidden)}›"
     kinds = [(char, len(list(same))) for char, same in groupby(hidden)]
@@ -108,7 +108,7 @@ def visible_mark(hidden: str) -> str:
 
 
 def character_name(hidden: str) -> str:
-    """What such characters are, in the words of Unicode where it is one alone."""
+    """Return the Unicode name of the characters if they are all the same, otherwise their number."""
     if len(set(hidden)) == 1:
         return unicodedata.name(hidden[0], "a character without a name").lower()
     return f"{len(hidden)} characters that nobody sees"

@@ -1,4 +1,4 @@
-"""Texts as the words they can be found by. True on paper: no database, the same for what is kept and what is sought.
+"""Texts as search terms. No database is used, and the same rules apply to indexed texts and to queries.
 
 Why so: docs/decisions.md, Finding.
 """
@@ -24,7 +24,10 @@ Term = str
 
 
 def index_words(text: str) -> list[str]:
-    """Its different words without case, accents and punctuation; a sign of a script without spaces is a word."""
+    """Return the distinct words of a text without case, accents and punctuation, in order.
+
+    In scripts without spaces each character is a word.
+    """
     return list(dict.fromkeys(_split(text)))
 
 
@@ -39,9 +42,9 @@ def _plain(text: str) -> str:
 
 
 def label_term(name: str, value: object) -> Term:
-    """A word that no text contains and no word begins: what a run can be found by besides its texts.
+    """Return the term for a property of a run, such as its outcome. No text contains it, and no word begins with it.
 
-    A text that is no plain word, as an outcome in somebody's own words, stands in it by a digest, whatever its case.
+    A text that is no plain word, such as a custom outcome, is replaced by a digest that ignores case.
     """
     value = value.casefold() if isinstance(value, str) else value
     if isinstance(value, str) and not _PLAIN.fullmatch(value):
@@ -50,12 +53,14 @@ def label_term(name: str, value: object) -> Term:
 
 
 def labels_in(words: str) -> list[Term]:
-    """The labels among words as they are kept."""
+    """Return the labels in a string of stored words."""
     return [word for word in words.split() if word.startswith("=")]
 
 
 def query_terms(query: str) -> list[list[Term]]:
-    """What is sought: of each list at least one. The last word may be the beginning of a longer one."""
+    """Return the terms of a query: a match has at least one of each list. The last word may be the beginning of a
+    longer one.
+    """
     words = _split(_ID.sub(r"\1", query))
     terms = {word: [word] for word in words}
     if words:

@@ -1,7 +1,7 @@
-"""Sockets that lead nowhere inside, for whatever asks addresses that somebody has written.
+"""A socket factory that refuses addresses that are not public, for requests to addresses that users or models wrote.
 
-A name may lead elsewhere each time it is asked for, and an inner address can be written in many ways. So neither is
-judged: a connector's socket factory sees the very address that is about to be connected to, and refuses it there.
+A name may resolve differently each time, and an internal address can be written in many ways. So neither is
+checked: the connector's socket factory sees the address that is about to be connected to, and refuses it there.
 
 Why so: docs/decisions.md, The web.
 """
@@ -13,7 +13,9 @@ from .public_addresses import is_public
 
 
 class PublicSockets:
-    """Makes sockets to public addresses alone, or to any where an administrator has named the host."""
+    """Create sockets to public addresses only, or to any address if an administrator has allowed the host
+    (`anywhere`).
+    """
 
     def __init__(self, anywhere: bool) -> None:
         self.anywhere, self.refused = anywhere, False

@@ -1,6 +1,6 @@
-"""Which addresses may be read or sent to: how one is written, and which network address it may lead to.
+"""Which addresses may be read or sent to: their syntax, and whether a literal network address is internal.
 
-Names are not judged here. What a name leads to is known when a socket is made for it, and only then: see `sockets`.
+Host names are not resolved here: what a name resolves to is checked when a socket is created (`public_sockets.py`).
 """
 
 import re
@@ -21,12 +21,15 @@ _ENDS = ".,;:!?)]*_"
 
 
 class AddressRefused(ValueError):
-    """Why something is not read or sent to, in a sentence for whoever asked for it."""
+    """Why an address is not read or sent to, as a message for the person or model that gave it."""
 
 
 def check_address(address: str, allowed: Collection[str] = ()) -> str:
-    """The address as it is asked for, without what only a browser needs. `allowed`: hosts, or hosts with a port, that
-    an administrator lets be read on any port named there. NotRead."""
+    """Return the address as it is requested, without its fragment.
+
+    `allowed` has hosts, or hosts with a port, that an administrator has allowed; a port other than 80 and 443 must
+    be named there. Raises AddressRefused.
+    """
     try:
         parts = urlsplit(address.strip())
         host, port = (parts.hostname or "").rstrip("."), parts.port
@@ -47,7 +50,7 @@ def check_address(address: str, allowed: Collection[str] = ()) -> str:
 
 
 def check_redirect(address: str, to: str, allowed: Collection[str] = ()) -> str:
-    """Where a redirect leads. NotRead."""
+    """Return the target of a redirect. Raises AddressRefused."""
     return check_address(urljoin(address, to), allowed)
 
 
@@ -56,14 +59,16 @@ def host_of(address: str) -> str:
 
 
 def is_allowed(address: str, allowed: Collection[str]) -> bool:
-    """Whether an administrator lets this host be read although it may stand inside."""
+    """Whether an administrator allows this host although it may be internal."""
     parts = urlsplit(address)
     host = host_of(address)
     return host in allowed or f"{host}:{parts.port or PORTS.get(parts.scheme, 0)}" in allowed
 
 
 def shorten_address(address: str) -> str:
-    """An address on any port, as `checked` writes it: whether it is read is seen when it is. NotRead."""
+    """Return an address with any port as `check_address` writes it. The port is checked when the address is read.
+    Raises AddressRefused.
+    """
     try:
         parts = urlsplit(address.strip())
         return check_address(address, {f"{(parts.hostname or '').rstrip('.')}:{parts.port}"})
@@ -72,7 +77,7 @@ def shorten_address(address: str) -> str:
 
 
 def addresses_in_text(text: str) -> set[str]:
-    """Addresses that stand in a text, with and without a sign that may end its sentence."""
+    """Return the addresses in a text, each with and without punctuation that may end its sentence."""
     found = set()
     for match in _ADDRESS.findall(text):
         for written in {match, match.rstrip(_ENDS)}:
@@ -82,13 +87,15 @@ def addresses_in_text(text: str) -> set[str]:
 
 
 def is_internal_host(host: str) -> bool:
-    """Whether this host is written as a network address that not everybody may reach. Of a name nothing is known."""
+    """Whether the host is a literal network address that is not public. False for names, which are not resolved."""
     written = unicodedata.normalize("NFKC", host).replace("\u3002", ".").rstrip(".")
     return _is_network_address(written) and not is_public(written)
 
 
 def _is_network_address(host: str) -> bool:
-    """Also an IPv4 in octal or hexadecimal numbers, or in less than four, as sockets take it."""
+    """Whether the host is a literal address, including IPv4 in octal, in hexadecimal or with fewer than four numbers,
+    as sockets accept it.
+    """
     with suppress(ValueError):
         return bool(ip_address(host.partition("%")[0]))
     with suppress(OSError):

@@ -18,7 +18,7 @@ class Command(console.ConsoleCommand):
 
 
 async def perform(concurrency: int | None) -> None:
-    """Claim and perform until SIGTERM or SIGINT, then stop well."""
+    """Claim and perform runs until SIGTERM or SIGINT, then shut down gracefully."""
     engine = Worker(concurrency)
     loop, asked_to_stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
