@@ -90,7 +90,7 @@ OWN_WORDS = {"judgement": "judge judging verdict council seat criteria swayed ca
 VERBS = ("check", "checks")  # of the tests' procedure: in prose they are everybody's, so they are sought as names alone
 ALLOWED = {
     ("plan", "engine/doctor.py"): "of migrations, as Django calls it",
-    ("plan", "engine/founding.py"): "of migrations, as Django calls it",
+    ("plan", "engine/db/empty_database.py"): "of migrations, as Django calls it",
     ("judgement", "engine/doctor.py"): "says how long one takes: the measure of speed that people know",
     ("check", "templates/admin/runs/run.html"): "the name of a small picture, a hook",
     ("check", "templates/runs/saved/page.html"): "the name of a small picture, a hook",

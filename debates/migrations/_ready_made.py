@@ -1,4 +1,8 @@
-"""The ready-made panels, as they were first. Their members take the installation's default model."""
+"""Ready-made panels: five to start with. Members take the default model of the installation."""
+
+from engine.ledger.hashing import EntryDraft, format_timestamp
+from engine.migrations._sealing import seal
+
 
 HIRING = {
     "name": "Hiring panel",
@@ -221,3 +225,82 @@ POLICY = {
 }
 
 PANELS = (HIRING, INVESTMENT, MEDICAL, DESIGN, POLICY)
+
+CHAIN = "6d616769-0000-4000-8000-70616e656c73"
+SETTINGS = ("rule", "timekeeper", "view", "most", "reply_within")
+SWITCHES = ("reply", "call", "challenge", "first", "free_floor")
+
+
+def create_panels(apps, schema_editor):
+    seal(apps, CHAIN, [draft_of(change) for change in [found(apps, panel) for panel in PANELS]])
+
+
+def found(apps, values):
+    Panel, Version, Seat, Option, Change = (
+        apps.get_model("debates", f"Panel{part}") for part in ("", "Version", "Seat", "Option", "Change")
+    )
+    kept = {"name": values["name"], "retention_days": values["retention_days"]}
+    panel = Panel.objects.create(**kept)
+    version = Version.objects.create(
+        panel=panel, number=1, name=panel.name, rule=values["rule"], most=60, reply_within=24
+    )
+    for seat, (name, who) in enumerate(values["members"], 1):
+        Seat.objects.create(version=version, seat=seat, name=name, who=who)
+    for number, (word, direction, meaning) in enumerate(values["options"], 1):
+        Option.objects.create(version=version, number=number, word=word, direction=direction, meaning=meaning)
+    Panel.objects.filter(pk=panel.pk).update(current=version)
+    return Change.objects.create(panel=panel, kind="founded", version=version, archived=False, locked=False, **kept)
+
+
+def draft_of(change):
+    facts = {"id": change.panel_id, "change": change.kind, "by": "", "owner": None, "owner_name": ""}
+    facts |= {name: getattr(change, name) for name in ("name", "archived", "locked", "retention_days")}
+    facts |= {"version": change.version.number, "holds": held(change.version)}
+    return EntryDraft("panel", format_timestamp(change.made) or "", facts)
+
+
+def create_advisory_board(apps, schema_editor):
+    """Give the medical board its second version, which only advises and has a physician."""
+    panels = apps.get_model("debates", "Panel").objects
+    board = panels.filter(name=MEDICAL["name"], owner=None, current__number=1, archived=None, locked=None).first()
+    if board is None or list(board.changes.values_list("kind", flat=True)) != ["founded"]:
+        return
+    version = second_version(apps, board)
+    panels.filter(pk=board.pk).update(current=version)
+    kept = {"name": board.name, "archived": False, "locked": False, "retention_days": board.retention_days}
+    change = apps.get_model("debates", "PanelChange").objects.create(
+        panel=board, kind="revised", version=version, **kept
+    )
+    facts = {"id": board.pk, "change": change.kind, "by": "", "owner": None, "owner_name": "", **kept}
+    facts |= {"version": version.number, "holds": held(version, (*SWITCHES, "advisory"))}
+    seal(apps, CHAIN, [EntryDraft("panel", format_timestamp(change.made) or "", facts)])
+
+
+def second_version(apps, board):
+    """As the first one is, but for what makes it advise and who sits there besides."""
+    Version, Seat, Option = (apps.get_model("debates", f"Panel{part}") for part in ("Version", "Seat", "Option"))
+    first = board.current
+    kept = {name: getattr(first, name) for name in (*SETTINGS, *SWITCHES)}
+    version = Version.objects.create(panel=board, number=2, name=board.name, **(kept | {"advisory": True}))
+    for seat in first.seats.order_by("seat"):
+        Seat.objects.create(version=version, **said(seat, ("seat", "name", "who", "model", "fallback", "person")))
+    name, who = PHYSICIAN
+    Seat.objects.create(version=version, seat=first.seats.count() + 1, name=name, who=who, person=True)
+    for option in first.options.order_by("number"):
+        Option.objects.create(version=version, **said(option, ("number", "word", "meaning", "direction")))
+    return version
+
+
+def held(version, switches=SWITCHES):
+    """As `PanelVersion.held` says it."""
+    seat, option = ("name", "who", "model", "fallback", "person"), ("word", "meaning", "direction")
+    return {
+        "options": [said(one, option) for one in version.options.order_by("number")],
+        "members": [said(one, seat) for one in version.seats.order_by("seat")],
+        **said(version, SETTINGS),
+        "switches": said(version, switches),
+    }
+
+
+def said(row, names):
+    return {name: getattr(row, name) for name in names}

@@ -2,7 +2,6 @@
 test` twenty of them; the program sees all), of honest files and of what is none, in one visit of a real browser."""
 
 import asyncio
-import gzip
 import json
 import zipfile
 from hashlib import sha256
@@ -22,7 +21,7 @@ from runs.forking import fork
 from runs.procedure.spec import specs
 from runs.record.document import record_line
 from runs.record.evidence_file import build_evidence_file
-from tests.acceptance.test_old_records import OLD, VERIFIER_KEY, VERSIONS
+from tests.acceptance.test_old_records import VERIFIER_KEY, VERSIONS, exported_by
 from tests.conftest import some_of
 from tests.contract import OFFLINE, play, played
 from tests.corpus import CASES
@@ -169,7 +168,7 @@ def node_of(leaf: dict[str, Any], run: str) -> str:
 
 
 def old(version: str) -> bytes:
-    return gzip.decompress((OLD / version / "sqlite" / "bundle.jsonl.gz").read_bytes())
+    return exported_by(version)
 
 
 @pytest.fixture(scope="module")

@@ -292,7 +292,7 @@ def test_what_is_no_inquiry_is_refused_at_its_field(given, wrong):
 
 @pytest.mark.django_db
 def test_critics_are_chosen_from_a_list_with_the_ready_made_councils():
-    ready = import_module("judgements.migrations.0025_review_councils").COUNCILS
+    ready = import_module("judgements.migrations._ready_made").REVIEW_COUNCILS
     for name, members in ready.items():  # other tests have emptied the table
         if not Council.objects.filter(name=name).exists():
             trio = [{"name": one, "criteria": criteria, "model": "", "fallback": ""} for one, criteria in members]

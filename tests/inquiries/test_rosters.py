@@ -1,10 +1,8 @@
 """Rosters in numbered versions: written on a page, taken for a question, and what inquiries keep of them."""
 
 import re
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
@@ -18,7 +16,6 @@ from judgements.models import Council
 from runs.history.query import RunHistory
 from runs.presets import NameReserved
 from tests.conftest import agents
-from tests.databases import tampering
 
 pytestmark = pytest.mark.django_db
 
@@ -126,16 +123,6 @@ def test_a_roster_goes_on_to_mean_the_council_that_it_was_saved_with(strict, mir
     post = submit(owner=mira, **values).posts.get(name="critic_expert")
     assert post.policy == {"who": "council", "council": "Law", "council_id": legal.pk}
     assert verify_all().faults == []
-
-
-def test_a_roster_of_before_means_the_one_council_that_had_the_name(strict, mira):
-    legal = Council.objects.create_first(name="Legal", owner=mira, agents=agents())
-    import_module("judgements.migrations.0027_councils_by_id").keep(apps, None)
-    with tampering():
-        strict.versions.update(posts={"answer_critic": "council:Legal"})
-    renamed(legal, "Law")
-    values, wrong = submit_values(form_values({"question": QUESTION, "roster": "Strict"}))
-    assert (wrong, values["critics"]["critic_expert"]["council_id"]) == ([], legal.pk)
 
 
 def test_a_history_is_asked_for_those_of_one_roster(client: Client, mira, strict, settings):

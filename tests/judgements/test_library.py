@@ -2,10 +2,8 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 
 import pytest
-from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -14,7 +12,6 @@ from judgements.models import Council
 from runs.formatting import format_day
 from runs.library import overview
 from runs.library.overview import LibraryQuery
-from runs.models import Start
 from runs.procedure.library_section import LibrarySection
 from runs.procedure.spec import specs
 from tests.conftest import submitted_at
@@ -150,22 +147,6 @@ def test_a_day_is_said_as_people_say_it():
     now = datetime(2026, 11, 22, 0, 30, tzinfo=UTC)
     ago = [timedelta(minutes=20), timedelta(hours=1), timedelta(days=2), timedelta(days=400)]
     assert [format_day(now - one, now) for one in ago] == ["today", "yesterday", "20 Nov", "18 Oct 2025"]
-
-
-def test_what_was_judged_before_it_was_counted_is_counted(travel, mira, noor):
-    rehearsed = Council.objects.create_first(name="Rehearsed", agents=trio(), owner=mira)
-    for council, owner in ((travel, mira), (rehearsed, noor), (travel, noor)):
-        judged_by(council.current, owner)
-    counted, [operation] = starts(), import_module("judgements.migrations.0024_starts").Migration.operations
-    with connection.cursor() as cursor:
-        cursor.execute(operation.reverse_sql)
-        assert starts() == []
-        cursor.execute(operation.sql)
-    assert starts() == counted
-
-
-def starts():
-    return list(Start.objects.order_by("pk").values_list("run", "shelf", "key", "owner", "rehearsal"))
 
 
 # ---- the shelf ---------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def test_one_is_approved_by_a_change_of_mind_one_is_rejected_and_one_asks_twice(
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.key)
 def test_its_agents_are_those_of_a_ready_made_council(example):
-    ready = importlib.import_module("judgements.migrations.0002_councils").COUNCILS[example.council]
+    ready = importlib.import_module("judgements.migrations._ready_made").FIRST_COUNCILS[example.council]
     assert [(part.name, part.criteria) for part in example.parts] == ready
 
 

@@ -1,7 +1,5 @@
 """Judgements are found by the words of their titles, contents and reasons."""
 
-from importlib import import_module
-
 import pytest
 from django.db import connection
 from django.utils import timezone
@@ -112,17 +110,6 @@ def test_the_verdict_is_a_label_that_no_word_finds():
     assert found("verdict=approved") == found("approved") == set()
 
 
-def test_runs_of_before_are_found_by_their_kind_after_an_upgrade():
-    submit("the zeppelin", title="x")
-    text = SearchText.objects.get()
-    SearchText.objects.update(words=text.words.replace(" =kind=judgement", ""))
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("runs.migrations.0004_label_of_kind").ADD)
-    sought = [[label_term("kind", "judgement")], *query_terms("zeppelin")]
-    assert matching_runs(Judgement.objects.all(), sought, few=False).exists()
-    is_sound()
-
-
 def test_the_beginning_of_a_word_finds_no_label(council):
     submit("one", title="one", council=council.current)
     for query in ("i", "id", "by", "co", "council", "="):
@@ -174,13 +161,3 @@ def test_a_flag_can_be_added_later():
 def test_rehearsals_are_told_apart_from_the_start(model):
     Judgement.objects.submit(owner=None, content="one", agents=agents(model, "openai/b", "openai/c"))
     assert label_term("rehearsal", model.startswith("rehearsal")) in SearchText.objects.get().words.split()
-
-
-@pytest.mark.parametrize("decisions", ["raa raa aaa", "aar aaa aaa", "rrr rrr rrr"])
-def test_what_was_judged_before_there_were_flags_gets_them(decisions):
-    judgement = conclude(submit(decisions), *decisions.split(), model="openai/other")
-    columns = ("seat", "model", "decisions__round", "decisions__decision", "decisions__call__model")
-    seated = list(Agent.objects.order_by("seat").values_list(*columns))
-    given = import_module("judgements.migrations.0012_flags")._labels(seated, "approved")
-    words = SearchText.objects.get(run=judgement.pk).words.split()
-    assert set(given) == {word for word in words if word.startswith(("=flag", "=rehearsal"))}

@@ -17,7 +17,7 @@ from missions.procedure import submit
 
 pytestmark = pytest.mark.django_db
 
-READY = import_module("missions.migrations.0006_ready_made_crews").CREWS
+READY = import_module("missions.migrations._ready_made").CREWS
 ADA = {"a1-name": "Ada", "a1-description": "Coordinates.", "a1-tools": "all"}
 BEN = {"a2-name": "Ben", "a2-description": "Reads.", "a2-tools": "reads", "a2-library": "on"}
 

@@ -163,7 +163,7 @@ def test_a_memory_that_was_changed_behind_its_chain_is_found():
     assert "memory" in str(verify_all().faults)
 
 
-READY = import_module("missions.migrations.0004_ready_made_memories").READY
+READY = import_module("missions.migrations._ready_made").READY
 
 
 def test_two_rules_are_there_from_the_beginning():

@@ -303,7 +303,7 @@ def test_an_agent_that_waits_has_its_long_history_summarised(mira: User, models,
 @pytest.mark.django_db
 def test_whoever_speaks_in_the_crew_of_the_source_reports_to_its_coordinator(mira: User, held):
     models = ScriptedModels()
-    crews = import_module("missions.migrations.0006_ready_made_crews")
+    crews = import_module("missions.migrations._ready_made")
     [source] = [agents for name, _, agents in crews.CREWS if name == "Coordinator and LTM-Manager"]
     agents = [agent_row({"name": name, "description": what, **more}, f"test/{name}") for name, what, more in source]
     edits = [step("edit_stm", agent_name=name, new_content="x") for name in ("LTM-Manager", "Magi-01")]

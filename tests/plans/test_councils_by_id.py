@@ -1,11 +1,9 @@
 """A team's policy means one council, by its id: who takes that council's name, or rehearses it, lets nothing out."""
 
 import json
-from importlib import import_module
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.test import Client
 
@@ -58,15 +56,6 @@ def imitated(name="Legal"):
 def letters_team(demand=None, name="Desk"):
     """Whose letters nobody but a council is asked about."""
     return team(TeamPolicy(OPEN, DEMANDS, {**DEMANDS, StepEffect.REACHES_OUT: demand or LEGAL}), name=name)
-
-
-def as_before(version):
-    """As a team stands in the database that was saved when councils were named by their names alone."""
-    policy = version.policy
-    policy["calls"]["reaches_out"] = dict(LEGAL)
-    with tampering():
-        type(version).objects.filter(pk=version.pk).update(policy=policy)
-    import_module("judgements.migrations.0027_councils_by_id").keep(apps, None)
 
 
 async def to_the_gate(mira, models, version=None, pk=None):
@@ -205,37 +194,6 @@ def test_at_every_door_the_council_that_was_meant_is_asked_and_no_imitator(mira,
 
 
 # ---- saved earlier -------------------------------------------------------------------------------------------
-
-
-async def test_a_policy_of_before_means_the_one_council_that_had_the_name(mira, models):
-    legal = await sync_to_async(found)()
-    version = await sync_to_async(letters_team)()
-    await sync_to_async(as_before)(version)
-    await sync_to_async(renamed)(legal, "Law")
-    await sync_to_async(imitated)()
-    gate = await to_the_gate(mira, models, version)
-    assert (await sync_to_async(council_asked)(gate), gate.policy["council_id"]) == (legal.pk, legal.pk)
-
-
-@pytest.mark.parametrize("had", [0, 2])
-async def test_a_policy_of_before_means_nobody_where_none_or_two_had_the_name(mira, models, had):
-    version = await sync_to_async(letters_team)()
-    if had:
-        await sync_to_async(renamed)(await sync_to_async(found)(), "Law")
-        await sync_to_async(imitated)()
-    await sync_to_async(as_before)(version)
-    if not had:
-        await sync_to_async(found)()
-    assert await turned(await to_the_gate(mira, models, version), "No council decides here")
-
-
-def test_gate_rules_of_before_are_given_the_id_of_the_one_council_that_had_the_name():
-    legal = found()
-    for name in ("Legal", "Nobody"):
-        GateRule.objects.create(procedure="plan", kind=name.lower(), who="council", council=name)
-    GateRule.objects.update(council_id=None)
-    import_module("judgements.migrations.0027_councils_by_id").keep(apps, None)
-    assert dict(GateRule.objects.values_list("council", "council_id")) == {"Legal": legal.pk, "Nobody": None}
 
 
 # ---- written with names --------------------------------------------------------------------------------------

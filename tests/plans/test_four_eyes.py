@@ -1,16 +1,13 @@
 """Under four eyes nobody decides about their own words: neither who asked, nor who changed a step, answered, spoke to
 an agent or the planner, or asked for changes."""
 
-from importlib import import_module
-
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
-from django.db import connection
 from django.test import Client
 
 from engine import gate_decisions
-from engine.models import AuthorContribution, Gate, GateAuthor, Run, RunAuthor
+from engine.models import AuthorContribution, Gate, Run, RunAuthor
 from plans import comments
 from plans.rules.approval_policy import OPEN, TeamPolicy
 from plans.rules.enums import StepEffect
@@ -280,32 +277,3 @@ def page_of(user, gate):
     client = Client()
     client.force_login(user)
     return " ".join(client.get(f"/gates/{gate.pk}/").content.decode().split())
-
-
-# ---- an installation that kept no authors yet ---------------------------------------------------------------
-
-
-async def test_who_changed_a_step_or_spoke_before_authors_were_kept_is_found(gate_of, others):
-    noor, reviewer = others
-    await change(gate_of, noor)
-    await say(gate_of.plan, reviewer, "To Ben, please.", 2)
-    changed = await gate_of("step-2")
-    await sync_to_async(found_again)()
-    for user in others:
-        with pytest.raises(gate_decisions.NotAnApprover):
-            await answers(changed.pk, user, "approve")
-
-
-def found_again():
-    with tampering():
-        GateAuthor.objects.all().delete()
-        RunAuthor.objects.all().delete()
-    for name in ("engine.migrations.0027_authors", "plans.migrations.0012_authors"):
-        import_module(name).find(None, Editor())
-
-
-class Editor:
-    @staticmethod
-    def execute(sql):
-        with connection.cursor() as cursor:
-            cursor.execute(sql)

@@ -1,9 +1,6 @@
 """With the texts of a record ends all that shows it to others."""
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 from django.urls import reverse
 
 from runs.access_log import log_view
@@ -44,12 +41,3 @@ def test_with_the_names_it_is_forgotten_who_showed_it_and_to_whom(run):
     assert (Share.objects.get().by, Badge.objects.get().by) == (None, None)
     assert not Given.objects.exists()
     assert not GivenLook.objects.exists()
-
-
-def test_what_was_redacted_before_is_shown_by_nothing_after_an_upgrade(run, mira):
-    redact_run(run.pk, "reviewer", "Asked for.")
-    Share.new(run, mira, "Ada", 14).save()
-    Badge.create(mira, 14, words="Ada", run=run).save()
-    import_module("runs.migrations.0010_ended_by_redactions").end_shown(apps, None)
-    assert not any(rows.objects.filter(ended=None).exists() for rows in (Share, Badge))
-    assert {Share.objects.first().for_whom, Badge.objects.first().words} == {""}
