@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from engine.models import Run, after_deadlock
 from engine.text.invisible_chars import visible_json
-from plans.models import Matter, Plan, Sent, Told
+from plans.models import Plan, Project, SentEvent, SentGate
 from runs.api.scopes import ApiCredential
 from runs.api.waiting import FoundRun, follow_run, read_queued
 
@@ -19,7 +19,7 @@ from .messages import message_source
 class SessionEventStream:
     """Of one program. `known`: the number of the last event that it has."""
 
-    def __init__(self, credential: ApiCredential, matter: Matter, known: int) -> None:
+    def __init__(self, credential: ApiCredential, matter: Project, known: int) -> None:
         self._credential, self._matter, self._known = credential, matter, known
         self._seen: dict[UUID, int] = {}
         self._going_on: list[UUID] = []
@@ -38,7 +38,7 @@ class SessionEventStream:
 
     def _revisions(self) -> dict[UUID, int] | None:
         """Of the session's plans; None where it, or the right to see it, is there no more."""
-        there = Matter.objects.existing().filter(pk=self._matter.pk).exists()
+        there = Project.objects.existing().filter(pk=self._matter.pk).exists()
         return self._now() if there and self._credential.holder() else None
 
     def _now(self) -> dict[UUID, int]:
@@ -58,14 +58,14 @@ class SessionEventStream:
     @transaction.atomic
     def _told(self) -> list[tuple[int, AutomationEvent]]:
         """What is new, by number. Who holds the matter has seen all that was numbered before."""
-        Matter.objects.select_for_update(no_key=True).get(pk=self._matter.pk)
+        Project.objects.select_for_update(no_key=True).get(pk=self._matter.pk)
         now = self._now()
         events = list(self._happened({pk for pk, revision in now.items() if self._seen.get(pk) != revision}))
         events.sort(key=lambda one: one.at)
-        numbers = Told.objects.numbers(self._matter, [(one.plan.pk, one.key) for one in events])
+        numbers = SentEvent.objects.numbers(self._matter, [(one.plan.pk, one.key) for one in events])
         numbered = sorted((numbers[one.plan.pk, one.key], index) for index, one in enumerate(events))
         new = [(number, events[index]) for number, index in numbered if number > self._known]
-        Sent.objects.note(self._credential.pk, message_source(one.said for _, one in new if one.said))
+        SentGate.objects.note(self._credential.pk, message_source(one.said for _, one in new if one.said))
         self._seen = now
         return new
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from engine.ledger.entries import ENDED, RETRIED, Entry
+from engine.ledger.entries import ENDED, RETRIED, AuditEntry
 from engine.models import Gate, Run
-from plans.models import Move, Plan, Step, StepState
+from plans.models import Plan, PlanStep, PlanStepMove, PlanStepState
 from plans.models.queries import number_of
 from plans.prompts.planner import PERSON
 from plans.rules.approval_policy import ApprovalKind
@@ -67,7 +67,7 @@ def _asked(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
             yield _request(plan, f"asked-{gate.pk}", gate.made, step, user_id)
 
 
-def _request(plan: Plan, key: str, at: datetime, step: Step | None, user_id: str) -> AutomationEvent:
+def _request(plan: Plan, key: str, at: datetime, step: PlanStep | None, user_id: str) -> AutomationEvent:
     data: dict[str, Any] = {
         "step_id": str(step.pk) if step else None,
         "plan_id": str(plan.pk),
@@ -77,11 +77,11 @@ def _request(plan: Plan, key: str, at: datetime, step: Step | None, user_id: str
     return AutomationEvent(plan, key, at, "approval_request", data)
 
 
-def _is_a_persons(step: Step) -> bool:
+def _is_a_persons(step: PlanStep) -> bool:
     return (step.history[0].held or {}).get("owner") == PERSON
 
 
-def _all_asked(steps: Sequence[Step], first: dict[str, Gate]) -> datetime | None:
+def _all_asked(steps: Sequence[PlanStep], first: dict[str, Gate]) -> datetime | None:
     """When the last of these was asked about, or will never be as it was planned; None as long as one may be."""
     times = [first[step.gate_step].made if step.gate_step in first else _let_go(step) for step in steps]
     if None in times or not any(step.gate_step in first for step in steps):
@@ -89,7 +89,7 @@ def _all_asked(steps: Sequence[Step], first: dict[str, Gate]) -> datetime | None
     return max(at for at in times if at)
 
 
-def _let_go(step: Step) -> datetime | None:
+def _let_go(step: PlanStep) -> datetime | None:
     for state in step.history:
         if state.status not in (StepStatus.PLANNED, StepStatus.AWAITING) or (state.held or {}).get("owner") == PERSON:
             return state.made
@@ -112,19 +112,19 @@ def _steps(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
             before = state.status
 
 
-def _begun(plan: Plan, step: Step, action: str, user_id: str) -> dict[str, Any]:
+def _begun(plan: Plan, step: PlanStep, action: str, user_id: str) -> dict[str, Any]:
     named = {"session_id": session_of(plan), "plan_id": str(plan.pk), "step_id": str(step.pk)}
     return {**named, "action": action, "user_id": user_id}
 
 
-def _response(step: Step, state: StepState, user_id: str) -> dict[str, Any]:
+def _response(step: PlanStep, state: PlanStepState, user_id: str) -> dict[str, Any]:
     moves = [move for move in step.moves.all() if move.series == state.series and move.tool_call]
     status = "success" if state.status == StepStatus.COMPLETED else "failure"
     message = reply_of(step) if state.status == StepStatus.COMPLETED else state.why
     return {"status": status, "message": message, "data": list(map(_given, moves)), "user_id": user_id}
 
 
-def _given(move: Move) -> dict[str, Any]:
+def _given(move: PlanStepMove) -> dict[str, Any]:
     call = move.tool_call
     assert call  # noqa: S101 - of those moves that are calls
     return {"function": call.tool, "status": call.status, "result": call.output or call.error}
@@ -146,7 +146,7 @@ def _requests(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
 
 def _states(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
     """Each change, as its record has it: a plan that failed may go on and end again."""
-    entries = Entry.objects.filter(run=plan.pk, kind__in=(ENDED, RETRIED)).order_by("seq")
+    entries = AuditEntry.objects.filter(run=plan.pk, kind__in=(ENDED, RETRIED)).order_by("seq")
     for number, (at, state) in enumerate(_told(entries), 1):
         data: dict[str, Any] = {
             "plan_id": str(plan.pk),
@@ -158,7 +158,7 @@ def _states(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
         yield AutomationEvent(plan, f"state-{number}", at, "plan_state_update", data)
 
 
-def _told(entries: Iterable[Entry]) -> Iterator[tuple[datetime, str]]:
+def _told(entries: Iterable[AuditEntry]) -> Iterator[tuple[datetime, str]]:
     for entry in entries:
         line = json.loads(entry.line)
         state = IN_PROGRESS if entry.kind == RETRIED else _ended(line["facts"])

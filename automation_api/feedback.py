@@ -16,7 +16,7 @@ from engine.models import Gate, Run
 from engine.models.gates import DecisionValue
 from engine.run_control import RunEnded
 from plans import comments
-from plans.models import Plan, Sent, Step
+from plans.models import Plan, PlanStep, SentGate
 from plans.models.queries import number_of
 from plans.rules.approval_policy import ApprovalKind, DecisionMeaning
 from plans.rules.gate_text import ACTION, parse_action, quoted
@@ -91,7 +91,7 @@ def _in_a_word(said: dict[str, Any]) -> str:
     return {DecisionValue.ANSWER: "answered", DecisionValue.REJECT: "rejected"}.get(said["decision"], "approved")
 
 
-def _asked_at(request: HttpRequest, asked: HumanFeedback) -> tuple[Step, Gate, bool]:
+def _asked_at(request: HttpRequest, asked: HumanFeedback) -> tuple[PlanStep, Gate, bool]:
     """Of which step, at which gate, and whether the step is to be changed first: not where the decision would be
     refused all the same."""
     plan = plan_in(request, asked.plan_id, asked.session_id)
@@ -131,21 +131,21 @@ def _refuse_unkeepable(action: str) -> None:
         raise field_errors([("updated_action", str(error.message))]) from error
 
 
-def _step_of(request: HttpRequest, plan: Plan, key: str) -> Step:
+def _step_of(request: HttpRequest, plan: Plan, key: str) -> PlanStep:
     pk = uuid_of(key)
     found = next((step for step in plan.steps.all() if step.pk == pk), None)
     if found:
         return found
-    if pk and Step.objects.filter(pk=pk, plan__run__owner=session_owner(request)).exists():
+    if pk and PlanStep.objects.filter(pk=pk, plan__run__owner=session_owner(request)).exists():
         raise field_errors([("step_id", "The step is of another plan.")])
     raise not_found("step")
 
 
-def _sent(request: HttpRequest, plan: Plan, step: Step) -> Gate:
+def _sent(request: HttpRequest, plan: Plan, step: PlanStep) -> Gate:
     """The gate that the caller was sent for this step, if it is what is asked about it now."""
     at_step = gates_at(plan, step)
     asked = [gate for gate in at_step if is_pending(gate)]
-    sent = Sent.objects.by_step(credential_of(request).pk, plan.pk).get(step.pk)
+    sent = SentGate.objects.by_step(credential_of(request).pk, plan.pk).get(step.pk)
     if late := next((gate for gate in at_step if gate.pk == sent and _is_late(gate)), None):
         return late  # to decide there is refused with when it was over
     if not asked:
@@ -164,11 +164,11 @@ def _is_late(gate: Gate) -> bool:
 # ---- and with another text --------------------------------------------------------------------------------
 
 
-def _is_changed(step: Step, asked: HumanFeedback) -> bool:
+def _is_changed(step: PlanStep, asked: HumanFeedback) -> bool:
     return bool(asked.action) and asked.action != step.action
 
 
-async def _changed(request: HttpRequest, step: Step, action: str) -> Gate:
+async def _changed(request: HttpRequest, step: PlanStep, action: str) -> Gate:
     """The gate at which the step is asked about as it is now."""
     await sync_to_async(change_action)(request, step, action)
     with suppress(ApiError):  # too many wait already: it may be asked about all the same
@@ -181,7 +181,7 @@ async def _changed(request: HttpRequest, step: Step, action: str) -> Gate:
     return gate
 
 
-def _refuse_unseen(step: Step, seen: Gate, gate: Gate) -> None:
+def _refuse_unseen(step: PlanStep, seen: Gate, gate: Gate) -> None:
     """Its tools were named by the planner since, and the caller has seen none but those of the old text."""
     if gate.text.partition(ACTION)[0] != seen.text.partition(ACTION)[0]:
         raise ApiError(
@@ -189,12 +189,12 @@ def _refuse_unseen(step: Step, seen: Gate, gate: Gate) -> None:
         )
 
 
-def _is_a_persons(step: Step) -> bool:
-    now = Step.objects.get(pk=step.pk)
+def _is_a_persons(step: PlanStep) -> bool:
+    now = PlanStep.objects.get(pk=step.pk)
     return now.agent_id is None and not now.tools_due
 
 
-def change_action(request: HttpRequest, step: Step, action: str) -> None:
+def change_action(request: HttpRequest, step: PlanStep, action: str) -> None:
     try:
         comments.change_step(step.plan_id, session_owner(request), step.number, {"action": action})
     except comments.CommentRefused as refused:
@@ -203,13 +203,13 @@ def change_action(request: HttpRequest, step: Step, action: str) -> None:
         raise ApiError(409, "The plan is over.") from over
 
 
-def _gate_about(step: Step, action: str) -> Gate | None:
+def _gate_about(step: PlanStep, action: str) -> Gate | None:
     asked = Gate.objects.newest(step.plan_id, step.gate_step)
     return asked if asked and asked.pending and parse_action(asked.text) == quoted(action) else None
 
 
-def _is_asked(step: Step, action: str, plan: UUID) -> bool:
-    now = Step.objects.only("status", "agent", "tools_due").get(pk=step.pk)
+def _is_asked(step: PlanStep, action: str, plan: UUID) -> bool:
+    now = PlanStep.objects.only("status", "agent", "tools_due").get(pk=step.pk)
     if now.agent_id is None and not now.tools_due:
         return True  # nobody is asked about it before a person does it
     over = now.status not in BEFORE_WORK or Run.objects.only("status").get(pk=plan).is_ended
@@ -240,7 +240,7 @@ def _plan_rejected(request: HttpRequest, waiting: Sequence[Gate], asked: HumanFe
 
 
 def _all_approved(request: HttpRequest, plan: Plan, waiting: Sequence[Gate], asked: HumanFeedbackForAll) -> str:
-    sent = Sent.objects.by_step(credential_of(request).pk, plan.pk)
+    sent = SentGate.objects.by_step(credential_of(request).pk, plan.pk)
     said = Counter(
         _approved(request, plan, gate, sent, asked.words) for gate in waiting if gate.kind != ApprovalKind.PLAN
     )

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 from engine.llm.providers import clean_storable_text
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import DecisionValue
-from plans.models import Plan, Step, StepState
+from plans.models import Plan, PlanStep, PlanStepState
 from plans.models.queries import figures_of, number_of
 from plans.models.writes import HUMAN, MANAGER, PLANNER
 from plans.rules.approval_policy import ApprovalKind
@@ -39,7 +39,7 @@ class ThreadMessage:
     at: datetime
     source: str
     content: str
-    step: Step | None = None
+    step: PlanStep | None = None
     by: str = ""
     gate: Gate | None = None
 
@@ -84,7 +84,7 @@ def _plans(plan: Plan) -> Iterator[ThreadMessage]:
             yield ThreadMessage(plan, f"revision-{one.number}", one.planned, PLANNER, content)
 
 
-def _gates(plan: Plan, steps: dict[int, Step]) -> Iterator[ThreadMessage]:
+def _gates(plan: Plan, steps: dict[int, PlanStep]) -> Iterator[ThreadMessage]:
     for gate in plan.run.gates.all():
         step = steps.get(number_of(gate) or 0)
         if not (gate.kind == ApprovalKind.QUESTION and step is None):  # those are what the planner said
@@ -106,7 +106,7 @@ def _decided(one: GateDecision) -> str:
     return f"{said}: {words}" if words else f"{said}."
 
 
-def _steps(plan: Plan, steps: dict[int, Step]) -> Iterator[ThreadMessage]:
+def _steps(plan: Plan, steps: dict[int, PlanStep]) -> Iterator[ThreadMessage]:
     for step in steps.values():
         action = ""
         for state in step.history:
@@ -118,12 +118,12 @@ def _steps(plan: Plan, steps: dict[int, Step]) -> Iterator[ThreadMessage]:
                 yield _ended(plan, key, step, state)
 
 
-def _ended(plan: Plan, key: str, step: Step, state: StepState) -> ThreadMessage:
+def _ended(plan: Plan, key: str, step: PlanStep, state: PlanStepState) -> ThreadMessage:
     said = reply_of(step) if state.event == StepEvent.REPLY else state.why
     return ThreadMessage(plan, key, state.made, _who_ended(step, state), said, step, state.by_name)
 
 
-def _who_ended(step: Step, state: StepState) -> str:
+def _who_ended(step: PlanStep, state: PlanStepState) -> str:
     """Its agent by a move of its own, a person at a gate, or the rules where no move could be used."""
     if state.by_name or step.agent is None:
         return HUMAN
@@ -131,7 +131,7 @@ def _who_ended(step: Step, state: StepState) -> str:
     return step.owner if acts & {AgentAct.REPLY, AgentAct.GIVE_UP} else MANAGER
 
 
-def _words(plan: Plan, steps: dict[int, Step]) -> Iterator[ThreadMessage]:
+def _words(plan: Plan, steps: dict[int, PlanStep]) -> Iterator[ThreadMessage]:
     """What people said besides deciding, and what was said of the plan. What was said at a gate stands there."""
     ended = {f"{step}: {state.why}" for step in steps.values() for state in step.history}  # stands at its step
     at_gates = Counter(filter(None, map(_said_at, plan.run.gates.all())))

@@ -8,7 +8,7 @@ from uuid import UUID
 from engine.models import Gate, GateDecision, Run
 from engine.models.gates import NOT_DECIDED
 from engine.tools import available_tools
-from plans.models import Matter, Plan, Step, TeamVersion
+from plans.models import Plan, PlanStep, Project, TeamVersion
 from plans.models.queries import is_pending_at, note_of
 from plans.projects import project_fields
 from plans.rules import scheduling
@@ -60,7 +60,7 @@ def plan_summary(plan: Plan, user_id: str) -> dict[str, Any]:
 # ---- steps ------------------------------------------------------------------------------------------------
 
 
-def gates_at(plan: Plan, step: Step) -> list[Gate]:
+def gates_at(plan: Plan, step: PlanStep) -> list[Gate]:
     """Its own, and those within it, oldest first."""
     return [gate for gate in plan.run.gates.all() if is_pending_at(gate, step)]
 
@@ -76,7 +76,7 @@ def sent_gates(plan: Plan) -> dict[UUID, int]:
     return {step.pk: own[step.gate_step] for step in plan.steps_now if step.gate_step in own}
 
 
-def step_object(step: Step, plan: Plan, user_id: str) -> dict[str, Any]:
+def step_object(step: PlanStep, plan: Plan, user_id: str) -> dict[str, Any]:
     gates = gates_at(plan, step)
     said = max((one for gate in gates for one in gate_message(gate)), key=lambda one: one.pk, default=None)
     ended = step.status in (StepStatus.COMPLETED, StepStatus.FAILED)
@@ -97,7 +97,7 @@ def step_object(step: Step, plan: Plan, user_id: str) -> dict[str, Any]:
     }
 
 
-def reply_of(step: Step) -> str:
+def reply_of(step: PlanStep) -> str:
     """After the sentence that no tool call shows it, where that is so."""
     return noted(note_of(step), step.reply) if step.status == StepStatus.COMPLETED else ""
 
@@ -112,7 +112,7 @@ def feedback_words(said: GateDecision | None) -> str:
     return str(said.value or said.text) if said else ""
 
 
-def status_of(step: Step, gates: Sequence[Gate]) -> str:
+def status_of(step: PlanStep, gates: Sequence[Gate]) -> str:
     """It awaits feedback as long as something can be said: also of what is asked within it, or after it has failed."""
     asked = any(map(is_pending, gates))
     if asked and step.status in (StepStatus.WORKING, StepStatus.FAILED):
@@ -122,7 +122,7 @@ def status_of(step: Step, gates: Sequence[Gate]) -> str:
     return step.status
 
 
-def step_feedback(step: Step, gates: Sequence[Gate]) -> str | None:
+def step_feedback(step: PlanStep, gates: Sequence[Gate]) -> str | None:
     if not gates:
         return None
     newest = gates[-1]
@@ -137,7 +137,7 @@ def step_feedback(step: Step, gates: Sequence[Gate]) -> str | None:
     return "addressed" if newest.state in ADDRESSED else "rejected"
 
 
-def _changed(step: Step, gates: Sequence[Gate]) -> datetime:
+def _changed(step: PlanStep, gates: Sequence[Gate]) -> datetime:
     said = [one.made for gate in gates for one in gate_message(gate)]
     return max([step.history[-1].made, *(gate.made for gate in gates), *said])
 
@@ -145,7 +145,7 @@ def _changed(step: Step, gates: Sequence[Gate]) -> datetime:
 # ---- sessions ---------------------------------------------------------------------------------------------
 
 
-def session_object(matter: Matter, plans: Sequence[Plan], user_id: str) -> dict[str, Any]:
+def session_object(matter: Project, plans: Sequence[Plan], user_id: str) -> dict[str, Any]:
     """`plans`: all of it, newest first."""
     told = project_fields(matter, plans)
     return {

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from plans.models import Matter, Plan, Sent
+from plans.models import Plan, Project, SentGate
 from runs.api.errors import ApiError, field_errors
 from runs.api.responses import not_found
 from runs.api.scopes import credential_of
@@ -24,11 +24,11 @@ def require_same_user(request: HttpRequest, named: str | None) -> None:
 
 
 def sessions(request: HttpRequest) -> Any:
-    return Matter.objects.existing().filter(owner=session_owner(request))
+    return Project.objects.existing().filter(owner=session_owner(request))
 
 
-def session(request: HttpRequest, name: str) -> Matter:
-    found = Matter.objects.named(session_owner(request), name).first()
+def session(request: HttpRequest, name: str) -> Project:
+    found = Project.objects.named(session_owner(request), name).first()
     if found is None:
         raise not_found("session")
     return found
@@ -37,7 +37,7 @@ def session(request: HttpRequest, name: str) -> Matter:
 def record_sent_gates(request: HttpRequest, sent: Mapping[UUID, int]) -> None:
     """That these gates of steps stand in the answer: to those the caller says yes or no from now on."""
     if sent:
-        Sent.objects.note(credential_of(request).pk, sent)
+        SentGate.objects.note(credential_of(request).pk, sent)
 
 
 def plans_of(request: HttpRequest, **which: Any) -> list[Plan]:

@@ -12,7 +12,7 @@ from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
 from runs.procedure.schemas import NewFork
 
 from . import procedure
-from .models import SWITCHES, Debate, Member
+from .models import SWITCHES, Debate, DebateMember
 from .models.forks import DebateMoment, bring_along
 from .rules.state import TURNS
 from .schemas import NewDebateFork
@@ -68,7 +68,7 @@ def _options(row: Debate) -> list[Any]:
     return sorted(row.options.all(), key=lambda one: one.number)
 
 
-def _member(one: Member) -> Any:
+def _member(one: DebateMember) -> Any:
     return {"name": one.name, "who": one.who, "model": one.model, "fallback": one.fallback, "user": one.user}
 
 

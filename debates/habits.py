@@ -7,7 +7,7 @@ from django.db.models import Prefetch, QuerySet
 
 from . import analysis
 from .analysis import AgreementHabits
-from .models import Debate, Message
+from .models import Debate, DebateMessage
 
 MOST_HELD = 20
 
@@ -25,7 +25,7 @@ def habits_of(debates: QuerySet[Debate]) -> PositionsHeld:
     stated rule."""
     decided = debates.filter(run__outcome__gt="").exclude(members__model__startswith="rehearsal/")
     newest = decided.order_by("-run__ended", "-pk").values("pk")[:MOST_HELD]
-    messages = Prefetch("messages", Message.objects.defer("content", "reasoning", "artifact", "facts"))
+    messages = Prefetch("messages", DebateMessage.objects.defer("content", "reasoning", "artifact", "facts"))
     lists = ("options", "members__user", "members__first__verdict", "turns", messages, "steers")
     held = Debate.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).select_related("run")
     courses = [debate.state() for debate in held.prefetch_related(*lists).order_by("-run__ended", "-pk")]

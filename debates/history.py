@@ -14,7 +14,18 @@ from engine.llm.providers import is_rehearsal
 from runs.procedure import filters, spec
 
 from .analysis.ends import because_in_words, no_decision_in_words
-from .models import WORD_LENGTH, Debate, DebateFlag, DebateQuerySet, Member, Message, Option, Panel, PanelOption, Steer
+from .models import (
+    WORD_LENGTH,
+    Debate,
+    DebateFlag,
+    DebateMember,
+    DebateMessage,
+    DebateOption,
+    DebateQuerySet,
+    Panel,
+    PanelOption,
+    SteeringAction,
+)
 from .page.sentences import RULES, count_noun
 from .page.view_model import NO_VERDICT, OptionStyle, option_styles
 from .rules.outcome import NO_DECISION, DecisionRule
@@ -104,7 +115,7 @@ class DebateSummary(spec.ListSummary):
 
 def prefetch_for_list(rows: QuerySet[Debate]) -> QuerySet[Debate]:
     """Load what every list needs, with the number of messages."""
-    newest = Message.objects.filter(debate=OuterRef("pk")).order_by().values("debate")
+    newest = DebateMessage.objects.filter(debate=OuterRef("pk")).order_by().values("debate")
     said = Subquery(newest.annotate(newest=Max("clock")).values("newest"))
     return rows.select_related("run__owner", "panel_version").defer("question").annotate(said=said)
 
@@ -157,8 +168,8 @@ NO_DECISION_IN_WORDS = {
 
 
 def option_styles_by_debate(pks: Sequence[UUID]) -> Mapping[UUID, Mapping[str, OptionStyle]]:
-    options: Mapping[UUID, list[Option]] = defaultdict(list)
-    for option in Option.objects.filter(debate__in=pks).order_by("debate", "number"):
+    options: Mapping[UUID, list[DebateOption]] = defaultdict(list)
+    for option in DebateOption.objects.filter(debate__in=pks).order_by("debate", "number"):
         options[option.debate_id].append(option)
     return {pk: option_styles(options[pk]) for pk in pks}
 
@@ -178,7 +189,7 @@ class _SummaryMember:
 
 def _seated(pks: Sequence[UUID]) -> Mapping[UUID, list[_SummaryMember]]:
     found: Mapping[UUID, list[_SummaryMember]] = defaultdict(list)
-    members = Member.objects.filter(debate__in=pks, kind=MessageKind.MEMBER).order_by("debate", "seat")
+    members = DebateMember.objects.filter(debate__in=pks, kind=MessageKind.MEMBER).order_by("debate", "seat")
     for debate, seat, name, model in members.values_list("debate", "seat", "name", "model"):
         found[debate].append(_SummaryMember(seat, name, model))
     return found
@@ -190,12 +201,12 @@ def _stated(pks: Sequence[UUID]) -> Mapping[UUID, list[VerdictStatement]]:
     said = ("debate", "place", "member__seat", "verdict__word", "abstained")
     is_stated = Q(verdict__isnull=False) | Q(abstained=True)
     messages = (
-        Message.objects.with_entry_rows()
+        DebateMessage.objects.with_entry_rows()
         .filter(is_stated, debate__in=pks)
         .exclude(turn__why=TurnReason.CHALLENGE)
         .order_by()
     )
-    left = Steer.objects.filter(is_stated, debate__in=pks, act=SteeringKind.WITHDRAW).order_by()
+    left = SteeringAction.objects.filter(is_stated, debate__in=pks, act=SteeringKind.WITHDRAW).order_by()
     # a withdrawal after a message comes between that message and the next one
     stated = messages.annotate(place=2 * F("number")), left.annotate(place=2 * F("after") + 1)
     rows = stated[0].values_list(*said).union(stated[1].values_list(*said), all=True)

@@ -16,7 +16,7 @@ from engine.policy import RETURN
 from engine.runtime.procedure import InvalidAnswer
 
 from . import prompts, turn_fields
-from .models import Debate, Member, writes
+from .models import Debate, DebateMember, writes
 from .models.context_builder import build_prompt_context
 from .prompt_context import EVERYONE, PromptContext
 from .rules.state import MemberStatus, TurnReason, TurnState
@@ -44,7 +44,7 @@ def policy_of(debate: Debate) -> dict[str, Any]:
     return {"hours": debate.reply_within, "expiry": RETURN}
 
 
-def user_of(member: Member) -> User | None:
+def user_of(member: DebateMember) -> User | None:
     """Return the user on this seat, or None if the account is disabled or deleted."""
     return User.objects.filter(seats=member.pk, is_active=True).first()
 

@@ -25,7 +25,7 @@ from runs.models import SearchText
 from runs.rights import RunRight
 
 from .estimate import estimate
-from .models import CONTENT_LENGTH, Debate, Member, Message, Steer
+from .models import CONTENT_LENGTH, Debate, DebateMember, DebateMessage, SteeringAction
 from .models.constants import is_named
 from .models.visibility import hides_first_verdicts
 from .rules import state as rules
@@ -58,7 +58,7 @@ class Moderation:
     def course(self) -> rules.DebateState:
         return self.debate.state()
 
-    def member(self, seat: int | None) -> Member:
+    def member(self, seat: int | None) -> DebateMember:
         """Return the member on a seat; the timekeeper is none. Raises ModerationRefused."""
         found = next((one for one in self.debate.seated if one.seat == seat), None)
         if found is None:
@@ -66,7 +66,7 @@ class Moderation:
         return found
 
     def say(self, text: str, to: int | None, expects_answer: bool) -> None:
-        Message.objects.create(
+        DebateMessage.objects.create(
             debate=self.debate,
             number=self.course.newest + 1,
             kind=rules.StatementKind.CHAIR,
@@ -80,9 +80,9 @@ class Moderation:
         )
         RunAuthor.objects.note(self.debate.pk, self.by, AuthorContribution.SAID)
 
-    def leave(self, member: Member, **stated: Any) -> None:
+    def leave(self, member: DebateMember, **stated: Any) -> None:
         """Write the withdrawal as a message, so that all who read it see the person's verdict and reason."""
-        Message.objects.create(
+        DebateMessage.objects.create(
             debate=self.debate,
             number=self.course.newest + 1,
             kind=rules.StatementKind.LEAVING,
@@ -97,8 +97,8 @@ class Moderation:
         if stated["reasoning"]:
             RunAuthor.objects.note(self.debate.pk, self.by, AuthorContribution.SAID)
 
-    def steer(self, act: SteeringKind, member: Member | None = None, request: str = "", **more: Any) -> None:
-        Steer.objects.create(
+    def steer(self, act: SteeringKind, member: DebateMember | None = None, request: str = "", **more: Any) -> None:
+        SteeringAction.objects.create(
             debate=self.debate,
             number=max((one.number for one in self.debate.steers.all()), default=0) + 1,
             by=self.by,
@@ -188,7 +188,7 @@ def _act(pk: UUID, by: Any, request: str, do: ModerationCommand) -> bool:
 
 
 def _was_done(pk: UUID, request: str) -> bool:
-    rows = (Message.objects, Steer.objects)
+    rows = (DebateMessage.objects, SteeringAction.objects)
     return bool(request) and any(one.filter(debate=pk, request=request).exists() for one in rows)
 
 
@@ -357,7 +357,7 @@ _ACTS: Mapping[str, Callable[[Moderation, int | None, int], bool]] = {
 # ---- reasons for refusal ----------------------------------------------------------------------------------
 
 
-def _seat_of(debate: Debate, user: Any) -> Member | None:
+def _seat_of(debate: Debate, user: Any) -> DebateMember | None:
     return next((one for one in debate.seated if one.user_id == user.pk), None)
 
 
@@ -373,18 +373,18 @@ def _refuse_closing(deed: Moderation) -> None:
         raise ModerationRefused(CLOSING_TEXT)
 
 
-def _refuse_unable(deed: Moderation, member: Member) -> None:
+def _refuse_unable(deed: Moderation, member: DebateMember) -> None:
     if member.seat in deed.course.silent:
         raise ModerationRefused(f"{member.name} is silent: its model failed, or it was given up.")
 
 
-def _refuse_second_recall(deed: Moderation, member: Member) -> None:
+def _refuse_second_recall(deed: Moderation, member: DebateMember) -> None:
     """Refuse to recall a withdrawn member a second time."""
     if member.seat in deed.course.withdrawn and _recalled(deed.debate, member):
         raise ModerationRefused(f"{member.name} has withdrawn and was recalled once. That is as often as it goes.")
 
 
-def _recalled(debate: Debate, member: Member) -> bool:
+def _recalled(debate: Debate, member: DebateMember) -> bool:
     left = [one.made for one in debate.messages.all() if one.withdrawn and one.member_id == member.pk]
     left += [one.made for one in debate.steers.all() if one.act == SteeringKind.WITHDRAW and one.member_id == member.pk]
     acts = (

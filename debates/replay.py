@@ -13,7 +13,7 @@ from engine.models import ModelCall
 from runs.procedure.point_in_time import replace_rows
 from runs.procedure.spec import RunSnapshot
 
-from .models import Debate, Member, Turn
+from .models import Debate, DebateMember, DebateTurn
 from .page.display import DebateDisplay
 from .rules.state import MemberStatus, NoteKind, TurnReason
 
@@ -43,7 +43,7 @@ def _made_by(rows: Any, moment: datetime) -> list[Any]:
     return [row for row in rows if row.made <= moment]
 
 
-def _turn_at(turn: Turn, moment: datetime) -> Turn:
+def _turn_at(turn: DebateTurn, moment: datetime) -> DebateTurn:
     if turn.closed is None or turn.closed <= moment:
         return turn
     then = copy(turn)
@@ -59,7 +59,7 @@ def _done_at(steer: Any, moment: datetime) -> Any:
     return then
 
 
-def _member_at(member: Member, moment: datetime) -> Member:
+def _member_at(member: DebateMember, moment: datetime) -> DebateMember:
     """Return the member without a first verdict that came later."""
     if not hasattr(member, "first") or member.first.made <= moment:
         return member

@@ -16,7 +16,7 @@ from runs.rights import User
 
 from . import analysis
 from .attachments import DebateAttachments
-from .models import SWITCHES, Debate, Member
+from .models import SWITCHES, Debate, DebateMember
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def start_values(debate: Debate) -> dict[str, Any]:
     }
 
 
-def _member(member: Member) -> dict[str, Any]:
+def _member(member: DebateMember) -> dict[str, Any]:
     user = member.user.get_username() if member.user else ""
     return {"name": member.name, "who": member.who, "model": member.model, "fallback": member.fallback, "user": user}
 

@@ -12,7 +12,7 @@ from runs.run_object import isoformat
 
 from . import prompts
 from .estimate import DebateEstimate, estimate
-from .models import SWITCHES, Debate, FirstVerdict, Member, Message, PanelVersion, Steer
+from .models import SWITCHES, Debate, DebateMember, DebateMessage, FirstVerdict, PanelVersion, SteeringAction
 from .models.visibility import hides_first_verdicts, seed_digest, visible_seed
 from .prompt_context import EVERYONE, NoteFacts
 from .rules import state as rules
@@ -120,7 +120,7 @@ def _document(one: Document) -> dict[str, Any]:
     return {"id": one.label, "title": one.title, "kind": one.kind, "lines": len(one.lines), "sha256": one.digest}
 
 
-def _member(member: Member, course: rules.DebateState) -> dict[str, Any]:
+def _member(member: DebateMember, course: rules.DebateState) -> dict[str, Any]:
     stands_by = course.verdict_of.get(member.seat, "")
     stated = _last_stated(member, course)
     return {
@@ -141,7 +141,7 @@ def _member(member: Member, course: rules.DebateState) -> dict[str, Any]:
     }
 
 
-def _last_stated(member: Member, course: rules.DebateState) -> tuple[int | None, str]:
+def _last_stated(member: DebateMember, course: rules.DebateState) -> tuple[int | None, str]:
     """Return the message since which a member supports its verdict, and its newest reason."""
     since, stood, reasons = None, "", []
     words = {one.number: one.reasoning for one in member.debate.messages.all() if one.member_id == member.pk}
@@ -158,7 +158,7 @@ def _last_stated(member: Member, course: rules.DebateState) -> tuple[int | None,
     return since, next(filter(None, [*(one.reasoning for one in left), *reversed(reasons)]), "")
 
 
-def _message(row: Debate, one: Message, seats: Mapping[int, int], names: Mapping[int, str]) -> dict[str, Any]:
+def _message(row: Debate, one: DebateMessage, seats: Mapping[int, int], names: Mapping[int, str]) -> dict[str, Any]:
     stated = one.said_in(row)
     return {
         "number": one.number,
@@ -184,7 +184,7 @@ def _message(row: Debate, one: Message, seats: Mapping[int, int], names: Mapping
     }
 
 
-def _act(one: Steer, row: Debate) -> dict[str, Any]:
+def _act(one: SteeringAction, row: Debate) -> dict[str, Any]:
     stated = one.said_in(row)
     return {
         "number": one.number,
@@ -200,23 +200,23 @@ def _act(one: Steer, row: Debate) -> dict[str, Any]:
     }
 
 
-def _seat(one: Message, seats: Mapping[int, int]) -> int | None:
+def _seat(one: DebateMessage, seats: Mapping[int, int]) -> int | None:
     if one.kind == rules.StatementKind.NOTE:
         return 0
     return seats.get(one.member_id or 0)
 
 
-def _name(one: Message, seats: Mapping[int, int], names: Mapping[int, str]) -> str:
+def _name(one: DebateMessage, seats: Mapping[int, int], names: Mapping[int, str]) -> str:
     if one.kind == rules.StatementKind.CHAIR:
         return one.by_name
     return names.get(_seat(one, seats) or 0, "")
 
 
-def _addressees(one: Message, names: Mapping[int, str]) -> list[str]:
+def _addressees(one: DebateMessage, names: Mapping[int, str]) -> list[str]:
     return [names.get(seat, "") for seat in one.speaking_to] or [EVERYONE]
 
 
-def _content(one: Message, names: Mapping[int, str]) -> str:
+def _content(one: DebateMessage, names: Mapping[int, str]) -> str:
     """Return the text; of a note the stated facts and a model's wording of them."""
     if one.kind != rules.StatementKind.NOTE or not one.facts:
         return one.content
@@ -256,7 +256,7 @@ def _change(change: rules.VerdictChange) -> dict[str, Any]:
     }
 
 
-def first_verdicts(row: Debate) -> list[tuple[Member, FirstVerdict]]:
+def first_verdicts(row: Debate) -> list[tuple[DebateMember, FirstVerdict]]:
     """Return the first verdicts that are public: with a person on a seat, none before the end."""
     if hides_first_verdicts(row):
         return []
@@ -273,7 +273,7 @@ def _first(row: Debate, course: rules.DebateState) -> dict[str, Any] | None:
     return {"outcome": alone.word if row.run.is_ended else None, "verdicts": [_alone(*one) for one in known]}
 
 
-def _alone(member: Member, first: FirstVerdict) -> dict[str, Any]:
+def _alone(member: DebateMember, first: FirstVerdict) -> dict[str, Any]:
     return {
         "seat": member.seat,
         "verdict": first.verdict.word if first.verdict else None,

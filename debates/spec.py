@@ -39,7 +39,7 @@ from . import (
 )
 from .forking import DebateForks
 from .history import DebateHistoryForm, outcome_label
-from .models import DOCUMENTS, Debate, DebateFlag, Member, Option, Panel, Turn, erase
+from .models import DOCUMENTS, Debate, DebateFlag, DebateMember, DebateOption, DebateTurn, Panel, erase
 from .models.visibility import hidden_steps, withheld_runs
 from .page.display import DebateDisplay, display_of, fragments
 from .presets import PanelSection
@@ -161,11 +161,11 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
         if not number.isdigit():
             return StepRequester()
         if kind == "turn":
-            named = Turn.objects.filter(debate=run, number=number).values_list("member__name", flat=True)
+            named = DebateTurn.objects.filter(debate=run, number=number).values_list("member__name", flat=True)
             return StepRequester(named.first() or "A member", "message")
         if kind == "note":
             return StepRequester("The timekeeper", "words for its note")
-        seated = Member.objects.filter(debate=run, seat=number).values_list("name", flat=True)
+        seated = DebateMember.objects.filter(debate=run, seat=number).values_list("name", flat=True)
         return StepRequester(seated.first() or "A member", "first position")
 
     def calls(self, row: Debate) -> list[ModelCall]:
@@ -219,7 +219,7 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
         return row.rehearsal_sentence
 
     def outcomes_of(self, run: Run) -> list[str]:
-        return [*Option.objects.filter(debate=run.pk).values_list("word", flat=True), NO_DECISION]
+        return [*DebateOption.objects.filter(debate=run.pk).values_list("word", flat=True), NO_DECISION]
 
     def estimate(self, row: Debate) -> int | None:
         return row.estimate().cost

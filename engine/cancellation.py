@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from .audit import sealing
-from .models import Gate, Happening, ModelCall, ModelWait, Run, RunEventType, ToolCall, record_name
+from .models import Gate, ModelCall, ModelWait, Run, RunEvent, RunEventType, ToolCall, record_name
 
 
 def cancel(pk: UUID, by: Any = None, *, told: bool = True) -> list[UUID]:
@@ -20,6 +20,6 @@ def cancel(pk: UUID, by: Any = None, *, told: bool = True) -> list[UUID]:
     Gate.objects.filter(run__in=cancelled).void()
     Run.objects.release(cancelled)
     Run.objects.nudge_parents(*(one for one in cancelled if told or one != pk))
-    Happening.objects.record(RunEventType.OVER, cancelled)
+    RunEvent.objects.record(RunEventType.OVER, cancelled)
     sealing.seal_ended(cancelled)
     return cancelled

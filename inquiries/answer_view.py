@@ -10,7 +10,7 @@ from typing import Any
 from engine.models import Run
 from runs.formatting import user_label
 
-from .models import AssignmentKind, Claim, Inquiry, Order, Quote
+from .models import Assignment, AssignmentKind, ClaimQuote, Inquiry, InquiryClaim
 from .models.queries import claims_of, flags_of, in_no_claim, not_used, steps_of
 from .models.sources import SourceKind
 from .prompts.finalizer import MARKER, inserted
@@ -100,7 +100,7 @@ def worded(inquiry: Inquiry) -> WordedRemarks:
     return WordedRemarks(pieces, final.get("told", ""), approved if differs else "")
 
 
-def answer_claims(inquiry: Inquiry, claims: Sequence[Claim] = ()) -> Iterator[str]:
+def answer_claims(inquiry: Inquiry, claims: Sequence[InquiryClaim] = ()) -> Iterator[str]:
     """In paragraphs, its first sentence by itself. Without the places of its claims, which stand below with their
     passages, and without sentences that these say again."""
     if inquiry.run.status == Run.Status.CANCELLED:
@@ -123,23 +123,23 @@ def _plain(text: str) -> str:
     return fold_text(" ".join(text.split())).casefold().strip(" .")
 
 
-def accepted_claims(inquiry: Inquiry) -> list[Claim]:
+def accepted_claims(inquiry: Inquiry) -> list[InquiryClaim]:
     """What was found and let pass all the same."""
     passed = [
         one.place
         for one in inquiry.assignments_in_order
         if one.kind == AssignmentKind.REVIEW and one.decision == "approve"
     ]
-    works: Mapping[str, Order] = {
+    works: Mapping[str, Assignment] = {
         one.place: one for one in inquiry.assignments_in_order if one.kind == AssignmentKind.WORK
     }
     kept = {works[place].pk for place in passed if place in works}
     return [one for one in inquiry.claims.all() if one.order_id in kept]
 
 
-def rejected_claims(inquiry: Inquiry) -> list[Claim]:
+def rejected_claims(inquiry: Inquiry) -> list[InquiryClaim]:
     """What was found, and not let pass in the end."""
-    works: Mapping[str, Order] = {
+    works: Mapping[str, Assignment] = {
         one.place: one for one in inquiry.assignments_in_order if one.kind == AssignmentKind.WORK
     }
     last = {one.place: one.decision for one in inquiry.assignments_in_order if one.kind == AssignmentKind.REVIEW}
@@ -147,7 +147,7 @@ def rejected_claims(inquiry: Inquiry) -> list[Claim]:
     return [one for one in inquiry.claims.all() if one.order_id in kept]
 
 
-def claim_view(inquiry: Inquiry, one: Claim, above: str = "") -> ClaimView:
+def claim_view(inquiry: Inquiry, one: InquiryClaim, above: str = "") -> ClaimView:
     """With the quotes of those that it is reasoned from. `above`: what the answer says first."""
     others = [other for other in inquiry.claims.all() if other.number in one.reasoned_from]
     quotes = [quote for claim in (one, *others) for quote in claim.quotes.all()]
@@ -170,7 +170,7 @@ def _notes(inquiry: Inquiry, number: int) -> Iterator[tuple[str, str]]:
             yield review.text[of.end() :].strip(), user_label(review.by)
 
 
-def _passage(quote: Quote, text: str) -> PassageView:
+def _passage(quote: ClaimQuote, text: str) -> PassageView:
     start, end = quote.parts[0][0], quote.parts[-1][1]
     pieces: list[tuple[str, bool]] = []
     at = start

@@ -12,7 +12,7 @@ from engine.run_control import signal_worker
 from runs.forms import validate_text
 from runs.run_actions import apply_and_announce
 
-from .models import AssignmentKind, Order, writes
+from .models import Assignment, AssignmentKind, writes
 from .models.queries import possible_words_to
 from .models.rule_state import load_inquiry
 from .rules.limits import HINTS
@@ -67,6 +67,6 @@ def _cleaned(words: str, needed: str) -> str:
 
 
 def _said_just_now(inquiry: UUID) -> bool:
-    newest = Order.objects.filter(inquiry=inquiry).order_by("-number").first()
+    newest = Assignment.objects.filter(inquiry=inquiry).order_by("-number").first()
     stopped = newest is not None and newest.kind == AssignmentKind.STOP
     return stopped and newest is not None and timezone.now() - newest.made < RECENT_SECONDS

@@ -24,7 +24,7 @@ from .answer_view import (
     rejected_claims,
     worded,
 )
-from .models import AssignmentKind, Inquiry, Order
+from .models import Assignment, AssignmentKind, Inquiry
 from .models.available_tools import PAGE
 from .models.queries import (
     assignment_number,
@@ -377,7 +377,7 @@ def _last(inquiry: Inquiry, at: str) -> str:
     return reviews[-1].decision if reviews else ""
 
 
-def _gate(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, reviews: Sequence[Order]) -> tuple[str, str]:
+def _gate(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, reviews: Sequence[Assignment]) -> tuple[str, str]:
     if station not in CRITIC_OF:
         return "", ""
     who = inquiry.role(CRITIC_OF[station]).holder
@@ -393,7 +393,7 @@ def _gate(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, reviews: S
     return ("approve", f"{who} approves") if passed else ("reject", f"{who} rejects")
 
 
-def _count(inquiry: Inquiry, at: str, work: Sequence[Order]) -> str:
+def _count(inquiry: Inquiry, at: str, work: Sequence[Assignment]) -> str:
     moves = len(moves_at(inquiry, at))
     said = [f"{len(work)} tries"] if len(work) > 1 else []
     return " · ".join([*said, *([f"{moves} move{'s' * (moves != 1)}"] if moves else [])])

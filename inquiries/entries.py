@@ -19,7 +19,17 @@ from engine.models import ModelCall
 from engine.models.documents import document_label
 from engine.text.search_terms import label_term
 
-from .models import AssignmentKind, Claim, Inquiry, Move, Order, Post, Quote, RoleKind, Source
+from .models import (
+    Assignment,
+    AssignmentKind,
+    ClaimQuote,
+    Inquiry,
+    InquiryClaim,
+    InquiryMove,
+    InquiryRole,
+    InquirySource,
+    RoleKind,
+)
 from .prompts.finalizer import answer_with
 from .quotes import FoldedText, find_cells, find_quote, reused_quote
 from .rules.events import InquiryStage
@@ -31,7 +41,7 @@ ORDER, MOVE, RESULT, CLAIM, SOURCE = (f"inquiry.{name}" for name in ("order", "m
 
 def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
     """Add what the rows of these inquiries say to the drafts of their runs."""
-    attached = Prefetch("sources", Source.objects.listed())
+    attached = Prefetch("sources", InquirySource.objects.listed())
     of = Inquiry.objects.filter(pk__in=list(told)).select_related("roster_version")
     for inquiry in of.prefetch_related("posts", attached):
         _tell_submission(told[inquiry.pk][SUBMITTED][0], inquiry)
@@ -45,18 +55,20 @@ def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
 
 def _tell_work(told: dict[UUID, RunEntries]) -> None:
     of = list(told)
-    for order in Order.objects.filter(inquiry__in=of).select_related("gate").order_by("number"):
+    for order in Assignment.objects.filter(inquiry__in=of).select_related("gate").order_by("number"):
         told[order.inquiry_id][ORDER].append(_order(order))
-    for source in Source.objects.filter(inquiry__in=of, document=None).select_related("tool_call").order_by("pk"):
+    for source in (
+        InquirySource.objects.filter(inquiry__in=of, document=None).select_related("tool_call").order_by("pk")
+    ):
         told[source.inquiry_id][SOURCE].append(_source(source))
-    claims = Claim.objects.filter(inquiry__in=of).select_related("order").prefetch_related("quotes__source")
+    claims = InquiryClaim.objects.filter(inquiry__in=of).select_related("order").prefetch_related("quotes__source")
     for claim in claims.order_by("number"):
         told[claim.inquiry_id][CLAIM].append(_claim(claim))
 
 
 def _tell_moves(told: dict[UUID, RunEntries]) -> None:
     of = list(told)
-    answered = Move.objects.filter(inquiry__in=of).annotate(answered_at=F("call__step"))
+    answered = InquiryMove.objects.filter(inquiry__in=of).annotate(answered_at=F("call__step"))
     moves = list(answered.select_related("tool_call").order_by("pk"))
     for move in moves:
         told[move.inquiry_id][MOVE].append(_move(move))
@@ -82,13 +94,13 @@ def _tell_submission(draft: EntryDraft, inquiry: Inquiry) -> None:
     draft.texts |= {f"title of source {one.number}": one.title for one in attached}
 
 
-def _post(post: Post) -> dict[str, Any]:
+def _post(post: InquiryRole) -> dict[str, Any]:
     asked = {"kind": post.kind, "council": post.council, "hours": post.hours} if post.kind != RoleKind.MODEL else {}
     asked |= {"council_id": post.council_id} if post.council_id else {}
     return {"model": post.model, "fallback": post.fallback, **asked}
 
 
-def _order(one: Order) -> EntryDraft:
+def _order(one: Assignment) -> EntryDraft:
     names = ("number", "kind", "station", "place", "step_id", "counts", "category", "error_code")
     facts = {name: getattr(one, name) for name in names} | {"review": one.decision, "by": one.by_name}
     facts |= {"gate": {"step": one.gate.step, "number": one.gate.number}} if one.gate else {}
@@ -104,12 +116,12 @@ def _move(one: Any) -> EntryDraft:
     return EntryDraft(MOVE, format_timestamp(one.made) or "", facts, texts, row=one.pk)
 
 
-def _result(one: Move) -> EntryDraft:
+def _result(one: InquiryMove) -> EntryDraft:
     facts = {"key": one.key, "call": one.tool_call.number if one.tool_call else None}
     return EntryDraft(RESULT, format_timestamp(one.settled) or "", facts, {"result": one.result}, row=one.pk)
 
 
-def _source(one: Source) -> EntryDraft:
+def _source(one: InquirySource) -> EntryDraft:
     facts: dict[str, Any] = {name: getattr(one, name) for name in ("number", "kind", "type", "extractor", "flags")}
     call = one.tool_call
     facts |= {"length": one.length, "call": {"step": call.step, "number": call.number} if call else None}
@@ -117,7 +129,7 @@ def _source(one: Source) -> EntryDraft:
     return EntryDraft(SOURCE, format_timestamp(one.made) or "", facts, texts | {"text": one.read}, row=one.pk)
 
 
-def _claim(one: Claim) -> EntryDraft:
+def _claim(one: InquiryClaim) -> EntryDraft:
     quotes = list(one.quotes.all())
     places = [{"source": quote.source.number, "parts": quote.parts} for quote in quotes]
     facts = {"number": one.number, "order": one.order.number, "reasoned_from": one.reasoned_from, "bare": one.bare}
@@ -148,7 +160,7 @@ def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
 def _course(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> str:
     state, orders = (
         initial_state(submitted["texts"].get("question", ""), submitted["facts"]["retry_limit"]),
-        list[Order](),
+        list[Assignment](),
     )
     for number, one in enumerate((entry for entry in entries if entry["kind"] == ORDER), 1):
         try:
@@ -167,7 +179,7 @@ def _course(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> 
 WORDED_BY_A_MODEL = ("1", "2")  # versions of prompts in which the finalizer's text became the answer
 
 
-def _said(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Order]) -> str:
+def _said(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Assignment]) -> str:
     """Answer and trace are what the last order brought; the answer is the one that was approved."""
     ended = [one["texts"] for one in entries if one["kind"] == ENDED and one["facts"].get("outcome")]
     said = [ended[-1].get(name, "") for name in ("answer", "trace")] if ended else []
@@ -182,13 +194,13 @@ def _said(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Orde
     return "" if said == due else "Its answer or its trace is not the one that was approved."
 
 
-def _order_of(entry: Mapping[str, Any]) -> Order:
+def _order_of(entry: Mapping[str, Any]) -> Assignment:
     """The row, as far as it is told of."""
     facts, texts = dict(entry["facts"]), entry.get("texts", {})
     facts |= {"by_name": facts.pop("by"), "decision": facts.pop("review")}
     facts.pop("gate", None)
     names = ("instruction", "reply", "feedback", "error")
-    return Order(**facts, **{name: texts.get(name, "") for name in names})
+    return Assignment(**facts, **{name: texts.get(name, "") for name in names})
 
 
 def _is_its(outcome: str, state: InquiryState) -> bool:
@@ -233,16 +245,18 @@ def inconsistent_runs(runs: Sequence[UUID]) -> Inconsistency:
     yield from _of_other_calls(runs)
     yield from _unheard(runs)
     yield from _of_other_inquiries(runs)
-    idle = Post.objects.filter(inquiry__in=runs, kind=RoleKind.MODEL).exclude(council="", council_id=None, hours=None)
+    idle = InquiryRole.objects.filter(inquiry__in=runs, kind=RoleKind.MODEL).exclude(
+        council="", council_id=None, hours=None
+    )
     yield from ((one.inquiry_id, f"A model holds the post {one.name}, and it names who else does.") for one in idle)
 
 
 def _of_other_calls(runs: Sequence[UUID]) -> Inconsistency:
     """Work, reviews and moves that are no answers of the calls that they stand at."""
-    for order in Order.objects.filter(inquiry__in=runs).select_related("call"):
+    for order in Assignment.objects.filter(inquiry__in=runs).select_related("call"):
         if not (_is_answer(order) if order.call else order.gate_id or order.kind not in ASKED):
             yield order.inquiry_id, f"Its {order} comes of no such call."
-    for move in Move.objects.filter(inquiry__in=runs).select_related("call", "tool_call"):
+    for move in InquiryMove.objects.filter(inquiry__in=runs).select_related("call", "tool_call"):
         if not _is_made(move):
             yield move.inquiry_id, f"Its {move} comes of no such call."
         if (not move.settled and (move.result or not move.tool)) or (move.result and not move.tool):
@@ -257,12 +271,12 @@ ANSWERS = (*ASKED, AssignmentKind.FINAL)  # the last words may be stated, or wri
 def _unheard(runs: Sequence[UUID]) -> Inconsistency:
     """Last words of a model that nothing stands at."""
     said = ModelCall.objects.filter(run__in=runs, step=FINALIZER, status=ANSWERED)
-    heard = Order.objects.filter(inquiry__in=runs, call__isnull=False).values("call")
+    heard = Assignment.objects.filter(inquiry__in=runs, call__isnull=False).values("call")
     for pk in said.exclude(pk__in=heard).values_list("run", flat=True):
         yield pk, "A model has worded its answer, and no order stands at that."
 
 
-def _is_answer(order: Order) -> bool:
+def _is_answer(order: Assignment) -> bool:
     """Whether its call was made for it: at its place, or about that."""
     call, place = order.call, order.place
     if call is None or call.run_id != order.inquiry_id or call.status != ANSWERED or order.kind not in ANSWERS:
@@ -270,7 +284,7 @@ def _is_answer(order: Order) -> bool:
     return call.step == place or call.step.startswith((f"{place}.", f"critic.{place}."))
 
 
-def _is_made(move: Move) -> bool:
+def _is_made(move: InquiryMove) -> bool:
     """Whether it was answered under its key, or one for another try at it, or that of a move which it was made at once
     with; its tool was used under its own."""
     call, used = move.call, move.tool_call
@@ -286,21 +300,23 @@ SOURCE_COLUMNS = ("asked", "address", "type", "extractor", "bytes_digest", "text
 
 
 def _of_other_inquiries(runs: Sequence[UUID]) -> Inconsistency:
-    strange = Quote.objects.filter(claim__inquiry__in=runs).exclude(source__inquiry=F("claim__inquiry"))
+    strange = ClaimQuote.objects.filter(claim__inquiry__in=runs).exclude(source__inquiry=F("claim__inquiry"))
     for pk in strange.values_list("claim__inquiry", flat=True).distinct():
         yield pk, "It quotes a source of another inquiry."
-    claims = Claim.objects.filter(inquiry__in=runs).exclude(order__inquiry=F("inquiry"))
+    claims = InquiryClaim.objects.filter(inquiry__in=runs).exclude(order__inquiry=F("inquiry"))
     for pk in claims.values_list("inquiry", flat=True).distinct():
         yield pk, "It claims what another inquiry found."
-    told = Source.objects.filter(inquiry__in=runs, kind="document").exclude(**dict.fromkeys(SOURCE_COLUMNS, ""))
-    told |= Source.objects.filter(inquiry__in=runs, kind="document").exclude(tool_call=None, flags=[], length=0)
+    told = InquirySource.objects.filter(inquiry__in=runs, kind="document").exclude(**dict.fromkeys(SOURCE_COLUMNS, ""))
+    told |= InquirySource.objects.filter(inquiry__in=runs, kind="document").exclude(tool_call=None, flags=[], length=0)
     for source in told:
         yield source.inquiry_id, f"Its source {source.number} is a document, and says how it was read elsewhere."
-    strangely = Source.objects.filter(inquiry__in=runs, tool_call__isnull=False).exclude(tool_call__run=F("inquiry"))
+    strangely = InquirySource.objects.filter(inquiry__in=runs, tool_call__isnull=False).exclude(
+        tool_call__run=F("inquiry")
+    )
     for source in strangely:
         yield source.inquiry_id, f"Its source {source.number} was brought to another."
     for pk in Inquiry.objects.filter(pk__in=runs, web=False).exclude(hosts=[]).values_list("pk", flat=True):
         yield pk, "It looks nowhere outside, and names sites."
     mine = Q(document__run=F("inquiry"), document__number=F("number"))
-    for source in Source.objects.filter(inquiry__in=runs, kind="document").exclude(mine):
+    for source in InquirySource.objects.filter(inquiry__in=runs, kind="document").exclude(mine):
         yield source.inquiry_id, f"Its source {source.number} is no document of it."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from engine.models import Gate
 
-from .models import AssignmentKind, Claim, Inquiry, Order, Quote, Source
+from .models import Assignment, AssignmentKind, ClaimQuote, Inquiry, InquiryClaim, InquirySource
 from .models.queries import orders_at
 
 QUOTE_SHOWN = 160  # characters; all of it stands in the text above
@@ -15,7 +15,7 @@ QUOTE_SHOWN = 160  # characters; all of it stands in the text above
 class QuotedPlace:
     """`start`: of the quote, by which the page of the source names its mark; `line`: of the text as it was read."""
 
-    source: Source
+    source: InquirySource
     line: int
     start: int
     words: str
@@ -32,7 +32,7 @@ class GateSources:
     """`others`: sources that this work does not quote."""
 
     claims: tuple[ClaimPlaces, ...] = ()
-    others: tuple[Source, ...] = ()
+    others: tuple[InquirySource, ...] = ()
 
 
 def sources_at(gate: Gate) -> GateSources:
@@ -45,7 +45,7 @@ def sources_at(gate: Gate) -> GateSources:
     return GateSources(found, tuple(one for one in inquiry.sources.all() if one.pk not in quoted))
 
 
-def _work_at(inquiry: Inquiry, gate: Gate) -> Order | None:
+def _work_at(inquiry: Inquiry, gate: Gate) -> Assignment | None:
     place = gate.step.removeprefix("critic.").rpartition(".")[0]
     reviewed = next(
         (one.number for one in inquiry.assignments_in_order if one.gate_id == gate.pk),
@@ -58,14 +58,14 @@ def _work_at(inquiry: Inquiry, gate: Gate) -> Order | None:
     )
 
 
-def _places(inquiry: Inquiry, claim: Claim) -> Iterator[QuotedPlace]:
+def _places(inquiry: Inquiry, claim: InquiryClaim) -> Iterator[QuotedPlace]:
     """Its own quotes, and those of the claims that it is reasoned from, each once."""
     beneath = [one for one in inquiry.claims.all() if one.number in claim.reasoned_from]
     quotes = (quote for one in (claim, *beneath) for quote in one.quotes.all())
     yield from {(quote.source_id, quote.parts[0][0]): _place(quote) for quote in quotes}.values()
 
 
-def _place(quote: Quote) -> QuotedPlace:
+def _place(quote: ClaimQuote) -> QuotedPlace:
     start, words = quote.parts[0][0], " ".join(quote.text.split())
     line = quote.source.text.count("\n", 0, start) + 1
     shown = words if len(words) <= QUOTE_SHOWN else f"{words[: QUOTE_SHOWN - 1].rstrip()}…"

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from runs.procedure import filters, spec
 
-from .models import AssignmentKind, Inquiry, Order, Roster, Source
+from .models import Assignment, AssignmentKind, Inquiry, InquirySource, Roster
 
 
 class InquiryHistoryForm(filters.RunHistoryForm):
@@ -51,9 +51,9 @@ def prefetch_for_list(rows: QuerySet[Inquiry]) -> QuerySet[Inquiry]:
 def inquiry_summaries(inquiries: Sequence[Inquiry]) -> dict[UUID, InquirySummary]:
     """Of inquiries that were read with `listed`, in two more queries."""
     pks = [one.pk for one in inquiries]
-    sent_back = Order.objects.filter(inquiry__in=pks, kind=AssignmentKind.REVIEW, decision="reject")
+    sent_back = Assignment.objects.filter(inquiry__in=pks, kind=AssignmentKind.REVIEW, decision="reject")
     back = Counter(sent_back.values_list("inquiry", flat=True))
-    counted = Source.objects.filter(inquiry__in=pks).order_by().values_list("inquiry").annotate(Count("pk"))
+    counted = InquirySource.objects.filter(inquiry__in=pks).order_by().values_list("inquiry").annotate(Count("pk"))
     read = dict(counted.values_list("inquiry", "pk__count"))
     return {one.pk: _glance(one, back[one.pk], read.get(one.pk, 0)) for one in inquiries}
 

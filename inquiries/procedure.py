@@ -18,7 +18,7 @@ from engine.runtime.procedure import CommitChange
 from engine.runtime.run_context import RunContext
 from runs import submissions
 
-from .models import AssignmentKind, Inquiry, Order, RoleKind, available_tools, queries, writes
+from .models import Assignment, AssignmentKind, Inquiry, RoleKind, available_tools, queries, writes
 from .models.rule_state import load_inquiry
 from .prompts import critics, finalizer, gate_text, moves, planner
 from .prompts.common import Messages, retry_message
@@ -106,7 +106,7 @@ async def _retry(run: RunContext, inquiry: Inquiry) -> None:
     await run.write(partial(writes.save_retry, run.pk, ""), "retry")
 
 
-def _last_error(inquiry: Inquiry) -> Order:
+def _last_error(inquiry: Inquiry) -> Assignment:
     return next(one for one in reversed(inquiry.assignments_in_order) if one.kind == AssignmentKind.ERROR)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from engine.ledger.hashing import format_timestamp
 
 from .answer_view import beside_answer, worded
-from .models import AssignmentKind, Claim, Inquiry, Order, Source
+from .models import Assignment, AssignmentKind, Inquiry, InquiryClaim, InquirySource
 from .models.queries import error_told, flags_of, possible_words_to, steps_of
 from .rules.state import NOT_ANSWERED, InquiryState
 
@@ -73,7 +73,7 @@ def finalizer_object(row: Inquiry) -> dict[str, Any]:
     return {"wording": pieces, "told": beside.told or None, "approved": beside.approved or None}
 
 
-def assignment_fields(one: Order) -> dict[str, Any]:
+def assignment_fields(one: Assignment) -> dict[str, Any]:
     error = error_told(one) if one.kind == AssignmentKind.ERROR else ""
     said = {"decision": one.decision, "feedback": one.feedback, "error": error, "by": one.by_name}
     return {
@@ -84,7 +84,7 @@ def assignment_fields(one: Order) -> dict[str, Any]:
     }
 
 
-def source_fields(one: Source) -> dict[str, Any]:
+def source_fields(one: InquirySource) -> dict[str, Any]:
     names = ("address", "asked", "text_digest", "bytes_digest")
     said = {
         "number": one.number,
@@ -96,7 +96,7 @@ def source_fields(one: Source) -> dict[str, Any]:
     return said | {name: getattr(one, name) or None for name in names}
 
 
-def claim_fields(row: Inquiry, one: Claim) -> dict[str, Any]:
+def claim_fields(row: Inquiry, one: InquiryClaim) -> dict[str, Any]:
     quotes = [{"source": quote.source.number, "quote": quote.text, "parts": quote.parts} for quote in one.quotes.all()]
     said = {"number": one.number, "text": one.text, "quotes": quotes, "reasoned_from": one.reasoned_from}
     return said | {"calculated": steps_of(row, one), "flags": flags_of(row, one), "bare": one.bare}

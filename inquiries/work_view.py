@@ -9,7 +9,7 @@ from engine.models import ToolCall
 from engine.plurals import counted
 from runs.formatting import user_label
 
-from .models import AssignmentKind, Inquiry, Move, Order
+from .models import Assignment, AssignmentKind, Inquiry, InquiryMove
 from .models.queries import error_told, moves_at, orders_at
 from .rules.events import InquiryStage
 
@@ -32,13 +32,13 @@ class MoveView:
     source: int | None
 
 
-def move_views(inquiry: Inquiry, moves: Sequence[Move], *, results: bool = True) -> tuple[MoveView, ...]:
+def move_views(inquiry: Inquiry, moves: Sequence[InquiryMove], *, results: bool = True) -> tuple[MoveView, ...]:
     """Without `results` what came is left out: it may be long, and stands in the record of its tool."""
     brought = {one.tool_call_id: one.number for one in inquiry.sources.all() if one.tool_call_id}
     return tuple(_shown(one, brought, results) for one in moves)
 
 
-def _shown(one: Move, brought: Mapping[int, int], results: bool) -> MoveView:
+def _shown(one: InquiryMove, brought: Mapping[int, int], results: bool) -> MoveView:
     call = one.tool_call
     astray = bool(one.tool and one.settled and (call is None or call.status != ToolCall.Status.DONE))
     return MoveView(
@@ -66,13 +66,13 @@ def arguments_text(arguments: str) -> str:
     return value if alone else ", ".join(f"{name} {value}" for name, value in kept.items())
 
 
-def _took(one: Move) -> str:
+def _took(one: InquiryMove) -> str:
     if not one.tool or not one.settled:
         return ""
     return f"{(one.settled - one.made).total_seconds():.1f} s"
 
 
-def _came(one: Move) -> str:
+def _came(one: InquiryMove) -> str:
     if not one.tool:
         return "handed in" if one.done and not one.refused else ""
     return counted(len(one.result), "character") if one.settled else "under way"
@@ -83,7 +83,7 @@ def _line(result: str) -> str:
     return line if len(line) <= LINE_LENGTH else f"{line[: LINE_LENGTH - 1]}…"
 
 
-def moves_of_assignment(inquiry: Inquiry, order: Order) -> list[Move]:
+def moves_of_assignment(inquiry: Inquiry, order: Assignment) -> list[InquiryMove]:
     """Those that led to what was handed in, or came to nothing, with this order."""
     ends = orders_at(inquiry, order.place, AssignmentKind.WORK, AssignmentKind.ERROR, AssignmentKind.EXHAUSTED)
     before = max((one.made for one in ends if one.number < order.number), default=inquiry.run.created)
@@ -125,7 +125,7 @@ def assignment_events(inquiry: Inquiry) -> Iterator[AssignmentEvent]:
             yield event
 
 
-def _event(inquiry: Inquiry, one: Order) -> AssignmentEvent | None:
+def _event(inquiry: Inquiry, one: Assignment) -> AssignmentEvent | None:
     name = NAMES.get(InquiryStage(one.station.removeprefix("critic_")), "") if one.station else ""
     about = f"{name} {one.step_id + 1}" if one.step_id is not None else name
     match one.kind:
@@ -149,7 +149,7 @@ def _event(inquiry: Inquiry, one: Order) -> AssignmentEvent | None:
     return None
 
 
-def _work(one: Order) -> str:
+def _work(one: Assignment) -> str:
     said = one.submitted_work
     if one.station != InquiryStage.PLANNER:
         return said.get("text", "")
@@ -158,5 +158,5 @@ def _work(one: Order) -> str:
     return "\n".join(lines)
 
 
-def _led(inquiry: Inquiry, one: Order) -> tuple[MoveView, ...]:
+def _led(inquiry: Inquiry, one: Assignment) -> tuple[MoveView, ...]:
     return move_views(inquiry, moves_of_assignment(inquiry, one), results=False)

@@ -9,7 +9,7 @@ from runs.attempts import WAITED_FOR, Retry
 from runs.formatting import format_known_cost, format_tokens
 
 from . import rules
-from .models import Agent, Judgement
+from .models import Judgement, JudgementAgent
 from .rules import AgentDecision
 from .view_model import STATE_TEXT, AgentState, AgentView, RoundCell, VoteTally
 
@@ -22,7 +22,7 @@ TRIANGLE_CORNERS = ("top", "left", "right")
 def agent_view(
     judgement: Judgement,
     number: int,
-    agent: Agent,
+    agent: JudgementAgent,
     latest: Mapping[str, ModelCall],
     texts: Mapping[str, str],
     retries: Mapping[str, Retry],
@@ -49,7 +49,7 @@ def agent_view(
 
 
 def _seat_state(
-    judgement: Judgement, agent: Agent, cells: tuple[RoundCell, ...], asked: bool
+    judgement: Judgement, agent: JudgementAgent, cells: tuple[RoundCell, ...], asked: bool
 ) -> tuple[AgentState, str, str]:
     """Return state, word and small print: yellow while it waits for the next round, green or red by its score after
     three decisions."""
@@ -73,7 +73,7 @@ def _seat_state(
     return "judging", "Judging", f"round {current.round}"
 
 
-def _remark(judgement: Judgement, agent: Agent) -> str:
+def _remark(judgement: Judgement, agent: JudgementAgent) -> str:
     """Return the most important remark about a verdict that is not visible at a glance."""
     if rules.is_carried(agent.history):
         return "carried by rounds 1 and 2"
@@ -83,7 +83,7 @@ def _remark(judgement: Judgement, agent: Agent) -> str:
     return f"changed its mind in round {' and '.join(map(str, changed))}" if changed else ""
 
 
-def _stopped(judgement: Judgement, agent: Agent, current: RoundCell, asked: bool) -> str:
+def _stopped(judgement: Judgement, agent: JudgementAgent, current: RoundCell, asked: bool) -> str:
     done = len(agent.history)
     if asked and not current.decided:
         return f"in round {current.round}"
@@ -95,7 +95,7 @@ def _stopped(judgement: Judgement, agent: Agent, current: RoundCell, asked: bool
 def _cell(
     judgement: Judgement,
     seat_number: int,
-    agent: Agent,
+    agent: JudgementAgent,
     number: int,
     latest: Mapping[str, ModelCall],
     texts: Mapping[str, str],
@@ -170,13 +170,13 @@ def _cell_of_failure(
     return cell("retrying", retry.heading if retry else "Is asked again", said, until=call.retry_at)
 
 
-def _mark(agent: Agent, number: int) -> str:
+def _mark(agent: JudgementAgent, number: int) -> str:
     if rules.is_carried(agent.history) and number == rules.ROUNDS[-1]:
         return f"Changed its mind in round {number}. {CARRIED}"
     return f"Changed its mind in round {number}" if number in rules.rounds_with_change(agent.history) else ""
 
 
-def _repeats(judgement: Judgement, agent: Agent, number: int) -> str:
+def _repeats(judgement: Judgement, agent: JudgementAgent, number: int) -> str:
     """Return the remark that a reason repeats an earlier one word for word. It counts all the same, but the reader
     should know."""
     first = judgement.repeated.get((number, agent.seat))
@@ -187,7 +187,7 @@ def _repeats(judgement: Judgement, agent: Agent, number: int) -> str:
     return f"Repeats {whose} of round {first[0]}, word for word"
 
 
-def _marks(agent: Agent) -> tuple[str, ...]:
+def _marks(agent: JudgementAgent) -> tuple[str, ...]:
     """Return the remarks about all rounds together."""
     changed = " and ".join(str(number) for number in rules.rounds_with_change(agent.history))
     rounds = "rounds" if " " in changed else "round"
@@ -197,7 +197,7 @@ def _marks(agent: Agent) -> tuple[str, ...]:
     )
 
 
-def _tally(judgement: Judgement, agent: Agent) -> VoteTally:
+def _tally(judgement: Judgement, agent: JudgementAgent) -> VoteTally:
     history = agent.history
     score, against, still_open = rules.score(history), rules.rejections(history), rules.still_open(history)
     certain = rules.is_certain(history) and not judgement.run.is_ended

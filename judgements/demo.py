@@ -11,7 +11,7 @@ from engine.models import ModelCall, Review, Run
 
 from . import rules
 from .examples import RELEASE as EXAMPLE
-from .models import Agent, CouncilVersion, Judgement, RoundDecision
+from .models import CouncilVersion, Judgement, JudgementAgent, RoundDecision
 
 ID = UUID("6578616d-706c-4500-8000-72656c656173")  # no run has this key
 MODEL = "rehearsal/magi"  # a rehearsal, so that its page says that no model was asked
@@ -39,7 +39,7 @@ def demo_judgement() -> tuple[Judgement, list[ModelCall]]:
     _hold(run, "reviews", Review, [])
     judgement = Judgement(run=run, content=EXAMPLE.content, council_version=CouncilVersion(name=EXAMPLE.council))
     agents = [_agent(judgement, seat, calls) for seat in rules.SEATS]
-    _hold(judgement, "agents", Agent, agents)
+    _hold(judgement, "agents", JudgementAgent, agents)
     run.outcome = rules.verdict({agent.seat: agent.history for agent in agents})
     return judgement, calls
 
@@ -64,9 +64,9 @@ def _calls() -> Iterator[ModelCall]:
         begun = ended
 
 
-def _agent(judgement: Judgement, seat: str, calls: Sequence[ModelCall]) -> Agent:
+def _agent(judgement: Judgement, seat: str, calls: Sequence[ModelCall]) -> JudgementAgent:
     index = rules.SEATS.index(seat)
-    agent = Agent(
+    agent = JudgementAgent(
         pk=-1 - index, judgement=judgement, seat=seat, **EXAMPLE.agents(MODEL)[index]
     )  # a key that no row has
     decisions = []

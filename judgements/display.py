@@ -17,7 +17,7 @@ from runs.procedure.markers import OutcomeNote, outcome_note
 
 from . import rules
 from .agent_view import agent_view
-from .models import Agent, Judgement
+from .models import Judgement, JudgementAgent
 from .rules import SEATS
 from .sentences import (
     announcement,
@@ -190,7 +190,7 @@ def _cells(display: JudgementDisplay) -> list[RoundCell]:
     return [cell for number in display.rounds for cell in number.cells]
 
 
-def _numbered(judgement: Judgement) -> list[tuple[int, Agent]]:
+def _numbered(judgement: Judgement) -> list[tuple[int, JudgementAgent]]:
     return list(enumerate(judgement.agents.all(), start=1))
 
 

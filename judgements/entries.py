@@ -19,7 +19,7 @@ from engine.models import Run
 from engine.text.search_terms import label_term
 
 from . import prompts, rules
-from .models import Agent, Judgement, Receipt, RoundDecision, flags_of
+from .models import Judgement, JudgementAgent, Receipt, RoundDecision, flags_of
 from .rules import AgentDecision
 
 JUDGEMENT_COLUMNS = (
@@ -34,7 +34,7 @@ DECISION_COLUMNS = ("call", "agent__judgement", "agent__seat", "round", "decisio
 def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
     """Add the rows of these judgements to the entry drafts of their runs. `new`: they were just submitted."""
     of = list(told)
-    agents = _by_judgement(rows_of(Agent, "judgement", of, AGENT_COLUMNS, "seat"), "judgement")
+    agents = _by_judgement(rows_of(JudgementAgent, "judgement", of, AGENT_COLUMNS, "seat"), "judgement")
     made = rows_of(RoundDecision, "agent__judgement", [] if new else of, DECISION_COLUMNS, "call")
     decisions = _by_judgement(made, "agent__judgement")
     for values in rows_of(Judgement, "pk", of, JUDGEMENT_COLUMNS):

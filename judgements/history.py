@@ -14,7 +14,7 @@ from engine.models import Run
 from runs.procedure import filters, spec
 
 from . import rules
-from .models import Agent, Council, Judgement, JudgementQuerySet, RoundDecision
+from .models import Council, Judgement, JudgementAgent, JudgementQuerySet, RoundDecision
 from .rules import AgentDecision
 from .view_model import AgentState
 
@@ -105,7 +105,7 @@ class _SummaryAgent:
 def _seated(pks: Sequence[UUID]) -> dict[UUID, list[_SummaryAgent]]:
     found: dict[UUID, list[_SummaryAgent]] = defaultdict(list)
     columns = ("judgement", "seat", "name", "model", "decisions__round", "decisions__decision")
-    agents = Agent.objects.filter(judgement__in=pks).order_by("judgement", "seat").values_list(*columns)
+    agents = JudgementAgent.objects.filter(judgement__in=pks).order_by("judgement", "seat").values_list(*columns)
     for judgement, seat, name, model, number, decision in agents:
         if not found[judgement] or found[judgement][-1].seat != seat:
             found[judgement].append(_SummaryAgent(seat, name, is_rehearsal(model), {}))
@@ -136,7 +136,7 @@ def prefetch_for_table() -> JudgementQuerySet:
     """Return the judgements with what the table shows, without reasons and criteria."""
     votes = Prefetch("agents__decisions", RoundDecision.objects.defer("reason"))
     judgements = Judgement.objects.select_related("run__owner", "council_version")
-    return judgements.prefetch_related(Prefetch("agents", Agent.objects.defer("criteria")), votes)
+    return judgements.prefetch_related(Prefetch("agents", JudgementAgent.objects.defer("criteria")), votes)
 
 
 def table_columns(judgement: Judgement) -> tuple[Sequence[object], Sequence[object]]:
@@ -145,5 +145,5 @@ def table_columns(judgement: Judgement) -> tuple[Sequence[object], Sequence[obje
     return asked, [cell for agent in judgement.agents.all() for cell in _agent(agent)]
 
 
-def _agent(agent: Agent) -> tuple[str, str, str]:
+def _agent(agent: JudgementAgent) -> tuple[str, str, str]:
     return agent.name, rules.to_tenths(rules.score(agent.history)), agent.verdict or ""

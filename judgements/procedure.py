@@ -17,7 +17,7 @@ from engine.runtime.run_context import RunContext
 from runs import submissions
 
 from . import prompts, rules
-from .models import Agent, CouncilChanged, Judgement, RoundDecision
+from .models import CouncilChanged, Judgement, JudgementAgent, RoundDecision
 from .prompts import EarlierDecision, PromptCase
 
 DECISION = ResponseFormat(
@@ -55,8 +55,11 @@ DecideAgent = dict[tuple[int, str], EarlierDecision]
 """Decisions by round and seat."""
 
 
-def _so_far(pk: UUID) -> tuple[Judgement, list[Agent], DecideAgent]:
-    [judgement], agents = cached_sql.fetch(Judgement, "pk", [pk]), cached_sql.fetch(Agent, "judgement", [pk], "seat")
+def _so_far(pk: UUID) -> tuple[Judgement, list[JudgementAgent], DecideAgent]:
+    [judgement], agents = (
+        cached_sql.fetch(Judgement, "pk", [pk]),
+        cached_sql.fetch(JudgementAgent, "judgement", [pk], "seat"),
+    )
     seats = {agent.pk: agent.seat for agent in agents}
     made = [(seats[one.agent_id], one) for one in cached_sql.fetch(RoundDecision, "agent__judgement", [pk])]
     decided = {
@@ -71,7 +74,7 @@ def _before(decided: DecideAgent, number: int) -> tuple[EarlierDecision, ...]:
 
 
 async def _decide(
-    run: RunContext, judgement: Judgement, agent: Agent, number: int, earlier: tuple[EarlierDecision, ...]
+    run: RunContext, judgement: Judgement, agent: JudgementAgent, number: int, earlier: tuple[EarlierDecision, ...]
 ) -> EarlierDecision:
     case = PromptCase(agent.seat, agent.criteria, judgement.content, number, earlier)
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Body, Router
 
 from engine.ledger import signing
-from engine.models.rate_limits import Limits, Pace, per_minute
+from engine.models.rate_limits import Limits, RateBucket, per_minute
 from runs.api.errors import ApiError, field_errors
 from runs.api.rate_limit_headers import with_rate_limit_headers
 from runs.api.responses import not_found
@@ -50,7 +50,7 @@ def issue(request: HttpRequest, id: UUID, asked: Annotated[schemas.NewReceipt | 
         raise ApiError(403, ISSUE_RECEIPTS.refusal("judgement"))
     audience, lifetime = (asked.audience or "", asked.lifetime) if asked else ("", DEFAULT_LIFETIME)
     many = f"You have asked for {settings.USER_RECEIPTS} receipts in a minute, as many as one person may."
-    Pace.objects.consume(receipts_of(owner), many)
+    RateBucket.objects.consume(receipts_of(owner), many)
     try:
         statement = Receipt.objects.issue(judgement, owner, audience, lifetime)
     except ReceiptRefused as refused:

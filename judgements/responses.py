@@ -3,7 +3,7 @@
 from typing import Any
 
 from . import rules
-from .models import Agent, Judgement, RoundDecision
+from .models import Judgement, JudgementAgent, RoundDecision
 from .prompts import Place
 
 Repeated = dict[Place, Place]
@@ -34,7 +34,7 @@ def facts_of_list(row: Judgement) -> dict[str, Any]:
     }
 
 
-def _agent(agent: Agent, repeated: Repeated) -> dict[str, Any]:
+def _agent(agent: JudgementAgent, repeated: Repeated) -> dict[str, Any]:
     return {
         "seat": agent.seat,
         "name": agent.name,

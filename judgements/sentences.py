@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from runs import formatting
 
 from . import rules
-from .models import Agent, Judgement
+from .models import Judgement, JudgementAgent
 from .view_model import STATUS_TEXT, AgentView
 
 
@@ -166,7 +166,7 @@ def swayed_sentence(judgement: Judgement) -> str:
     return " ".join(_turned(names, end) for end, names in by_end.items() if names)
 
 
-def _first_verdict(agent: Agent) -> rules.Verdict:
+def _first_verdict(agent: JudgementAgent) -> rules.Verdict:
     approved = agent.history[rules.ROUNDS[0]] == rules.AgentDecision.APPROVE
     return rules.Verdict.APPROVED if approved else rules.Verdict.REJECTED
 

@@ -28,11 +28,11 @@ from .estimate import MODELS, too_long_for
 from .history import JudgementHistoryForm
 from .models import (
     STATUS_LABELS,
-    Agent,
     Council,
     CouncilChanged,
     CouncilRequired,
     Judgement,
+    JudgementAgent,
     JudgementFlag,
     RoundDecision,
     status_of,
@@ -184,7 +184,7 @@ class JudgementSpec(ProcedureSpec[Judgement, JudgementDisplay]):
         return {"message": sentence_of(who, what, call.attempt, call.error)}
 
     def asker(self, run: UUID, step: str) -> StepRequester:
-        name = Agent.objects.values_list("name", flat=True).filter(judgement=run, seat=step[:1]).first()
+        name = JudgementAgent.objects.values_list("name", flat=True).filter(judgement=run, seat=step[:1]).first()
         return StepRequester(name or "An agent", f"decision in round {step[1:]}")
 
     def reveal_pauses(self, row: Judgement) -> list[datetime]:

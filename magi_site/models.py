@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from engine import database_errors
-from engine.models.rate_limits import Pace, RateLimit, RateLimitReached
+from engine.models.rate_limits import RateBucket, RateLimit, RateLimitReached
 from engine.text.invisible_chars import visible_text
 from runs.api.scopes import DEFAULT_SCOPES, TokenScope
 
@@ -64,7 +64,7 @@ class TokenQuerySet(models.QuerySet["Token"]):
         if self.live().filter(owner=owner).count() >= settings.USER_TOKENS:
             most = f"You have {settings.USER_TOKENS} tokens that hold, as many as one person may. Revoke one first."
             raise RateLimitReached(most, MINUTE.total_seconds())
-        Pace.objects.consume({f"tokens of {owner.pk}": CREATED_TEXT}, "You made many tokens in a short time.")
+        RateBucket.objects.consume({f"tokens of {owner.pk}": CREATED_TEXT}, "You made many tokens in a short time.")
         return self.make(owner, **token)
 
     def live(self) -> "TokenQuerySet":

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import Error as DBError
 
 from engine import database_errors
-from engine.models import Pace
+from engine.models import RateBucket
 from engine.models.rate_limits import RateLimit
 
 MOST_PREPAID = 100
@@ -39,7 +39,7 @@ def _take_share(user: User, most: int, share: int) -> None:
     limit = RateLimit(max(1, most // share), 60 * share / most)
     sentence = f"You have read {most:,} times in a minute, as often as one person may."
     try:
-        Pace.objects.consume({f"reads of {user.pk}": limit}, sentence)
+        RateBucket.objects.consume({f"reads of {user.pk}": limit}, sentence)
     except DBError as error:
         if database_errors.problem_of(error) is None:
             raise

@@ -32,7 +32,7 @@ from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 
-from engine.models.rate_limits import Limits, Pace, RateLimit, RateLimitReached
+from engine.models.rate_limits import Limits, RateBucket, RateLimit, RateLimitReached
 from engine.models.runs import run_transaction
 
 log = logging.getLogger(__name__)
@@ -118,13 +118,13 @@ def check_attempt(request: HttpRequest, name: str) -> Iterator[SignInAttempt]:
     known = _is_known(request, name)
     wrong = _limits(request, _account(name), known)
     right = {f"right password of {_account(name)}": SUCCESS_BONUS}
-    Pace.objects.peek({**wrong, **right}, TOO_MANY)
+    RateBucket.objects.peek({**wrong, **right}, TOO_MANY)
     made = SignInAttempt()
     line = KNOWN_BROWSER_LIMIT if known or request.user.is_authenticated else UNKNOWN_BROWSER_LIMIT
     with line.place(name):
-        Pace.objects.consume({**wrong, **right}, TOO_MANY)  # which of them it is shows afterwards
+        RateBucket.objects.consume({**wrong, **right}, TOO_MANY)  # which of them it is shows afterwards
         yield made
-    Pace.objects.refund(wrong if made.right else right)
+    RateBucket.objects.refund(wrong if made.right else right)
     _write_down(request, name, made)
 
 

@@ -15,7 +15,7 @@ from runs.run_actions import apply_and_announce
 
 from . import workspace
 from .egress_policy import NEVER
-from .models import Agent, Mission, Terminal, TerminalInput, writes
+from .models import Mission, MissionAgent, Terminal, TerminalInput, writes
 from .rules import COORDINATOR, fold_name
 from .terminals import keys
 from .terminals.drawn import picture
@@ -45,9 +45,9 @@ def post_message(mission: UUID, user: Any, words: str, to: str = "") -> None:
         words = validate_text(words.strip(), WORDS_LENGTH, NO_WORDS)
     except ValidationError as error:
         raise InvalidMessage(error.messages[0]) from error
-    agent = Agent.objects.filter(mission=mission, folded=fold_name(to)).first() if to else None
+    agent = MissionAgent.objects.filter(mission=mission, folded=fold_name(to)).first() if to else None
     if to and agent is None:
-        names = ", ".join(Agent.objects.filter(mission=mission).values_list("name", flat=True))
+        names = ", ".join(MissionAgent.objects.filter(mission=mission).values_list("name", flat=True))
         raise InvalidMessage(f"There is no agent {to[:40]} in the crew. There are {names}.")
 
     def write() -> None:

@@ -17,22 +17,22 @@ from engine.models import Fork
 from engine.text.search_terms import label_term
 
 from .models import (
-    Activation,
-    Agent,
+    AgentStop,
     CarriedStep,
-    Check,
-    Connection,
     FileVersion,
-    Halt,
+    HistorySummary,
+    MemoryActivation,
     MemoryUse,
     MemoryVersion,
-    Message,
     Mission,
-    Pause,
-    ShortMemory,
-    Step,
-    Summary,
+    MissionAgent,
+    MissionCheck,
+    MissionMessage,
+    MissionPause,
+    MissionStep,
+    ShortTermMemory,
     Terminal,
+    TerminalConnection,
     TerminalInput,
 )
 from .models.flags import MissionFlag, flags_of
@@ -47,7 +47,15 @@ ACTIVE, RECALLED, PROPOSED, CONNECTED = (f"mission.{name}" for name in ("active"
 
 
 # of an agent entries tell the number alone, which those of other missions have, too
-OF_AGENTS: Sequence[Any] = (Step, CarriedStep, Halt, ShortMemory, Summary, Activation, MemoryUse)
+OF_AGENTS: Sequence[Any] = (
+    MissionStep,
+    CarriedStep,
+    AgentStop,
+    ShortTermMemory,
+    HistorySummary,
+    MemoryActivation,
+    MemoryUse,
+)
 
 
 def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
@@ -92,29 +100,29 @@ def _tell_submission(draft: EntryDraft, mission: Mission, first: Sequence[FileVe
         draft.texts[f"digest of file {one.number}"] = one.digest
 
 
-def _agent(one: Agent) -> dict[str, Any]:
+def _agent(one: MissionAgent) -> dict[str, Any]:
     names = ("number", "name", "parent", "depth", "model", "tools", "rights")
     return {name: getattr(one, name) for name in names}
 
 
 def _all(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
     """Each kind in its order, which nothing that comes later changes."""
-    for agent in Agent.objects.filter(mission__in=of, parent__gt=0).order_by("pk"):
+    for agent in MissionAgent.objects.filter(mission__in=of, parent__gt=0).order_by("pk"):
         yield _told(SPAWNED, agent, _agent(agent), {"description": agent.description})
     for past in CarriedStep.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
         facts = {"agent": past.agent.number, **_of(past, "number", "tool", "heard", "ok")}
         yield _told(CARRIED, past, facts, {name: getattr(past, name) for name in ("reasoning", "args", "result")})
-    steps = list(Step.objects.filter(mission__in=of).select_related("agent", "tool_call").order_by("pk"))
+    steps = list(MissionStep.objects.filter(mission__in=of).select_related("agent", "tool_call").order_by("pk"))
     yield from map(_step, steps)
     yield from map(_result, sorted((one for one in steps if one.settled), key=lambda one: (one.settled, one.pk)))
-    for halt in Halt.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+    for halt in AgentStop.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
         yield _told(
             HALTED, halt, {"agent": halt.agent.number, **_of(halt, "after", "why", "heard")}, {"text": halt.text}
         )
-    for message in Message.objects.filter(mission__in=of).order_by("number"):
+    for message in MissionMessage.objects.filter(mission__in=of).order_by("number"):
         names = ("number", "sender", "recipient", "go_on")
         yield _told(MESSAGE, message, {**_of(message, *names), "by": message.by_name}, {"text": message.text})
-    for pause in Pause.objects.filter(mission__in=of).order_by("number"):
+    for pause in MissionPause.objects.filter(mission__in=of).order_by("number"):
         yield _told(PAUSED, pause, {**_of(pause, "number", "on"), "by": pause.by_name}, {})
     yield from _terminals(of)
     yield from _kept(of)
@@ -123,7 +131,7 @@ def _all(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
 
 def _memories(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
     """Of long-term memory: their texts are told by the chain that they have."""
-    for one in Activation.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+    for one in MemoryActivation.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
         yield _told(ACTIVE, one, {"agent": one.agent.number, "memory": one.memory_id, "on": one.on}, {})
     for use in MemoryUse.objects.filter(mission__in=of).select_related("agent", "version").order_by("pk"):
         facts = {"agent": use.agent.number, "memory": use.version.memory_id, "version": use.version.number}
@@ -131,7 +139,7 @@ def _memories(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
     for version in MemoryVersion.objects.filter(mission__in=of).select_related("memory").order_by("pk"):
         names = {"by": version.by, "name": version.memory.name}
         yield _told(PROPOSED, version, {"memory": version.memory_id, **_of(version, "number", "base"), **names}, {})
-    for reached in Connection.objects.filter(mission__in=of).select_related("terminal").order_by("pk"):
+    for reached in TerminalConnection.objects.filter(mission__in=of).select_related("terminal").order_by("pk"):
         names_of = ("number", "port", "allowed", "sent", "received")
         told = {"terminal": reached.terminal.number, **_of(reached, *names_of)}
         yield _told(CONNECTED, reached, told, {"host": reached.host})
@@ -143,13 +151,13 @@ def _kept(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
     ):
         facts = {**_of(version, "number", "change", "size"), "step": version.step.key if version.step else ""}
         yield _told(FILE, version, facts, {name: getattr(version, name) for name in ("path", "digest", "text")})
-    for memory in ShortMemory.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+    for memory in ShortTermMemory.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
         facts = {"agent": memory.agent.number, **_of(memory, "version", "by")}
         yield _told(MEMORY, memory, facts, {"text": memory.text})
-    for summary in Summary.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
+    for summary in HistorySummary.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
         texts = {name: getattr(summary, name) for name in ("text", "dump", "digest")}
         yield _told(SUMMARY, summary, {"agent": summary.agent.number, "covers": summary.covers}, texts)
-    for check in Check.objects.filter(mission__in=of).order_by("pk"):
+    for check in MissionCheck.objects.filter(mission__in=of).order_by("pk"):
         yield _told(CHECK, check, _of(check, "exit_code", "reason"), {"command": check.command, "output": check.output})
 
 
@@ -181,12 +189,12 @@ def _told(kind: str, row: Any, facts: dict[str, Any], texts: dict[str, str]) -> 
     return kind, EntryDraft(kind, format_timestamp(row.made) or "", facts, texts, row=row.pk), row.mission_id
 
 
-def _step(one: Step) -> tuple[str, EntryDraft, UUID]:
+def _step(one: MissionStep) -> tuple[str, EntryDraft, UUID]:
     facts = {"agent": one.agent.number, **_of(one, "number", "tool", "heard", "last")}
     return _told(STEP, one, facts, {"reasoning": one.reasoning, "args": one.args})
 
 
-def _result(one: Step) -> tuple[str, EntryDraft, UUID]:
+def _result(one: MissionStep) -> tuple[str, EntryDraft, UUID]:
     facts: dict[str, Any] = {"agent": one.agent.number, "number": one.number, "ok": one.ok}
     facts |= {"call": one.tool_call.number if one.tool_call else None}
     return (
@@ -210,7 +218,7 @@ def labels(said: RunEntries) -> Iterator[str]:
 
 def misnamed(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
     """Whose agents are found by another name than they have, or have what is none of theirs."""
-    for agent in Agent.objects.filter(mission__in=runs).order_by("pk"):
+    for agent in MissionAgent.objects.filter(mission__in=runs).order_by("pk"):
         if agent.folded != fold_name(agent.name):
             yield agent.mission_id, f"Its agent {agent.number} is found by another name than it has."
     for model in OF_AGENTS:

@@ -13,7 +13,7 @@ from runs.procedure.schemas import NewFork
 
 from . import contents, procedure, publishing, workspace
 from .display.files import differences_of
-from .models import Agent, MemoryVersion, Message, Mission
+from .models import MemoryVersion, Mission, MissionAgent, MissionMessage
 from .models.files import newest_file_versions
 from .models.forks import MissionMoment, bring_along
 from .repositories import checkout, cloning, commits
@@ -119,7 +119,7 @@ def _repository(moment: MissionMoment) -> Cloned | None:
         raise ForkRefused(str(unusable)) from unusable
 
 
-def _columns(agent: Agent) -> dict[str, Any]:
+def _columns(agent: MissionAgent) -> dict[str, Any]:
     names = ("name", "description", "parent", "depth", "model", "tools", "rights")
     return {name: getattr(agent, name) for name in names}
 
@@ -160,7 +160,7 @@ def _memories(moment: MissionMoment) -> Iterator[str]:
                 yield f"{agent.name}: {'came' if line[0] == '+' else 'went'} since: {line[1:]}"
 
 
-def _message(one: Message, names: dict[int, str]) -> str:
+def _message(one: MissionMessage, names: dict[int, str]) -> str:
     sender = names.get(one.sender, "") if one.sender else one.by_name or "The mission"
     return f"{sender} to {names.get(one.recipient, 'people')}: {one.text}"
 

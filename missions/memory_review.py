@@ -17,7 +17,7 @@ from engine.audit import sealing
 from engine.audit.entries_from_rows import Drafts
 from engine.decoding import UnknownEncoding, decoded
 from engine.ledger.hashing import EntryDraft, format_timestamp
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.llm.providers import clean_storable_text
 from engine.models import after_deadlock
 from engine.names import look_alike
@@ -59,7 +59,7 @@ def propose(
     if wrong := memory_files.memory_problem(said):
         raise InvalidMemoryFile(wrong)
     if mission is None:  # rows and entries have one order; what a mission proposes is told by its own record
-        Leaf.objects.lock()
+        LogLeaf.objects.lock()
     memory = _memory(said.name, library, file)
     current = current_version(memory)
     number = current.number if current else 0
@@ -104,7 +104,7 @@ def current_version(memory: Memory) -> MemoryVersion | None:
 @transaction.atomic
 def decide_proposal(version: int, by: str, accept: bool) -> MemoryVersion:
     """Accept what was proposed, from each agent's next step on, or refuse it. Decided, ChangedMeanwhile."""
-    Leaf.objects.lock()
+    LogLeaf.objects.lock()
     row = MemoryVersion.objects.select_related("memory").get(pk=version)
     memory = Memory.objects.select_for_update().get(pk=row.memory_id)
     row.refresh_from_db()

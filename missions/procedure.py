@@ -25,7 +25,7 @@ from runs import submissions
 from . import contents, egress_policy, publishing, questions, rules, sandbox_selftest, workspace, workspace_sources
 from .command_exit import asks, ended_commands, wait_for_exits
 from .egress_policy import ALLOW_OR_REFUSE
-from .models import Agent, Mission, Step, Terminal, memory_selection, queries, writes
+from .models import Mission, MissionAgent, MissionStep, Terminal, memory_selection, queries, writes
 from .prompts import memory, steps
 from .publishing import NotPublished
 from .repositories import checkout
@@ -73,7 +73,7 @@ def held_back(run: Run) -> int:
     was."""
     if not Run.objects.filter(pk=run.pk, reserved__gt=0).exists():
         return 0
-    model = Agent.objects.values_list("model", flat=True).get(mission=run.pk, number=rules.COORDINATOR)
+    model = MissionAgent.objects.values_list("model", flat=True).get(mission=run.pk, number=rules.COORDINATOR)
     return pricing.cost(model, *rules.A_STEP) or 0
 
 
@@ -227,7 +227,7 @@ class AgentScheduler:
             gate = await run.gate(due=due, **questions.about_agent(mission, agent, halt))
             await run.write(partial(writes.keep_halt_answer, run.pk, halt.pk, gate.pk), "decided")
 
-    async def _act(self, mission: Mission, agent: Agent) -> None:
+    async def _act(self, mission: Mission, agent: MissionAgent) -> None:
         run, number = self._run, agent.number
         version, text = queries.agent_memory(mission, number)
         if len(text) > MEMORY_LENGTH:
@@ -247,7 +247,7 @@ class AgentScheduler:
             return
         await self._step(mission, agent, work)
 
-    async def _step(self, mission: Mission, agent: Agent, work: steps.AgentWork) -> None:
+    async def _step(self, mission: Mission, agent: MissionAgent, work: steps.AgentWork) -> None:
         run = self._run
         fitted, remembered = queries.step_in_room(work, agent.model, run_boundary(run.pk))
         tools = await run.read(partial(queries.arguments_of, mission, agent))
@@ -267,7 +267,7 @@ class AgentScheduler:
         key = step_key(mission, agent)
         await run.request_model(key, agent.model, fitted.messages, form, keep, left_out=fitted.left_out)
 
-    async def _before(self, mission: Mission, agent: Agent, step: Step) -> None:
+    async def _before(self, mission: Mission, agent: MissionAgent, step: MissionStep) -> None:
         """What a model is asked for a tool, or for one that stops: then its history is made short first, if it is long.
         Asked again after a crash, nothing is left to ask."""
         run, number = self._run, agent.number
@@ -281,7 +281,7 @@ class AgentScheduler:
         if step.tool == COMPRESS and text and not queries.written_since(mission, number, step.made):
             await self._shorten(mission, agent, version, text)
 
-    async def _use(self, mission: Mission, step: Step) -> None:
+    async def _use(self, mission: Mission, step: MissionStep) -> None:
         """The tool of a step. Those that write take turns, and what they changed is kept with what came of them."""
         run = self._run
         if step.tool == ASK_PERSON:
@@ -298,7 +298,7 @@ class AgentScheduler:
         async with self._acting:
             await self._keep(step, await self._acted(mission, step, name))
 
-    async def _ask_person(self, mission: Mission, step: Step) -> None:
+    async def _ask_person(self, mission: Mission, step: MissionStep) -> None:
         asked = ask_person.AskPersonArguments.model_validate(step.arguments)
         about: dict[str, Any] = {"title": f"{step.agent} asks: {mission.run.title}", "text": asked.question}
         gate = await self._run.gate(step.key, kind="question", choices=ask_person.choices_of(asked), **about)
@@ -306,7 +306,7 @@ class AgentScheduler:
         said = (answer, ask_person.result_of(answer))
         await self._run.write(partial(writes.save_question, self._run.pk, step.pk, gate.pk, *said), "decided")
 
-    async def _acted(self, mission: Mission, step: Step, name: str) -> ToolCall:
+    async def _acted(self, mission: Mission, step: MissionStep, name: str) -> ToolCall:
         """What was refused once is not asked again; what leaves the sandbox is asked about, exactly as it would be."""
         run = self._run
         if why := await run.read(partial(queries.was_refused, mission, step)):
@@ -324,10 +324,10 @@ class AgentScheduler:
         asked: dict[str, Any] = {"choices": ALLOW_OR_REFUSE, "asked_in": await self._asked(step)}
         return await run.execute_tool(step.key, name, arguments, policy, **asked)
 
-    async def _asked(self, step: Step) -> Any:
+    async def _asked(self, step: MissionStep) -> Any:
         return await self._run.read(lambda: step.call)
 
-    async def _commit(self, mission: Mission, step: Step) -> dict[str, Any]:
+    async def _commit(self, mission: Mission, step: MissionStep) -> dict[str, Any]:
         """What would be published: the commit is made once, whatever the files become while somebody decides."""
         said, run = step.arguments, self._run
         if wrong := publishing.branch_problem(said["branch"]):
@@ -340,7 +340,7 @@ class AgentScheduler:
         said |= {"goal": mission.goal, "to": publishing.publish_target() or publishing.BUNDLE_OF_MISSION}
         return said | vars(made) | vars(at)
 
-    async def _keep(self, step: Step, call: ToolCall) -> None:
+    async def _keep(self, step: MissionStep, call: ToolCall) -> None:
         run = self._run
         changes = await _changes(run)
         await asyncio.to_thread(contents.keep, run.pk, changes)
@@ -349,7 +349,7 @@ class AgentScheduler:
         ends = await asyncio.to_thread(ended_commands, mission)
         await run.write(partial(writes.save_result, run.pk, step.pk, call, changes, ends), "result")
 
-    async def _shorten(self, mission: Mission, agent: Agent, version: int, text: str) -> None:
+    async def _shorten(self, mission: Mission, agent: MissionAgent, version: int, text: str) -> None:
         """What its active memories say already is left out."""
         run = self._run
         known = await run.read(partial(memory_selection.memories_of_agent, mission, agent))
@@ -361,7 +361,7 @@ class AgentScheduler:
         )
         await run.request_model(key, agent.model, fitted.messages, SHORTER, keep, left_out=fitted.left_out)
 
-    async def _summarise(self, mission: Mission, agent: Agent, prompt: steps.Messages) -> None:
+    async def _summarise(self, mission: Mission, agent: MissionAgent, prompt: steps.Messages) -> None:
         """The dump is of the whole prompt, before anything of it is left out. Where it fails, the history stays."""
         run, number = self._run, agent.number
         done = await run.read(partial(queries.history_of, mission, number))
@@ -377,7 +377,7 @@ class AgentScheduler:
             await run.write(partial(writes.save_missing_summary, run.pk, agent.pk, covers), "summary")
 
 
-def step_key(mission: Mission, agent: Agent) -> str:
+def step_key(mission: Mission, agent: MissionAgent) -> str:
     """Of the next step. One that came to nothing after all its attempts is asked for under another key."""
     after = len(mission.steps_of(agent.number))
     errors = sum(one.agent_id == agent.pk and one.after == after for one in mission.halts.all())

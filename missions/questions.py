@@ -10,7 +10,7 @@ from typing import Any
 from engine.llm.pricing import format_dollars
 
 from .egress_policy import HOURS
-from .models import Agent, Halt, Mission
+from .models import AgentStop, Mission, MissionAgent
 from .models.asking import bounds_of, halt_step, limit_step, may_cost
 from .rules import END, GO_ON, LEAVE, MORE, MOST, OTHERWISE
 
@@ -40,7 +40,7 @@ def about_nobody(mission: Mission, asking: Sequence[Any]) -> dict[str, Any]:
     return {"kind": "question", "title": f"Stuck: {mission.run.title}", "text": text, "choices": (ANSWER,)}
 
 
-def about_agent(mission: Mission, agent: Agent, halt: Halt) -> dict[str, Any]:
+def about_agent(mission: Mission, agent: MissionAgent, halt: AgentStop) -> dict[str, Any]:
     choices = ABOUT_AN_AGENT if agent.coordinates else (*ABOUT_AN_AGENT[:-1], LEAVES, ENDS)
     after = f"{agent.name} has stopped after step {halt.after}: {halt.get_why_display()}."
     last = next((one.reasoning for one in reversed(mission.steps_of(agent.number))), "")

@@ -8,7 +8,7 @@ from typing import Any
 from runs.procedure.point_in_time import moments_of_calls, replace_rows
 from runs.procedure.spec import RunSnapshot
 
-from .models import Mission, Step, Terminal
+from .models import Mission, MissionStep, Terminal
 
 LISTS = ("agents", "halts", "messages", "pauses", "short_memories", "summaries", "files")
 
@@ -32,7 +32,7 @@ def at_moment(row: Mission, moment: datetime) -> Mission:
     return mission
 
 
-def _step(one: Step, moment: datetime) -> Step:
+def _step(one: MissionStep, moment: datetime) -> MissionStep:
     then: Any = copy(one)
     if then.settled is None or then.settled > moment:
         then.settled, then.result, then.tool_call, then.ok = None, "", None, False

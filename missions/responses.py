@@ -9,7 +9,7 @@ from runs.forking import origin_facts
 from . import workspace
 from .display import changed_files
 from .display.outcome import BranchView, branches, figures
-from .models import Mission, Step, Terminal, queries
+from .models import Mission, MissionStep, Terminal, queries
 from .models.forks import in_order
 from .models.terminals import OUTPUT_LENGTH
 from .secret_redaction import redact_secrets
@@ -64,7 +64,7 @@ def _check(row: Mission) -> dict[str, Any] | None:
     return {"command": found.command, "exit_code": found.exit_code}
 
 
-def mission_step_fields(one: Step) -> dict[str, Any]:
+def mission_step_fields(one: MissionStep) -> dict[str, Any]:
     return {
         "agent": one.agent.name,
         "number": one.number,

@@ -47,7 +47,7 @@ from .display import MissionDisplay, display_of
 from .display.page import fragments
 from .forking import MissionForks
 from .history import MissionHistoryForm
-from .models import Agent, Crew, Mission, writes
+from .models import Crew, Mission, MissionAgent, writes
 from .models.flags import MissionFlag
 from .models.queries import asked_in
 from .presets import MemorySection, MissionTeamSection, team_names
@@ -157,7 +157,7 @@ class MissionSpec(ProcedureSpec[Mission, MissionDisplay]):
         what, number = asked_in(step)
         if not number:
             return StepRequester()
-        name = Agent.objects.filter(mission=run, number=number).values_list("name", flat=True).first()
+        name = MissionAgent.objects.filter(mission=run, number=number).values_list("name", flat=True).first()
         return StepRequester(name or "An agent", what)
 
     def calls(self, row: Mission) -> list[ModelCall]:

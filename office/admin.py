@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from .models import CalendarEntry, Item, OfficeDocument, OfficeVersion, Person, Request, Task
+from .models import CalendarEntry, Item, OfficeDocument, OfficeDocumentVersion, Person, Request, Task
 
 
 @admin.register(Person)
@@ -33,7 +33,7 @@ class CalendarEntryAdmin(admin.ModelAdmin):
 
 
 class DocumentVersionInline(admin.TabularInline):
-    model = OfficeVersion
+    model = OfficeDocumentVersion
     extra = 0
     can_delete = False
     readonly_fields = fields = ("number", "made", "text")

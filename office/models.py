@@ -155,12 +155,12 @@ class OfficeDocument(SearchableRow):
 
     def write(self, text: str) -> None:
         """A new version; the older ones stay. In a transaction in which nobody else writes one."""
-        OfficeVersion.objects.create(document=self, number=self.version, text=self.text)
+        OfficeDocumentVersion.objects.create(document=self, number=self.version, text=self.text)
         self.text, self.version = text, self.version + 1
         self.save()
 
 
-class OfficeVersion(models.Model):
+class OfficeDocumentVersion(models.Model):
     """What stood in a document before."""
 
     document = models.ForeignKey(OfficeDocument, on_delete=models.CASCADE, related_name="versions")
@@ -169,6 +169,7 @@ class OfficeVersion(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "office_officeversion"
         ordering = ["-number"]
         constraints = [models.UniqueConstraint(fields=["document", "number"], name="one_office_version_of_a_number")]
 

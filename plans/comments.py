@@ -10,7 +10,7 @@ from engine.models import AuthorContribution, RunAuthor, record_name
 from runs.forms import validate_text
 from runs.run_actions import apply_and_announce
 
-from .models import Plan, Step, writes
+from .models import Plan, PlanStep, writes
 from .models.queries import owners_of, why_not
 from .prompts.planner import PERSON
 from .rules.actions import PlanAction
@@ -58,13 +58,13 @@ def post_comment(plan: UUID, user: Any, text: str, step: int | None = None) -> N
     apply_and_announce(plan, write)
 
 
-def _possible(action: PlanAction, step: Step) -> None:
+def _possible(action: PlanAction, step: PlanStep) -> None:
     if refused := why_not(action, step.plan, step):
         raise CommentRefused(refused)
 
 
-def _step(plan: UUID, number: int) -> Step:
-    found = Step.objects.select_related("agent", "plan__run").filter(plan=plan, number=number).first()
+def _step(plan: UUID, number: int) -> PlanStep:
+    found = PlanStep.objects.select_related("agent", "plan__run").filter(plan=plan, number=number).first()
     if found is None:
         raise NoSuchStep(f"The plan has no step {number}.")
     return found
@@ -84,7 +84,7 @@ def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) ->
     apply_and_announce(plan, write)
 
 
-def _values(plan: Plan, step: Step, given: Mapping[str, Any]) -> dict[str, Any]:
+def _values(plan: Plan, step: PlanStep, given: Mapping[str, Any]) -> dict[str, Any]:
     """Columns of the step. Wrong."""
     owner = given.get("owner") or step.owner
     owners = {one.name: [tool.name for tool in one.tools] for one in owners_of(plan.agents)}
@@ -103,7 +103,7 @@ def _values(plan: Plan, step: Step, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tools(step: Step, given: Mapping[str, Any], owner: str, has: Sequence[str]) -> dict[str, Any]:
+def _tools(step: PlanStep, given: Mapping[str, Any], owner: str, has: Sequence[str]) -> dict[str, Any]:
     """Those that are named. Where none are, and what is done is another thing or its owner lacks one of them, the
     planner names them: by those of the old text an agent could do no more than say that it is done."""
     if given.get("tools") is not None:
@@ -114,7 +114,7 @@ def _tools(step: Step, given: Mapping[str, Any], owner: str, has: Sequence[str])
     return {"tools": step.tools, "tools_due": step.tools_due}
 
 
-def _needs(plan: Plan, step: Step, given: Mapping[str, Any]) -> list[int] | None:
+def _needs(plan: Plan, step: PlanStep, given: Mapping[str, Any]) -> list[int] | None:
     if "needs" not in given or given["needs"] is None:
         return None if "needs" in given else step.needs
     before = [one.number for one in plan.steps_now if one.position < step.position]

@@ -19,7 +19,7 @@ from runs.procedure.spec import STATUS_LABELS, RunSnapshot
 from runs.procedure.wait_reason import WaitReason
 from runs.run_actions import retry_refusal
 
-from .models import Message, Plan, Step
+from .models import Plan, PlanMessage, PlanStep
 from .models.queries import figures_of, is_pending_at, note_of, state_of_step, why_not
 from .models.writes import MANAGER
 from .prompts.planner import PERSON
@@ -309,13 +309,13 @@ def _steps(seen: RunSnapshot[Plan]) -> Iterator[StepView]:
         yield _step(seen, place, step, inside)
 
 
-def _live(seen: RunSnapshot[Plan], step: Step) -> dict[str, str]:
+def _live(seen: RunSnapshot[Plan], step: PlanStep) -> dict[str, str]:
     """What its agent is just answering, or the planner that names tools for it."""
     begins = f"{step.gate_step}-", f"tools-{step.number}-"
     return {key: text for key, text in seen.texts.items() if key.startswith(begins)}
 
 
-def _look_of(run: Run, step: Step, note: str) -> tuple[str, str, str]:
+def _look_of(run: Run, step: PlanStep, note: str) -> tuple[str, str, str]:
     if note:
         return CLAIMED
     if run.is_ended and step.status == StepStatus.WORKING:
@@ -327,7 +327,7 @@ def _look_of(run: Run, step: Step, note: str) -> tuple[str, str, str]:
     return STATES[StepStatus.PLANNED if step.status == StepStatus.AWAITING else step.status]  # it may be tried again
 
 
-def _step(seen: RunSnapshot[Plan], place: int, step: Step, asked: Sequence[Gate]) -> StepView:
+def _step(seen: RunSnapshot[Plan], place: int, step: PlanStep, asked: Sequence[Gate]) -> StepView:
     note, live = note_of(step), _live(seen, step)
     state, word, sign = _look_of(seen.run, step, note)
     if asked and step.status != StepStatus.AWAITING:
@@ -357,7 +357,7 @@ def _step(seen: RunSnapshot[Plan], place: int, step: Step, asked: Sequence[Gate]
     )
 
 
-def _beside(step: Step, asked: Sequence[Gate]) -> str:
+def _beside(step: PlanStep, asked: Sequence[Gate]) -> str:
     """Beside the word for its state."""
     if step.tools_due:
         return "the planner names its tools"
@@ -372,12 +372,12 @@ def _of_council(gate: Gate) -> str:
     return f"asks the council {gate.policy['council']}" if not gate.needs_people else ""
 
 
-def _address(plan: Plan, step: Step) -> str:
+def _address(plan: Plan, step: PlanStep) -> str:
     may = not why_not(PlanAction.CHANGE, plan, step)
     return reverse("plan-step", args=[step.plan_id, step.number]) if may else ""
 
 
-def _after(step: Step) -> str:
+def _after(step: PlanStep) -> str:
     if step.needs is None:
         return ""
     return f"after {', '.join(map(str, step.needs))}" if step.needs else "needs nothing before it"
@@ -396,12 +396,12 @@ def _asked(gate: Gate) -> GateView:
     return GateView(gate.pk, gate.kind, gate.title, gate.text, gate.digest, gate.asked, digest_mark(gate))
 
 
-def speaker_of(one: Message) -> str:
+def speaker_of(one: PlanMessage) -> str:
     """Who says what the rules say has a name of the source, which people need not know."""
     return "MAGI" if one.source == MANAGER else one.source
 
 
-def _said(one: Message) -> CommentView:
+def _said(one: PlanMessage) -> CommentView:
     return CommentView(
         one.number, speaker_of(one), user_label(one.by_name) if one.by_name else "", one.to_step, one.content, one.made
     )

@@ -21,7 +21,7 @@ from engine.llm.providers import is_rehearsal
 from engine.models import Fork, Gate, Run
 from engine.text.search_terms import label_term
 
-from .models import Matter, Message, Move, Plan, Revision, Step, StepState
+from .models import Plan, PlanMessage, PlanRevision, PlanStep, PlanStepMove, PlanStepState, Project
 from .models.queries import state_of_step
 from .rules.approval_policy import DecisionMeaning
 from .rules.enums import PlanOutcome, RevisionStatus, StepEvent, StepStatus, TransitionNotAllowed, next_status
@@ -35,10 +35,10 @@ def runs_with_wrong_step_order(runs: Sequence[UUID]) -> Inconsistency:
     """Whose steps do not stand in the places that its revisions gave them, or were dropped by none of them; of older
     ones nobody knows."""
     revisions: dict[UUID, dict[int, Any]] = defaultdict(dict)
-    for one in Revision.objects.filter(plan__in=runs).exclude(planned=None).order_by("number"):
+    for one in PlanRevision.objects.filter(plan__in=runs).exclude(planned=None).order_by("number"):
         revisions[one.plan_id][one.number] = one.places
     known = {plan: places for plan, places in revisions.items() if None not in places.values()}
-    for step in Step.objects.filter(plan__in=list(known)).order_by("pk"):
+    for step in PlanStep.objects.filter(plan__in=list(known)).order_by("pk"):
         places = known[step.plan_id]
         if _positions(places.values()).get(step.number) != step.position:
             yield step.plan_id, f"Its {step} stands in another place than it was planned for."
@@ -63,14 +63,14 @@ def _drops(revisions: Mapping[int, Sequence[int]], by: int, step: int) -> bool:
 
 def runs_in_wrong_project(runs: Sequence[UUID]) -> Inconsistency:
     plans = Plan.objects.filter(pk__in=runs).exclude(matter=None).select_related("run", "matter")
-    firsts = Matter.objects.filter(plans__in=plans).annotate(first=Min("plans__run__created"))
+    firsts = Project.objects.filter(plans__in=plans).annotate(first=Min("plans__run__created"))
     began = dict(firsts.values_list("pk", "first"))
     for plan in plans:
         if plan.matter and (text := _of_matter(plan, plan.matter, began[plan.matter.pk] - plan.matter.created)):
             yield plan.pk, text
 
 
-def _of_matter(plan: Plan, matter: Matter, late: timedelta) -> str:
+def _of_matter(plan: Plan, matter: Project, late: timedelta) -> str:
     if matter.owner_id != plan.run.owner_id:
         return "Its matter is said to be somebody else's."
     if not -AT_ONCE < late < AT_ONCE:
@@ -98,7 +98,7 @@ def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
         for ended in told[plan.pk][ENDED]:
             ended.texts["summary"] = plan.summary
     Fork.objects.tell(told)
-    rows = Revision.objects.filter(plan__in=list(told)).order_by("number")
+    rows = PlanRevision.objects.filter(plan__in=list(told)).order_by("number")
     for one in rows:
         told[one.plan_id][REVISION].append(_revision(one))
     if new:
@@ -106,7 +106,7 @@ def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
     for one in sorted((one for one in rows if one.planned), key=lambda one: one.planned or one.made):
         told[one.plan_id][PLANNED].append(_planned(one))
     _tell_steps(told)
-    for said in Message.objects.filter(plan__in=list(told)).order_by("number"):
+    for said in PlanMessage.objects.filter(plan__in=list(told)).order_by("number"):
         facts = {"number": said.number, "source": said.source, "by": said.by_name, "to": said.to_step}
         draft = EntryDraft(SAID, format_timestamp(said.made) or "", facts, {"content": said.content}, row=said.pk)
         told[said.plan_id][SAID].append(draft)
@@ -127,12 +127,12 @@ def _tell_submission(draft: EntryDraft, plan: Plan) -> None:
         draft.texts["matter"] = plan.matter_name
 
 
-def _revision(one: Revision) -> EntryDraft:
+def _revision(one: PlanRevision) -> EntryDraft:
     facts = {"number": one.number, "cause": one.cause, "step": one.cause_step, "by": one.by_name}
     return EntryDraft(REVISION, format_timestamp(one.made) or "", facts, {"notes": one.notes}, row=one.pk)
 
 
-def _planned(one: Revision) -> EntryDraft:
+def _planned(one: PlanRevision) -> EntryDraft:
     texts = {"thought": one.thought, "questions": one.questions}
     facts = {"number": one.number} | ({"places": one.places} if one.places is not None else {})
     return EntryDraft(PLANNED, format_timestamp(one.planned) or "", facts, texts, row=one.pk)
@@ -140,9 +140,9 @@ def _planned(one: Revision) -> EntryDraft:
 
 def _tell_steps(told: dict[UUID, RunEntries]) -> None:
     of = list(told)
-    for state in StepState.objects.filter(step__plan__in=of).select_related("step").order_by("pk"):
+    for state in PlanStepState.objects.filter(step__plan__in=of).select_related("step").order_by("pk"):
         told[state.step.plan_id][STATE].append(_state(state))
-    moves = list(Move.objects.filter(step__plan__in=of).select_related("step", "tool_call").order_by("pk"))
+    moves = list(PlanStepMove.objects.filter(step__plan__in=of).select_related("step", "tool_call").order_by("pk"))
     for move in moves:
         told[move.step.plan_id][MOVE].append(_move(move))
     settled = [move for move in moves if move.settled and move.act in TOOL_USE_COLUMNS]
@@ -150,7 +150,7 @@ def _tell_steps(told: dict[UUID, RunEntries]) -> None:
         told[move.step.plan_id][RESULT].append(_result(move))
 
 
-def _state(one: StepState) -> EntryDraft:
+def _state(one: PlanStepState) -> EntryDraft:
     facts: dict[str, Any] = {
         **{"step": one.step.number, "number": one.number, "status": one.status, "event": one.event},
         **{"series": one.series, "by": one.by_name},
@@ -161,13 +161,13 @@ def _state(one: StepState) -> EntryDraft:
     )
 
 
-def _move(one: Move) -> EntryDraft:
+def _move(one: PlanStepMove) -> EntryDraft:
     facts = {"key": one.key, "act": one.act, "tool": one.tool}
     texts = {name: getattr(one, name) for name in ("thought", "arguments", "text")}
     return EntryDraft(MOVE, format_timestamp(one.made) or "", facts, texts, row=one.pk)
 
 
-def _result(one: Move) -> EntryDraft:
+def _result(one: PlanStepMove) -> EntryDraft:
     facts = {"key": one.key, "refused": one.refused, "call": one.tool_call.number if one.tool_call else None}
     return EntryDraft(RESULT, format_timestamp(one.settled) or "", facts, {"result": one.result}, row=one.pk)
 
@@ -198,7 +198,7 @@ def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
 def inconsistent_runs(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
     """Whose columns that are no evidence, but decide what is due and what is shown, say otherwise than how it came
     about."""
-    steps = Step.objects.filter(plan__in=runs).select_related("agent").prefetch_related("states").order_by("pk")
+    steps = PlanStep.objects.filter(plan__in=runs).select_related("agent").prefetch_related("states").order_by("pk")
     for step in steps:
         if step.history and _of_history(step) != _of_columns(step):
             yield step.plan_id, f"Its {step} stands otherwise than it came to."
@@ -228,7 +228,7 @@ def _decided(plan: Plan) -> Iterable[Gate]:
     return Gate.objects.with_decisions().filter(run=plan.pk).exclude(state__in=(Gate.State.PENDING, Gate.State.VOID))
 
 
-def _of_history(step: Step) -> tuple[Any, ...]:
+def _of_history(step: PlanStep) -> tuple[Any, ...]:
     states = step.history
     held: dict[str, Any] = next((one.held for one in reversed(states) if one.held is not None), {})
     events, last = {one.event for one in states}, states[-1]
@@ -240,11 +240,11 @@ def _of_history(step: Step) -> tuple[Any, ...]:
     return held, last.status, last.series, StepEvent.SKIP in events, StepEvent.BEGIN in events, dropped
 
 
-def _of_columns(step: Step) -> tuple[Any, ...]:
+def _of_columns(step: PlanStep) -> tuple[Any, ...]:
     return step.is_held, step.status, step.series, step.skipped, _is_begun(step), _is_dropped(step)
 
 
-def _is_begun(step: Step) -> bool | None:
+def _is_begun(step: PlanStep) -> bool | None:
     """None where it says another moment than what is told of it; of older ones the column is a little earlier."""
     begun = [one.made for one in step.history if one.event == StepEvent.BEGIN]
     if step.began is None or not begun:
@@ -252,17 +252,17 @@ def _is_begun(step: Step) -> bool | None:
     return True if timedelta() <= begun[0] - step.began < AT_ONCE else None
 
 
-def _is_dropped(step: Step) -> bool:
+def _is_dropped(step: PlanStep) -> bool:
     return step.last_in is not None
 
 
 def _misplaced(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
     """Answers and calls that are no answers and calls of what they stand at."""
-    for revision in Revision.objects.filter(plan__in=runs).select_related("call"):
+    for revision in PlanRevision.objects.filter(plan__in=runs).select_related("call"):
         call, wanted = revision.call, (revision.plan_id, revision.gate_step) if revision.planned else None
         if wanted != ((call.run_id, call.step) if call else None):
             yield revision.plan_id, f"Its {revision} was planned by no such call."
-    for move in Move.objects.filter(step__plan__in=runs).select_related("step", "call", "tool_call"):
+    for move in PlanStepMove.objects.filter(step__plan__in=runs).select_related("step", "call", "tool_call"):
         there = {(one.run_id, one.step) for one in (move.call, move.tool_call) if one}
         if there != {(move.step.plan_id, move.key)}:
             yield move.step.plan_id, f"Its {move} comes of no such call."
@@ -270,7 +270,7 @@ def _misplaced(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
             yield move.step.plan_id, f"Its {move} came to something else than it says."
 
 
-def _misaccepted(plan: Plan) -> Iterator[Revision]:
+def _misaccepted(plan: Plan) -> Iterator[PlanRevision]:
     """Those that stand otherwise than what is told of them, and of their gates, makes them."""
     gates = list(plan.run.gates.all())
     for one in plan.revisions.all():

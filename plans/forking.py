@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Fork, record_name
 from runs.forking import ForkEffects, ForkRefused, NoForkPoint, Section
 from runs.procedure.schemas import NewFork
 
 from . import procedure
-from .models import Plan, Step, TeamChanged
+from .models import Plan, PlanStep, TeamChanged
 from .models.queries import state_of_step
 from .rules.approval_policy import TeamPolicy
 from .rules.enums import StepEffect, StepStatus
@@ -40,23 +40,23 @@ class PlanMoment:
     number: int
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[PlanStep]:
         return self.plan.steps_now
 
     @property
-    def done(self) -> list[Step]:
+    def done(self) -> list[PlanStep]:
         """Up to that step, as far as they have ended."""
         place = next(place for place, one in enumerate(self.steps) if one.number == self.number)
         return [one for one in self.steps[: place + 1] if state_of_step(one).settled]
 
     @property
-    def later(self) -> list[Step]:
+    def later(self) -> list[PlanStep]:
         kept = {one.pk for one in self.done}
         return [one for one in self.steps if one.pk not in kept]
 
-    def entry(self) -> Entry | None:
+    def entry(self) -> AuditEntry | None:
         """The newest that tells of the step."""
-        for entry in Entry.objects.filter(run=self.plan.pk, kind=STATE).order_by("-seq"):
+        for entry in AuditEntry.objects.filter(run=self.plan.pk, kind=STATE).order_by("-seq"):
             if json.loads(entry.line)["facts"]["step"] == self.number:
                 return entry
         return None
@@ -135,7 +135,7 @@ def _told(moment: PlanMoment) -> str:
 # ---- what is shown --------------------------------------------------------------------------------------------
 
 
-def _line(one: Step) -> str:
+def _line(one: PlanStep) -> str:
     return f"{one.number}, {one.owner}, {one.status.replace('_', ' ')}: {one.action}"
 
 

@@ -15,7 +15,7 @@ from runs.presets.forms import preset_named
 from .comments import NO_ACTION, NO_WORDS
 from .models import Plan, Team, TeamVersion
 from .models.plans import TASK_LENGTH
-from .models.presets import TeamAgent
+from .models.presets import TeamAgentRow
 from .models.queries import owners_of, usable_of
 from .prompts import agent, planner
 from .prompts.planner import Messages, PlannerBrief
@@ -92,7 +92,7 @@ def too_long_for(task: str, team: TeamVersion) -> list[tuple[str, str]]:
     return []
 
 
-def _first_move(task: str, one: TeamAgent) -> Messages:
+def _first_move(task: str, one: TeamAgentRow) -> Messages:
     about = (one.name, one.description, one.system)
     return agent.step_messages(agent.StepWork(*about, goal=task, action="", tools=usable_of(one.tools)))
 

@@ -15,7 +15,7 @@ from engine.llm.providers import clean_storable_text
 from engine.models import Gate
 from engine.runtime.procedure import InvalidAnswer
 
-from .models import Plan, Step, queries, writes
+from .models import Plan, PlanStep, queries, writes
 from .models.queries import number_of, pending_gate, questions_of, state_of_step
 from .models.steps import ANSWER
 from .rules import decision_effects
@@ -144,12 +144,12 @@ def _is_still_the_text(gate: Gate) -> bool:
     return questions_of(plan, ApprovalKind.PLAN, None)[2] == gate.text
 
 
-def step_of(gate: Gate) -> Step | None:
+def step_of(gate: Gate) -> PlanStep | None:
     number = number_of(gate)
-    return Step.objects.select_related("agent").get(plan=gate.run_id, number=number) if number else None
+    return PlanStep.objects.select_related("agent").get(plan=gate.run_id, number=number) if number else None
 
 
-def _to_step(step: Step | None, kind: ApprovalKind, done: DecisionEffect, by: str, said: str) -> None:
+def _to_step(step: PlanStep | None, kind: ApprovalKind, done: DecisionEffect, by: str, said: str) -> None:
     if step is None:
         return
     if kind is ApprovalKind.QUESTION and done.event is None:
@@ -159,7 +159,7 @@ def _to_step(step: Step | None, kind: ApprovalKind, done: DecisionEffect, by: st
     writes.set_step_state(step, done.event, by=by, why=said or (DECISION_TEXT if done.event is StepEvent.REPLY else ""))
 
 
-def _to_plan(gate: Gate, step: Step | None, done: DecisionEffect, by: str, said: str) -> None:
+def _to_plan(gate: Gate, step: PlanStep | None, done: DecisionEffect, by: str, said: str) -> None:
     if done.order:
         writes.request_revision(gate.run_id, done.order, said, by, step.number if step else None)
     if done.accept:

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from runs.procedure import filters
 
-from .models import Matter, Plan, Team
+from .models import Plan, Project, Team
 
 OFFERED = 100  # matters, the newest
 
@@ -46,12 +46,12 @@ def project_choices(user: Any, asked: str = "") -> list[tuple[str, str]]:
     """Of this person, the newest first; a closed one is offered only where it is asked for."""
     if user is None or not user.is_authenticated:
         return []
-    own = Matter.objects.existing().filter(owner=user).order_by("-created")
+    own = Project.objects.existing().filter(owner=user).order_by("-created")
     offered = list(own.filter(closed=None)[:OFFERED])
     return [(str(one.pk), one.shown_title) for one in dict.fromkeys([*offered, *_asked(own, asked)])]
 
 
-def _asked(own: Any, asked: str) -> list[Matter]:
+def _asked(own: Any, asked: str) -> list[Project]:
     try:
         return list(own.filter(pk=UUID(asked)))
     except ValueError:

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from runs.procedure.library_section import PresetSection
 
-from .models import Team, TeamAgent
+from .models import Team, TeamAgentRow
 
 
 class PlanTeamSection(PresetSection):
@@ -18,7 +18,7 @@ class PlanTeamSection(PresetSection):
 
     def tools(self) -> Iterator[tuple[str, str, str]]:
         current = Team.objects.available().exclude(current=None).values("current")
-        agents = TeamAgent.objects.filter(version__in=current).select_related("version")
+        agents = TeamAgentRow.objects.filter(version__in=current).select_related("version")
         for agent in agents.order_by("version__name", "seat"):
             address = reverse("team", args=[agent.version.team_id])
             yield from ((name, agent.version.name, address) for name in agent.tools_now)

@@ -20,7 +20,7 @@ from runs import submissions
 from toolbox import agent_step
 
 from . import gate_decisions
-from .models import Plan, Step, TeamChanged, queries, writes
+from .models import Plan, PlanStep, TeamChanged, queries, writes
 from .prompts import agent, planner, summary
 from .rules import scheduling as rules
 from .rules.actions import choices_of
@@ -175,7 +175,7 @@ async def _revise(run: RunContext, plan: Plan, number: int) -> None:
         await run.write(partial(writes.ask_how_to_plan, run.pk, number, str(failure)), "decided")
 
 
-async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
+async def _name_tools(run: RunContext, plan: Plan, step: PlanStep) -> None:
     brief = await run.read(partial(queries.tools_brief_of, plan, step))
 
     def keep(call: ModelCall, said: planner.NamedTools) -> None:
@@ -199,7 +199,7 @@ async def _name_tools(run: RunContext, plan: Plan, step: Step) -> None:
         await run.write(partial(writes.give_to_person, run.pk, step.pk, brief.number, str(failure)), "decided")
 
 
-async def _think(run: RunContext, plan: Plan, step: Step) -> None:
+async def _think(run: RunContext, plan: Plan, step: PlanStep) -> None:
     work = await run.read(partial(queries.agent_work, plan, step))
     key = f"{step.key}-{len(step.moves_now) + 1}"
 
@@ -226,7 +226,7 @@ async def _think(run: RunContext, plan: Plan, step: Step) -> None:
         await run.write(partial(writes.fail_step, plan.pk, step.number, str(failure), step.series), "step")
 
 
-async def _use(run: RunContext, plan: Plan, step: Step) -> None:
+async def _use(run: RunContext, plan: Plan, step: PlanStep) -> None:
     move = step.moves_now[-1]
     tool = await run.read(partial(queries.line_of, move.tool))
     before = [one for one in step.moves_now[:-1] if (one.tool, one.arguments) == (move.tool, move.arguments)]

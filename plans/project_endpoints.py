@@ -18,7 +18,7 @@ from runs.procedure.schemas import problem_responses
 from . import projects, schemas
 from .forms import ProjectForm
 from .history import teams
-from .models import Matter
+from .models import Project
 
 router = Router()
 
@@ -48,7 +48,7 @@ def list_projects(request: HttpRequest, closed: Closed = False) -> HttpResponse:
 @requires_scope(TokenScope.STEER, "plan")
 def change_project(request: HttpRequest, id: UUID, asked: schemas.ProjectChange) -> HttpResponse:
     """A closed one is in no lists and choices. Its plans go on, and new ones may be submitted by its name."""
-    matter = Matter.objects.existing().filter(owner=credential_of(request).owner, pk=id).first()
+    matter = Project.objects.existing().filter(owner=credential_of(request).owner, pk=id).first()
     if matter is None:
         raise not_found("matter")
     if asked.title is not None:
@@ -91,9 +91,9 @@ def _team(which: str) -> int:
 
 
 def _matter(which: str, owner: Any) -> str:
-    own = Matter.objects.existing().filter(owner=owner)
+    own = Project.objects.existing().filter(owner=owner)
     key = _key(which)
-    found = Matter.objects.named(owner, which).first() or (own.filter(pk=key).first() if key else None)
+    found = Project.objects.named(owner, which).first() or (own.filter(pk=key).first() if key else None)
     if found is None:
         raise field_errors([("matter", "You have no such matter.")])
     return found.pk.hex

@@ -18,24 +18,24 @@ from runs.models import SearchText, matching_runs
 from runs.record import redaction
 from runs.run_object import isoformat
 
-from .models import Matter, Plan
+from .models import Plan, Project
 from .rules.approval_policy import ApprovalKind
 
 MOST = 100  # that are told at once, the newest
 
 
-def projects_of(user: Any, *, closed: bool = False) -> list[Matter]:
+def projects_of(user: Any, *, closed: bool = False) -> list[Project]:
     """Newest first; those that are closed only where they are asked for."""
-    there = Matter.objects.existing().filter(owner=user).order_by("-created")
+    there = Project.objects.existing().filter(owner=user).order_by("-created")
     return list((there if closed else there.filter(closed=None))[:MOST])
 
 
-def project_summaries(matters: Sequence[Matter]) -> Iterator[dict[str, Any]]:
+def project_summaries(matters: Sequence[Project]) -> Iterator[dict[str, Any]]:
     plans = plans_of_projects(matters)
     return (project_fields(matter, plans[matter.pk]) for matter in matters)
 
 
-def plans_of_projects(matters: Sequence[Matter]) -> dict[UUID, list[Plan]]:
+def plans_of_projects(matters: Sequence[Project]) -> dict[UUID, list[Plan]]:
     """Of their owner, newest first, each with its gates."""
     gates = Prefetch("run__gates", Gate.objects.prefetch_related("decisions").order_by("pk"))
     rows = Plan.objects.filter(matter__in=matters).select_related("run", "matter").prefetch_related(gates)
@@ -46,7 +46,7 @@ def plans_of_projects(matters: Sequence[Matter]) -> dict[UUID, list[Plan]]:
     return found
 
 
-def project_fields(matter: Matter, plans: Sequence[Plan]) -> dict[str, Any]:
+def project_fields(matter: Project, plans: Sequence[Plan]) -> dict[str, Any]:
     """`plans`: all of it, newest first."""
     return {
         "id": str(matter.pk),
@@ -104,7 +104,7 @@ AT_ONCE = 100
 
 def delete_projects_of(owner: Any) -> tuple[int, int]:
     """How many plans were erased, and how many are still to be."""
-    Matter.objects.delete_for_owner(owner)
+    Project.objects.delete_for_owner(owner)
     own = Plan.objects.in_deleted_projects().filter(matter__owner=owner)
     count = own.count()
     erase_deleted_projects()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from runs.formatting import user_label
 
-from .models import Move, Plan, Revision
+from .models import Plan, PlanRevision, PlanStepMove
 from .rules.enums import RevisionCause
 
 CAUSES: Mapping[str, str] = {
@@ -28,7 +28,7 @@ def revision_lines(plan: Plan) -> list[PlanRecordLine]:
     return [_revision(plan, one) for one in sorted(plan.revisions.all(), key=lambda one: one.number)]
 
 
-def _revision(plan: Plan, one: Revision) -> PlanRecordLine:
+def _revision(plan: Plan, one: PlanRevision) -> PlanRecordLine:
     by = f", {user_label(one.by_name)}" if one.by_name else ""
     number = plan.revision_number(one)
     what = f"Revision {number}" if number else "Questions" if one.questions else "Not planned"
@@ -43,14 +43,14 @@ def move_lines(plan: Plan) -> list[PlanRecordLine]:
     ]
 
 
-def _move(one: Move) -> PlanRecordLine:
+def _move(one: PlanStepMove) -> PlanRecordLine:
     what = f"{ACTS[one.act]} {one.tool}".strip()
     series = f" of series {one.series + 1}" if one.series else ""
     head = f"Step {one.step.number}, {one.step.owner}, move {one.number}{series}: {what}, {one.made:%H:%M:%S} UTC"
     return PlanRecordLine(head, tuple(_texts(one)))
 
 
-def _texts(one: Move) -> Iterator[str]:
+def _texts(one: PlanStepMove) -> Iterator[str]:
     """The arguments and the result of a call stand with its tool."""
     yield from filter(None, (one.thought, one.text))
     if one.result and not one.tool_call_id:

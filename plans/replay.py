@@ -8,7 +8,7 @@ from typing import Any
 from runs.procedure.point_in_time import moments_of_calls, move_at_moment, replace_rows
 from runs.procedure.spec import RunSnapshot
 
-from .models import Plan, Step
+from .models import Plan, PlanStep
 from .rules.enums import RevisionStatus, StepStatus
 
 
@@ -33,7 +33,7 @@ def _revision(one: Any, moment: datetime) -> Any:
     return found
 
 
-def _step(one: Step, revisions: Iterable[Any], moment: datetime) -> Step:
+def _step(one: PlanStep, revisions: Iterable[Any], moment: datetime) -> PlanStep:
     step = copy(one)
     states = [state for state in one.history if state.made <= moment]
     newest = max(

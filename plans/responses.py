@@ -10,7 +10,7 @@ from engine.tools import available_tools
 from runs.forking import origin_facts
 from runs.run_object import isoformat
 
-from .models import Plan, Step, TeamVersion
+from .models import Plan, PlanStep, TeamVersion
 from .models.queries import figures_of, has_untrusted_input, note_of, possible, state_of_step
 from .rules import scheduling
 from .rules.enums import StepStatus
@@ -46,7 +46,7 @@ def facts_of_list(row: Plan) -> dict[str, Any]:
     }
 
 
-def step_fields(plan: Plan, step: Step) -> dict[str, Any]:
+def step_fields(plan: Plan, step: PlanStep) -> dict[str, Any]:
     waits = step.status == StepStatus.AWAITING and not plan.run.is_ended  # else nobody is asked any more
     return {
         "number": step.number,

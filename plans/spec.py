@@ -46,7 +46,7 @@ from . import (
 from .display import PlanDisplay, display_of, fragments
 from .forking import PlanForks
 from .history import PlanHistoryForm
-from .models import OUTCOMES, Plan, Step, Team, queries, writes
+from .models import OUTCOMES, Plan, PlanStep, Team, queries, writes
 from .models.presets import council_uses
 from .presets import PlanTeamSection
 from .rules.approval_policy import ApprovalKind
@@ -170,7 +170,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
         number = rest.partition("-")[0]
         if not number.isdigit():
             return StepRequester()
-        name = Step.objects.filter(plan=run, number=number).values_list("agent__name", flat=True).first()
+        name = PlanStep.objects.filter(plan=run, number=number).values_list("agent__name", flat=True).first()
         return StepRequester(name or "An agent", f"next move in step {number}")
 
     def calls(self, row: Plan) -> list[ModelCall]:
@@ -231,7 +231,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
     def context_url(self, gates: Sequence[Gate]) -> None:
         plans = [gate for gate in gates if gate.kind == ApprovalKind.PLAN]
         found = defaultdict(set)
-        rows = Step.objects.filter(plan__in={gate.run_id for gate in plans}, last_in=None)
+        rows = PlanStep.objects.filter(plan__in={gate.run_id for gate in plans}, last_in=None)
         for plan, effect in rows.order_by().values_list("plan", "effect").distinct():
             found[plan].add(effect)
         for gate in plans:
@@ -282,7 +282,7 @@ def _effects(gate: Gate) -> Collection[str]:
         return (
             gate.__dict__[ALLOWED_TEXT]
             if ALLOWED_TEXT in gate.__dict__
-            else set(Step.objects.filter(plan=gate.run_id, last_in=None).values_list("effect", flat=True))
+            else set(PlanStep.objects.filter(plan=gate.run_id, last_in=None).values_list("effect", flat=True))
         )
     if gate.kind == ApprovalKind.TOOL:
         tool = get_tool(gate.tool)

@@ -11,7 +11,7 @@ from runs.approvals.pending import gate_context
 from runs.rights import SEE, STEER
 
 from .display import heard_by
-from .models import Plan, Step
+from .models import Plan, PlanStep
 from .models.queries import is_pending_at, owners_of
 from .prompts.planner import PERSON
 
@@ -47,7 +47,7 @@ def _place_of(plan: Plan, gate: Gate) -> int:
     return next((place for place, step in enumerate(plan.steps_now, 1) if is_pending_at(gate, step)), 0)
 
 
-def step_edit_form(plan: Plan, step: Step) -> dict[str, Any]:
+def step_edit_form(plan: Plan, step: PlanStep) -> dict[str, Any]:
     """What the form shows that changes a step: each owner with its tools, and what the step is now."""
     owners = [
         {

@@ -17,17 +17,17 @@ from engine.models import Run, after_deadlock
 from engine.text.invisible_chars import single_line
 
 from . import reviews
-from .models import Given, GivenLook
+from .models import AccessGrant, GrantView
 from .rights import granted_among, sees_by_grant, still_granted
 
 log = logging.getLogger(__name__)
 
 
-def grants_for(user: Any, run: Run) -> Given | None:
+def grants_for(user: Any, run: Run) -> AccessGrant | None:
     """What lets this person see it, if nothing else does."""
     if not sees_by_grant(user, run):
         return None
-    given = Given.objects.active().of(user).filter(run=run)
+    given = AccessGrant.objects.active().of(user).filter(run=run)
     # by name before any group, the same on every database
     return next(iter(still_granted(given.order_by(F("group_id").asc(nulls_first=True), "-pk"))), None)
 
@@ -56,6 +56,6 @@ def _note(run: Run, user: Any) -> None:
     given = grants_for(user, run)
     if given is None:  # taken back in this moment
         return
-    seen = GivenLook.objects.filter(given=given, user=user).exists()
+    seen = GrantView.objects.filter(given=given, user=user).exists()
     if seen or reviews.add_note(run, user, f"Looked at, as it was given to {single_line(given.to)}."):
-        GivenLook.count(timezone.now(), given=given, user=user)
+        GrantView.count(timezone.now(), given=given, user=user)

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from engine.llm.pricing import DOLLAR
 from engine.models import Gate, ModelCall, Run
 from engine.version import VERSION
-from runs.models.webhooks import Delivery, WebhookDeliveryState
+from runs.models.webhooks import WebhookDelivery, WebhookDeliveryState
 
 RECENT = timedelta(minutes=5)
 NEWEST = 50_000  # calls that are looked at: what is recent is found by its number, for no index is by time
@@ -99,7 +99,7 @@ def _add(sums: dict[Any, Any], key: Any, value: float) -> None:
 
 
 def _deliveries() -> Metric:
-    going = Delivery.objects.exclude(state=WebhookDeliveryState.SENT).order_by()
+    going = WebhookDelivery.objects.exclude(state=WebhookDeliveryState.SENT).order_by()
     counted = going.values_list("state").annotate(number=Count("pk"))
     return _gauge(
         "magi_deliveries", "Messages to hooks that have not arrived.", ["state"], [((s,), n) for s, n in counted]

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.audit import sealing
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.models import REVIEW_LENGTH, Review, Run, after_deadlock, record_name
 
 from .forms import PlainTextField
@@ -42,7 +42,7 @@ def add_review(run: Run, author: Any, text: str, outcome: str | None = None) -> 
 def _add(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
     # lock the run before the log, as redaction and retry do; another order would deadlock
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-    Leaf.objects.lock()
+    LogLeaf.objects.lock()
     said = Review(
         run=run,
         author=author,
@@ -97,6 +97,6 @@ def _keep(said: Review) -> Review:
     said.save()
     if said.outcome:
         Run.objects.filter(pk=run.pk).update(override=said.outcome)
-    Leaf.objects.add(sealing.append_entries(run.pk, [said.draft(spec_of_run(run).outcome_name)]))
+    LogLeaf.objects.add(sealing.append_entries(run.pk, [said.draft(spec_of_run(run).outcome_name)]))
     SearchText.objects.flag(run.pk, RunFlag.OVERRIDDEN if said.outcome else RunFlag.NOTED)
     return said

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet, Value
 
 from engine.models import Gate, Run
 
-from .models.grants import Given
+from .models.grants import AccessGrant
 
 User = AbstractBaseUser | AnonymousUser
 Rows = TypeVar("Rows", bound=QuerySet[Any])
@@ -175,7 +175,7 @@ def _look_beside(user: Any) -> None:
     """Read both in one query; most users have neither."""
     if hasattr(user, "_runs_asked"):
         return
-    asked, given = Gate.objects.decidable_by(user), Given.objects.active().of(user)
+    asked, given = Gate.objects.decidable_by(user), AccessGrant.objects.active().of(user)
     of = (rows.order_by().values_list("run", Value(number)) for number, rows in enumerate((asked, given)))
     found = set(next(of).union(next(of)))
     user._runs_asked = tuple(run for run, was_given in found if not was_given)
@@ -185,10 +185,10 @@ def _look_beside(user: Any) -> None:
 
 
 def _given_of(run: Run) -> set[Any]:
-    return set().union(*(one.all_for_run() for one in still_granted(Given.objects.active().filter(run=run))))
+    return set().union(*(one.all_for_run() for one in still_granted(AccessGrant.objects.active().filter(run=run))))
 
 
-def still_granted(rows: QuerySet[Given]) -> list[Given]:
+def still_granted(rows: QuerySet[AccessGrant]) -> list[AccessGrant]:
     """Filter grants whose giver may still share the run. Each giver is checked once."""
     found: list[Any] = list(rows)
     reaches = {giver: SHARE.reach(giver) for giver in {one.by for one in found}}

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Case, OuterRef, QuerySet, Subquery, When
 
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
@@ -16,5 +16,5 @@ def with_run(rows: Rows) -> Rows:
 
 def with_reviews(rows: Rows) -> Rows:
     """Add the reviews and `record_hash`, the hash of the newest audit entry of a run that is over."""
-    newest = Subquery(Entry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1])
+    newest = Subquery(AuditEntry.objects.filter(run=OuterRef("pk")).order_by("-seq").values("hash")[:1])
     return rows.prefetch_related("run__reviews").annotate(record_hash=Case(When(run__ended__isnull=False, then=newest)))

@@ -17,10 +17,10 @@ from django.utils.dateformat import format as date_format
 from engine.models import Review
 from engine.text.invisible_chars import single_line
 
-from .models import Badge, Given, Share
+from .models import AccessGrant, BadgeLink, ShareLink
 from .models.grants import TO_LENGTH
 
-Shown = Share | Badge | Given
+Shown = ShareLink | BadgeLink | AccessGrant
 
 RESERVED = re.compile(
     r"(?:Link|Badge) \d+ (?:made\b|ended\.)[^\n]*"
@@ -32,16 +32,16 @@ NUMBERED = re.compile(r"(Given to|Taken back from) (.*), number (\d+)\.")
 
 def made_note(row: Shown) -> str:
     by = f"Account {row.by_id} shows it"
-    if isinstance(row, Share):
+    if isinstance(row, ShareLink):
         return f"{_made_before(row)} {by}."
-    if isinstance(row, Badge):
+    if isinstance(row, BadgeLink):
         return f"{_made_before(row)} {by} until {_day(row.until)}."
     to = f"account {row.user_id}" if row.user_id else f"group {row.group_id}"
     return f"{_made_before(row)} {by} to {to}, number {row.pk}."
 
 
 def ended_note(row: Shown) -> str:
-    if isinstance(row, Given):
+    if isinstance(row, AccessGrant):
         return f"Taken back from {single_line(row.to)}, number {row.pk}."
     return f"{_name(row)} ended."
 
@@ -55,7 +55,7 @@ def misshown(runs: Collection[UUID]) -> Iterator[tuple[UUID, str]]:
     """Which of these are shown otherwise than was noted, or after it was noted that it ends."""
     still = {"run__in": runs, "run__redacted": None, "ended": None, "by__isnull": False}
     found: list[Shown] = [
-        one for model in (Share, Badge, Given) for one in model.objects.filter(**still).order_by("pk")
+        one for model in (ShareLink, BadgeLink, AccessGrant) for one in model.objects.filter(**still).order_by("pk")
     ]
     rows = [(row.run_id, row) for row in found if row.run_id]
     if not rows:
@@ -68,7 +68,7 @@ def misshown(runs: Collection[UUID]) -> Iterator[tuple[UUID, str]]:
             yield run, f"{_name(row)} shows it otherwise than is noted."
         elif ended_note(row) in notes.texts:
             yield run, f"{_name(row)} was ended and shows it again."
-        elif isinstance(row, Given) and made_note(row) not in notes.texts:
+        elif isinstance(row, AccessGrant) and made_note(row) not in notes.texts:
             left[run, row.to] += 1
             if left[run, row.to] > notes.not_taken_back(row):
                 yield run, f"{_name(row)} was ended and shows it again."
@@ -93,11 +93,11 @@ class _Notes(NamedTuple):
         if made_note(row) in self.texts:
             return True
         before = _made_before(row)
-        if isinstance(row, Given) and len(row.to) == TO_LENGTH:  # a longer name was noted whole
+        if isinstance(row, AccessGrant) and len(row.to) == TO_LENGTH:  # a longer name was noted whole
             return any(text.startswith(before.partition(": ")[0]) and by == row.by_id for text, by in self.by)
         return (before, row.by_id) in self.by
 
-    def not_taken_back(self, given: Given) -> int:
+    def not_taken_back(self, given: AccessGrant) -> int:
         """How many were given it under this name and have it still, of before notes had numbers."""
         to = single_line(given.to)
         numbered = [found.groups() for found in map(NUMBERED.fullmatch, self.texts) if found]
@@ -110,16 +110,16 @@ class _Notes(NamedTuple):
 
 def _made_before(row: Shown) -> str:
     """As it was noted before notes told accounts."""
-    if isinstance(row, Share):
+    if isinstance(row, ShareLink):
         to = f" for {single_line(row.for_whom)}" if row.for_whom else ""
         return f"{_name(row)} made{to}: it shows this record, read only, until {_day(row.until)}."
-    if isinstance(row, Badge):
+    if isinstance(row, BadgeLink):
         return f"{_name(row)} made: anyone with its address sees the outcome."
     return f"Given to {single_line(row.to)}: to be seen until it is taken back."
 
 
 def _name(row: Shown) -> str:
-    names = {Share: "Link", Badge: "Badge", Given: "Given record"}
+    names = {ShareLink: "Link", BadgeLink: "Badge", AccessGrant: "Given record"}
     return f"{names[type(row)]} {row.pk}"
 
 

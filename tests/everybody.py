@@ -31,7 +31,7 @@ from office.models import CalendarEntry, Item, OfficeDocument, Person, Request, 
 from plans import procedure as planning
 from plans.models import Plan, Team
 from runs import reviews, run_actions
-from runs.models import Badge, Hook, SavedView
+from runs.models import BadgeLink, SavedSearch, Webhook
 from tests.conftest import ScriptedModels, agents, perform, says
 
 CANARY, SOUGHT = "Quetzalcoatlus", "pterosaur"
@@ -86,13 +86,13 @@ class EverybodyCast:
     @cached_property
     def folders(self) -> dict[str, Any]:
         """The key of what the owner has in each folder of the addresses, but for the judgement and the debate."""
-        view, _ = SavedView.objects.get_or_create(user=self.users["owner"], name=CANARY)
+        view, _ = SavedSearch.objects.get_or_create(user=self.users["owner"], name=CANARY)
         kept = {"councils": self.council.pk, "panels": panel().pk, "runs/views": view.pk, "gates": gate_of(self).pk}
         kept |= {"teams": team().pk, "crews": crew().pk, "rosters": roster().pk}
-        hook, _ = Hook.objects.get_or_create(owner=self.users["owner"], address=f"https://example.org/{CANARY}")
+        hook, _ = Webhook.objects.get_or_create(owner=self.users["owner"], address=f"https://example.org/{CANARY}")
         kept |= {"library/outbox": letter(self).pk, "library/hooks": hook.pk}
         shown = {"by": self.users["owner"], "run_id": self.judgement.pk, "words": CANARY}
-        badge = Badge.objects.filter(**shown).first() or Badge.create(**shown, days=1)
+        badge = BadgeLink.objects.filter(**shown).first() or BadgeLink.create(**shown, days=1)
         badge.save()
         kept |= {"library/badges": badge.pk}
         kept |= {"library/memories": memory().pk, "library/memories/versions": proposal().pk}

@@ -32,8 +32,8 @@ NO_EVIDENCE = {
     "engine.Document": {"made": "when it was submitted is told"},
     "runs.SearchText": {"words": "those that are no labels find it by its texts, and are made of them"},
     "judgements.RoundDecision": {"created": "when its attempt ended is told"},
-    "debates.Message": {"by_id": "its name is told: people are renamed and deleted"},
-    "missions.Agent": {"made": "when it was submitted, or by which step it was made, is told"},
+    "debates.DebateMessage": {"by_id": "its name is told: people are renamed and deleted"},
+    "missions.MissionAgent": {"made": "when it was submitted, or by which step it was made, is told"},
     "missions.FileVersion": {"change": "what it was before is told, of one that was there first nothing"},
 }
 ELSEWHERE = {
@@ -41,24 +41,40 @@ ELSEWHERE = {
     "tests/inquiries/test_columns.py": ["inquiries"],
     "tests/engine/test_gate_columns.py": ["engine.Gate", "engine.GateDecision"],
     "tests/runs/test_letter_columns.py": ["engine.Letter"],
-    "tests/runs/test_shown_columns.py": ["runs.Share", "runs.Badge", "runs.Given"],
+    "tests/runs/test_shown_columns.py": ["runs.ShareLink", "runs.BadgeLink", "runs.AccessGrant"],
 }
 NO_TABLES_OF_EVIDENCE = {
     "accounts and sessions of today: what they did is told by name and key": [
         *("auth", "sessions", "admin", "contenttypes", "magi_site"),
     ],
     "the office that agents work in, which is as it is by now": ["office"],
-    "what has to be told outside, and did not have to be kept": ["engine.Happening", "runs.Delivery", "engine.Notice"],
+    "what has to be told outside, and did not have to be kept": [
+        "engine.RunEvent",
+        "runs.WebhookDelivery",
+        "engine.Notice",
+    ],
     "the rules and limits of today": [
-        *("engine.Budget", "engine.GateRule", "engine.Pace", "engine.McpTool", "engine.Reminder", "engine.NoMail"),
+        *(
+            "engine.Budget",
+            "engine.GateRule",
+            "engine.RateBucket",
+            "engine.McpTool",
+            "engine.Reminder",
+            "engine.EmailOptOut",
+        ),
         "engine.McpLeftOut",
     ],
-    "how engines work together": ["engine.WriterMarker", "engine.Park"],
+    "how engines work together": ["engine.WriterMarker", "engine.Suspension"],
     "how often somebody has looked: the first look of each with an account is noted": [
-        "runs.ShareLook",
-        "runs.GivenLook",
+        "runs.ShareLinkView",
+        "runs.GrantView",
     ],
-    "what somebody has set up for their own work": ["runs.Hook", "runs.SavedView", "runs.IdempotencyKey", "runs.Start"],
+    "what somebody has set up for their own work": [
+        "runs.Webhook",
+        "runs.SavedSearch",
+        "runs.IdempotencyKey",
+        "runs.PresetUse",
+    ],
 }
 
 

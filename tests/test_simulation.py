@@ -22,8 +22,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from engine import fault_injection, run_control
 from engine.audit import sealing
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.llm.errors import CallFailed, RateLimited, RunFailed, Unauthorized, UnusableAnswer
 from engine.llm.queues import ProviderQueue
 from engine.llm.response_format import RequestMode
@@ -32,7 +32,7 @@ from engine.models import ModelCall, Run, WriterMarker
 from engine.runtime.run_context import LeaseLost, RunContext
 from engine.runtime.writer import Writer, _Work
 from judgements import procedure, rules
-from judgements.models import COUNCILS, Agent, Judgement, RoundDecision
+from judgements.models import COUNCILS, Judgement, JudgementAgent, RoundDecision
 from tests.conftest import EVERYTHING, JAPAN, agents, claim, says
 from tests.databases import tampering
 
@@ -125,7 +125,7 @@ class SimulatedGate(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.workers = [SimulatedWorker(), SimulatedWorker()]
         self.ended: dict[object, tuple] = {}
-        self.before = Leaf.objects.size()  # what there is of councils stays
+        self.before = LogLeaf.objects.size()  # what there is of councils stays
         self.verified = -1  # how long the log was when all of it was verified last
         sealing.adopt_unsealed_runs()  # as when a site starts: from now on every submission has to be sealed
 
@@ -229,7 +229,7 @@ class SimulatedGate(RuleBasedStateMachine):
     @invariant()
     def a_verdict_is_what_the_rule_makes_of_nine_decisions(self):
         for judgement in Judgement.objects.select_related("run"):
-            histories = {a.seat: a.history for a in Agent.objects.filter(judgement=judgement)}
+            histories = {a.seat: a.history for a in JudgementAgent.objects.filter(judgement=judgement)}
             nine = sum(map(len, histories.values())) == 9
             assert (judgement.run.status == "finished") == (judgement.run.outcome is not None)
             assert judgement.run.outcome is None or (nine and judgement.run.outcome == rules.verdict(histories))
@@ -243,7 +243,7 @@ class SimulatedGate(RuleBasedStateMachine):
 
     @invariant()
     def what_has_ended_is_sealed_and_intact(self):
-        if (size := Leaf.objects.size()) != self.verified:
+        if (size := LogLeaf.objects.size()) != self.verified:
             assert verify_all().faults == []
             self.verified = size
 
@@ -263,10 +263,10 @@ class SimulatedGate(RuleBasedStateMachine):
             self.do(self.nothing())
             self.loop.close()
             with tampering():
-                Salt.objects.filter(leaf__gte=self.before).delete()
-                Leaf.objects.filter(index__gte=self.before).delete()
-                Entry.objects.exclude(run=COUNCILS).delete()
-                for model in (RoundDecision, Agent, Judgement, ModelCall, Run, WriterMarker):
+                DigestSalt.objects.filter(leaf__gte=self.before).delete()
+                LogLeaf.objects.filter(index__gte=self.before).delete()
+                AuditEntry.objects.exclude(run=COUNCILS).delete()
+                for model in (RoundDecision, JudgementAgent, Judgement, ModelCall, Run, WriterMarker):
                     model.objects.all().delete()
 
     def _finish(self):

@@ -18,7 +18,7 @@ from django.db import transaction
 from engine.audit import bundles, full_verification
 from engine.audit.full_verification import verify_all
 from engine.ledger import signing
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.ledger.report import VerificationReport
 from runs.record.export import evidence_bundle
 from tests.conftest import EVERYTHING
@@ -113,5 +113,5 @@ def test_a_key_of_another_installation_vouches_for_nothing(history: History, set
     said = [str(problem) for problem in verify_all(history.anchor).faults]
     assert said == [
         "The key of this installation is another one than the log was signed with."
-        f" (the log: checkpoint {Leaf.objects.count()})"
+        f" (the log: checkpoint {LogLeaf.objects.count()})"
     ]

@@ -16,7 +16,16 @@ from engine.ledger.entries import ATTEMPT, ENDED, SUBMITTED
 from engine.ledger.hashing import EntryDraft, format_timestamp
 from engine.models import Fork, Run
 
-from ..models import Debate, FirstVerdict, Member, Message, Option, Point, Steer, Turn
+from ..models import (
+    Debate,
+    DebateMember,
+    DebateMessage,
+    DebateOption,
+    DebateTurn,
+    FirstVerdict,
+    MessagePoint,
+    SteeringAction,
+)
 from ..rules.outcome import outcome_of
 from ..rules.state import MemberStatus, StatementKind
 from .reconstruction import FIRST, MESSAGE, NOTE, SKIPPED, SPOKEN, STEERED, TURN, ReconstructedDebate
@@ -63,8 +72,8 @@ Rows = Mapping[UUID, Sequence[Row]]
 def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
     """Add what the rows of these debates say to the drafts of their runs."""
     of = list(told)
-    options = _of_debates(plain_rows(Option.objects.filter(debate__in=of).order_by("number"), *OPTION_COLUMNS))
-    members = _of_debates(plain_rows(Member.objects.filter(debate__in=of).order_by("seat"), *MEMBER_COLUMNS))
+    options = _of_debates(plain_rows(DebateOption.objects.filter(debate__in=of).order_by("number"), *OPTION_COLUMNS))
+    members = _of_debates(plain_rows(DebateMember.objects.filter(debate__in=of).order_by("seat"), *MEMBER_COLUMNS))
     debates = list(plain_rows(Debate.objects.filter(pk__in=of), *DEBATE_COLUMNS))
     for debate in debates:
         pk = row_key(debate["pk"])
@@ -112,18 +121,18 @@ def _tell_course(told: dict[UUID, RunEntries]) -> None:
     for row in plain_rows(FirstVerdict.objects.filter(member__debate__in=of).order_by("pk"), *FIRST_VERDICT_COLUMNS):
         said = told[row_key(row["member__debate"])]
         said[FIRST].append(_first(row, _steps(said)))
-    for row in plain_rows(Turn.objects.filter(debate__in=of).order_by("number"), *TURN_COLUMNS):
+    for row in plain_rows(DebateTurn.objects.filter(debate__in=of).order_by("number"), *TURN_COLUMNS):
         told[row_key(row["debate"])][TURN].append(_turn(row))
     for row in plain_rows(
-        Turn.objects.filter(debate__in=of, state=MemberStatus.SKIPPED).order_by("closed", "number"), *TURN_COLUMNS
+        DebateTurn.objects.filter(debate__in=of, state=MemberStatus.SKIPPED).order_by("closed", "number"), *TURN_COLUMNS
     ):
         told[row_key(row["debate"])][SKIPPED].append(_skipped(row))
     points = _points(of)
     # as they came: last words have their numbers by their seats
-    for row in plain_rows(Message.objects.filter(debate__in=of).order_by("pk"), *MESSAGE_COLUMNS):
+    for row in plain_rows(DebateMessage.objects.filter(debate__in=of).order_by("pk"), *MESSAGE_COLUMNS):
         said = told[row_key(row["debate"])]
         said[_KINDS.get(row["kind"], MESSAGE)].append(_message(row, points[row["pk"]], said))
-    for row in plain_rows(Steer.objects.filter(debate__in=of).order_by("number"), *STEERING_COLUMNS):
+    for row in plain_rows(SteeringAction.objects.filter(debate__in=of).order_by("number"), *STEERING_COLUMNS):
         told[row_key(row["debate"])][STEERED].append(_steered(row))
 
 
@@ -208,7 +217,9 @@ _FACTS = {MESSAGE: _of_member, NOTE: _of_note, SPOKEN: _of_chair}
 
 def _points(of: Sequence[UUID]) -> Mapping[int, list[Row]]:
     found: Mapping[int, list[Row]] = defaultdict(list)
-    for row in plain_rows(Point.objects.filter(message__debate__in=of).order_by("message", "number"), *POINT_COLUMNS):
+    for row in plain_rows(
+        MessagePoint.objects.filter(message__debate__in=of).order_by("message", "number"), *POINT_COLUMNS
+    ):
         found[row["message"]].append(row)
     return found
 

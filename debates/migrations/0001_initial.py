@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Member',
+            name='DebateMember',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('seat', models.PositiveSmallIntegerField()),
@@ -67,12 +67,13 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='seats', to=settings.AUTH_USER_MODEL)),
             ],
             options={
+                'db_table': 'debates_member',
                 'ordering': ['seat'],
                 'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name='Option',
+            name='DebateOption',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveSmallIntegerField()),
@@ -82,12 +83,38 @@ class Migration(migrations.Migration):
                 ('debate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='options', to='debates.debate')),
             ],
             options={
+                'db_table': 'debates_option',
                 'ordering': ['number'],
                 'default_permissions': (),
             },
         ),
         migrations.CreateModel(
-            name='Message',
+            name='DebateTurn',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveSmallIntegerField()),
+                ('why', models.CharField(max_length=20)),
+                ('after', models.PositiveSmallIntegerField(default=0)),
+                ('asked_by', models.PositiveSmallIntegerField(null=True)),
+                ('steer', models.PositiveSmallIntegerField(null=True)),
+                ('weights', models.JSONField(default=list)),
+                ('ticket', models.PositiveIntegerField(null=True)),
+                ('series', models.PositiveSmallIntegerField(default=0)),
+                ('state', models.CharField(default='open', max_length=10)),
+                ('reason_skipped', models.TextField(blank=True)),
+                ('made', models.DateTimeField(default=django.utils.timezone.now)),
+                ('closed', models.DateTimeField(null=True)),
+                ('debate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='turns', to='debates.debate')),
+                ('member', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='turns', to='debates.debatemember')),
+            ],
+            options={
+                'db_table': 'debates_turn',
+                'ordering': ['number'],
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='DebateMessage',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('abstained', models.BooleanField(default=False)),
@@ -115,10 +142,12 @@ class Migration(migrations.Migration):
                 ('made', models.DateTimeField(default=django.utils.timezone.now)),
                 ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('debate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='debates.debate')),
-                ('member', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='debates.member')),
-                ('verdict', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='debates.option')),
+                ('member', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='debates.debatemember')),
+                ('verdict', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='debates.debateoption')),
+                ('turn', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='message', to='debates.debateturn')),
             ],
             options={
+                'db_table': 'debates_message',
                 'ordering': ['number'],
                 'default_permissions': (),
             },
@@ -133,10 +162,29 @@ class Migration(migrations.Migration):
                 ('missing', models.CharField(blank=True, max_length=20)),
                 ('made', models.DateTimeField(default=django.utils.timezone.now)),
                 ('call', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='engine.modelcall')),
-                ('member', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='first', to='debates.member')),
-                ('verdict', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='debates.option')),
+                ('member', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='first', to='debates.debatemember')),
+                ('verdict', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='debates.debateoption')),
             ],
             options={
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='MessagePoint',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveSmallIntegerField()),
+                ('claim', models.CharField(blank=True, max_length=200)),
+                ('option', models.CharField(blank=True, max_length=40)),
+                ('side', models.CharField(max_length=10)),
+                ('document', models.CharField(blank=True, max_length=4)),
+                ('line', models.PositiveIntegerField(null=True)),
+                ('answers', models.CharField(blank=True, max_length=10)),
+                ('message', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='points', to='debates.debatemessage')),
+            ],
+            options={
+                'db_table': 'debates_point',
+                'ordering': ['number'],
                 'default_permissions': (),
             },
         ),
@@ -244,25 +292,7 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='debates', to='debates.panelversion'),
         ),
         migrations.CreateModel(
-            name='Point',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveSmallIntegerField()),
-                ('claim', models.CharField(blank=True, max_length=200)),
-                ('option', models.CharField(blank=True, max_length=40)),
-                ('side', models.CharField(max_length=10)),
-                ('document', models.CharField(blank=True, max_length=4)),
-                ('line', models.PositiveIntegerField(null=True)),
-                ('answers', models.CharField(blank=True, max_length=10)),
-                ('message', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='points', to='debates.message')),
-            ],
-            options={
-                'ordering': ['number'],
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
-            name='Steer',
+            name='SteeringAction',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('abstained', models.BooleanField(default=False)),
@@ -278,82 +308,98 @@ class Migration(migrations.Migration):
                 ('done', models.DateTimeField(null=True)),
                 ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('debate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='steers', to='debates.debate')),
-                ('member', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='debates.member')),
-                ('verdict', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='debates.option')),
+                ('member', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='debates.debatemember')),
+                ('verdict', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='debates.debateoption')),
             ],
             options={
+                'db_table': 'debates_steer',
                 'ordering': ['number'],
                 'default_permissions': (),
             },
-        ),
-        migrations.CreateModel(
-            name='Turn',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveSmallIntegerField()),
-                ('why', models.CharField(max_length=20)),
-                ('after', models.PositiveSmallIntegerField(default=0)),
-                ('asked_by', models.PositiveSmallIntegerField(null=True)),
-                ('steer', models.PositiveSmallIntegerField(null=True)),
-                ('weights', models.JSONField(default=list)),
-                ('ticket', models.PositiveIntegerField(null=True)),
-                ('series', models.PositiveSmallIntegerField(default=0)),
-                ('state', models.CharField(default='open', max_length=10)),
-                ('reason_skipped', models.TextField(blank=True)),
-                ('made', models.DateTimeField(default=django.utils.timezone.now)),
-                ('closed', models.DateTimeField(null=True)),
-                ('debate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='turns', to='debates.debate')),
-                ('member', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='turns', to='debates.member')),
-            ],
-            options={
-                'ordering': ['number'],
-                'default_permissions': (),
-            },
-        ),
-        migrations.AddField(
-            model_name='message',
-            name='turn',
-            field=models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='message', to='debates.turn'),
         ),
         migrations.AddConstraint(
-            model_name='member',
+            model_name='debatemember',
             constraint=models.UniqueConstraint(fields=('debate', 'seat'), name='member_seat'),
         ),
         migrations.AddConstraint(
-            model_name='member',
+            model_name='debatemember',
             constraint=models.UniqueConstraint(fields=('debate', 'name'), name='member_name'),
         ),
         migrations.AddConstraint(
-            model_name='member',
+            model_name='debatemember',
             constraint=models.UniqueConstraint(fields=('debate', 'user'), name='member_user'),
         ),
         migrations.AddConstraint(
-            model_name='member',
+            model_name='debatemember',
             constraint=models.CheckConstraint(condition=models.Q(('seat__lte', 9)), name='member_seat_known'),
         ),
         migrations.AddConstraint(
-            model_name='member',
+            model_name='debatemember',
             constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['member', 'timekeeper'])), name='member_kind_known'),
         ),
         migrations.AddConstraint(
-            model_name='member',
+            model_name='debatemember',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('model', ''), ('user_name', ''), _negated=True), ('kind', 'timekeeper'), _connector='OR'), name='member_is_somebody'),
         ),
         migrations.AddConstraint(
-            model_name='option',
+            model_name='debateoption',
             constraint=models.UniqueConstraint(fields=('debate', 'number'), name='option_number'),
         ),
         migrations.AddConstraint(
-            model_name='option',
+            model_name='debateoption',
             constraint=models.UniqueConstraint(fields=('debate', 'word'), name='option_word'),
         ),
         migrations.AddConstraint(
-            model_name='option',
+            model_name='debateoption',
             constraint=models.CheckConstraint(condition=models.Q(('direction__in', ['for', 'between', 'against'])), name='option_direction'),
+        ),
+        migrations.AddConstraint(
+            model_name='debateturn',
+            constraint=models.UniqueConstraint(fields=('debate', 'number'), name='turn_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='debateturn',
+            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open'), models.Q(('why', 'closing'), _negated=True)), fields=('debate',), name='turn_one_open'),
+        ),
+        migrations.AddConstraint(
+            model_name='debateturn',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('why__in', ['draw', 'challenge']), _negated=True), ('ticket__isnull', False), _connector='OR'), name='turn_drawn'),
+        ),
+        migrations.AddConstraint(
+            model_name='debatemessage',
+            constraint=models.UniqueConstraint(fields=('debate', 'number'), name='message_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='debatemessage',
+            constraint=models.UniqueConstraint(fields=('debate', 'clock'), name='message_clock'),
+        ),
+        migrations.AddConstraint(
+            model_name='debatemessage',
+            constraint=models.UniqueConstraint(fields=('debate', 'continues'), name='message_continues'),
+        ),
+        migrations.AddConstraint(
+            model_name='debatemessage',
+            constraint=models.UniqueConstraint(condition=models.Q(('request', ''), _negated=True), fields=('debate', 'request'), name='message_request'),
+        ),
+        migrations.AddConstraint(
+            model_name='debatemessage',
+            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'note')), fields=('debate', 'after'), name='message_one_note'),
+        ),
+        migrations.AddConstraint(
+            model_name='debatemessage',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind__in', ['said', 'closing']), ('member__isnull', False), ('turn__isnull', False)), models.Q(('kind', 'chair'), models.Q(('by_name', ''), _negated=True)), models.Q(('kind', 'leaving'), ('member__isnull', False), ('turn__isnull', True), ('withdrawn', True), models.Q(('by_name', ''), _negated=True)), models.Q(('after__isnull', False), ('kind', 'note'), models.Q(('note', ''), _negated=True)), _connector='OR'), name='message_of_somebody'),
+        ),
+        migrations.AddConstraint(
+            model_name='debatemessage',
+            constraint=models.CheckConstraint(condition=models.Q(('continues__isnull', True), models.Q(('clock__isnull', True), ('continues', django.db.models.expressions.CombinedExpression(models.F('number'), '-', models.Value(1)))), _connector='OR'), name='message_part_two'),
         ),
         migrations.AddConstraint(
             model_name='firstverdict',
             constraint=models.CheckConstraint(condition=models.Q(('verdict__isnull', False), ('abstained', True), models.Q(('missing', ''), _negated=True), _connector='OR'), name='first_verdict_or_missing'),
+        ),
+        migrations.AddConstraint(
+            model_name='messagepoint',
+            constraint=models.UniqueConstraint(fields=('message', 'number'), name='point_number'),
         ),
         migrations.AddConstraint(
             model_name='panelversion',
@@ -412,60 +458,16 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('view__in', ['perspective', 'minutes'])), name='debate_view_known'),
         ),
         migrations.AddConstraint(
-            model_name='point',
-            constraint=models.UniqueConstraint(fields=('message', 'number'), name='point_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='steer',
+            model_name='steeringaction',
             constraint=models.UniqueConstraint(fields=('debate', 'number'), name='steer_number'),
         ),
         migrations.AddConstraint(
-            model_name='steer',
+            model_name='steeringaction',
             constraint=models.UniqueConstraint(condition=models.Q(('request', ''), _negated=True), fields=('debate', 'request'), name='steer_request'),
         ),
         migrations.AddConstraint(
-            model_name='steer',
+            model_name='steeringaction',
             constraint=models.CheckConstraint(condition=models.Q(('act__in', ['ask', 'extend', 'close', 'close_at_once', 'end', 'recall', 'give_up', 'withdraw', 'look'])), name='steer_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.UniqueConstraint(fields=('debate', 'number'), name='turn_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open'), models.Q(('why', 'closing'), _negated=True)), fields=('debate',), name='turn_one_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('why__in', ['draw', 'challenge']), _negated=True), ('ticket__isnull', False), _connector='OR'), name='turn_drawn'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(fields=('debate', 'number'), name='message_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(fields=('debate', 'clock'), name='message_clock'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(fields=('debate', 'continues'), name='message_continues'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(condition=models.Q(('request', ''), _negated=True), fields=('debate', 'request'), name='message_request'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'note')), fields=('debate', 'after'), name='message_one_note'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind__in', ['said', 'closing']), ('member__isnull', False), ('turn__isnull', False)), models.Q(('kind', 'chair'), models.Q(('by_name', ''), _negated=True)), models.Q(('kind', 'leaving'), ('member__isnull', False), ('turn__isnull', True), ('withdrawn', True), models.Q(('by_name', ''), _negated=True)), models.Q(('after__isnull', False), ('kind', 'note'), models.Q(('note', ''), _negated=True)), _connector='OR'), name='message_of_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.CheckConstraint(condition=models.Q(('continues__isnull', True), models.Q(('clock__isnull', True), ('continues', django.db.models.expressions.CombinedExpression(models.F('number'), '-', models.Value(1)))), _connector='OR'), name='message_part_two'),
         ),
         migrations.RunPython(install, migrations.RunPython.noop),
         migrations.RunPython(create_panels, migrations.RunPython.noop),

@@ -16,8 +16,16 @@ from .constants import (
     OptionDirection,
     SwitchDict,
 )
-from .debates import Debate, DebateQuerySet, Member, Option
-from .messages import CLAIM_LENGTH, CONTENT_LENGTH, FirstVerdict, Message, Point, Steer, Turn
+from .debates import Debate, DebateMember, DebateOption, DebateQuerySet
+from .messages import (
+    CLAIM_LENGTH,
+    CONTENT_LENGTH,
+    DebateMessage,
+    DebateTurn,
+    FirstVerdict,
+    MessagePoint,
+    SteeringAction,
+)
 from .presets import PANEL, PANELS, Panel, PanelChange, PanelChanged, PanelOption, PanelSeat, PanelVersion
 from .writes import erase
 
@@ -38,13 +46,15 @@ __all__ = [
     "WORD_LENGTH",
     "Debate",
     "DebateFlag",
+    "DebateMember",
+    "DebateMessage",
+    "DebateOption",
     "DebateQuerySet",
+    "DebateTurn",
     "FirstVerdict",
     "HistoryView",
-    "Member",
     "MemberDict",
-    "Message",
-    "Option",
+    "MessagePoint",
     "OptionDict",
     "OptionDirection",
     "Panel",
@@ -53,9 +63,7 @@ __all__ = [
     "PanelOption",
     "PanelSeat",
     "PanelVersion",
-    "Point",
-    "Steer",
+    "SteeringAction",
     "SwitchDict",
-    "Turn",
     "erase",
 ]

@@ -7,7 +7,7 @@ from engine.models import Document
 from .. import prompt_context
 from ..rules.state import DebateState
 from .debates import Debate
-from .messages import Message, Point
+from .messages import DebateMessage, MessagePoint
 
 
 def build_prompt_context(debate: Debate, course: DebateState) -> prompt_context.PromptContext:
@@ -28,7 +28,7 @@ def _document(document: Document) -> prompt_context.PromptDocument:
     return prompt_context.PromptDocument(document.label, document.title, document.lines)
 
 
-def message_words(message: Message) -> prompt_context.MessageWords:
+def message_words(message: DebateMessage) -> prompt_context.MessageWords:
     return prompt_context.MessageWords(
         at=message.made,
         content=message.content,
@@ -39,7 +39,7 @@ def message_words(message: Message) -> prompt_context.MessageWords:
     )
 
 
-def _point(point: Point) -> prompt_context.PromptPoint:
+def _point(point: MessagePoint) -> prompt_context.PromptPoint:
     return prompt_context.PromptPoint(
         point.claim, point.option, point.side, point.document, point.line or 0, point.answers
     )

@@ -20,7 +20,7 @@ from engine.models.budgets import Budget
 from engine.models.child_runs import NO_OTHER_OWNER
 from engine.text.invisible_chars import visible_text
 from engine.text.search_terms import index_words, label_term
-from runs.models import SearchText, Start, initial_labels
+from runs.models import PresetUse, SearchText, initial_labels
 from runs.rights import SEE, RunRight, User
 from runs.row_queries import with_run
 
@@ -45,7 +45,7 @@ from .constants import (
 from .presets import PanelVersion
 
 
-class Option(models.Model):
+class DebateOption(models.Model):
     debate = models.ForeignKey("debates.Debate", on_delete=models.PROTECT, related_name="options")
     number = models.PositiveSmallIntegerField()
     word = models.CharField(max_length=WORD_LENGTH)
@@ -53,6 +53,7 @@ class Option(models.Model):
     direction = models.CharField(max_length=10, choices=OptionDirection, default=OptionDirection.BETWEEN)
 
     class Meta:
+        db_table = "debates_option"
         default_permissions = ()
         ordering = ["number"]
         constraints = [
@@ -65,7 +66,7 @@ class Option(models.Model):
         return self.word
 
 
-class Member(models.Model):
+class DebateMember(models.Model):
     """A member of a debate; the timekeeper has seat 0."""
 
     debate = models.ForeignKey("debates.Debate", on_delete=models.PROTECT, related_name="members")
@@ -79,6 +80,7 @@ class Member(models.Model):
     user_name = models.CharField(max_length=150, blank=True)
 
     class Meta:
+        db_table = "debates_member"
         default_permissions = ()
         ordering = ["seat"]
         constraints = [
@@ -237,19 +239,23 @@ class DebateQuerySet(models.QuerySet["Debate"]):
             earlier=earlier,
             **(switches or {}),
         )
-        Option.objects.bulk_create(Option(debate=debate, number=n, **one) for n, one in enumerate(options, 1))
-        keeper = Member(debate=debate, seat=0, kind=rules.MessageKind.TIMEKEEPER, name="Timekeeper", model=timekeeper)
+        DebateOption.objects.bulk_create(
+            DebateOption(debate=debate, number=n, **one) for n, one in enumerate(options, 1)
+        )
+        keeper = DebateMember(
+            debate=debate, seat=0, kind=rules.MessageKind.TIMEKEEPER, name="Timekeeper", model=timekeeper
+        )
         seated = (
-            Member(debate=debate, seat=seat, user_name=record_name(one.get("user")), **one)
+            DebateMember(debate=debate, seat=seat, user_name=record_name(one.get("user")), **one)
             for seat, one in enumerate(members, 1)
         )
-        Member.objects.bulk_create([keeper, *seated])
+        DebateMember.objects.bulk_create([keeper, *seated])
         Document.objects.attach(run, documents)
         if carry:
             carry(debate)
         SearchText.objects.create(run=run, words=" ".join(debate.preview(members)))
         if panel:
-            Start.objects.create(
+            PresetUse.objects.create(
                 run=run, shelf="panel", key=panel.panel_id, owner=owner, rehearsal=_is_rehearsal(members)
             )
         sealing.record_submission(debate.pk)
@@ -336,12 +342,12 @@ class Debate(models.Model):
         return list(self.run.calls.all())
 
     @property
-    def prompt_context(self) -> Sequence[Member]:
+    def prompt_context(self) -> Sequence[DebateMember]:
         """Members and timekeeper, by seat."""
         return sorted(self.members.all(), key=lambda one: one.seat)
 
     @property
-    def seated(self) -> Sequence[Member]:
+    def seated(self) -> Sequence[DebateMember]:
         """Members with a verdict, by seat."""
         return [member for member in self.prompt_context if member.kind == rules.MessageKind.MEMBER]
 
@@ -414,10 +420,10 @@ class Debate(models.Model):
             free_floor=self.free_floor,
         )
 
-    def at_seat(self, seat: int) -> Member:
+    def at_seat(self, seat: int) -> DebateMember:
         return next(one for one in self.members.all() if one.seat == seat)
 
-    def option_called(self, word: str) -> Option | None:
+    def option_called(self, word: str) -> DebateOption | None:
         return next((option for option in self.options.all() if option.word == word), None)
 
     @property

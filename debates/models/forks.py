@@ -11,13 +11,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Fork, record_name
 
 from ..rules import state as rules
 from .constants import is_named
 from .debates import Debate
-from .messages import FirstVerdict, Message, Point, Steer, Turn
+from .messages import DebateMessage, DebateTurn, FirstVerdict, MessagePoint, SteeringAction
 
 TOLD = ("debate.message", "debate.note", "debate.spoken")  # kinds of entries that contain a message
 ENDING = (rules.SteeringKind.CLOSE, rules.SteeringKind.CLOSE_AT_ONCE, rules.SteeringKind.END)
@@ -39,13 +39,13 @@ class DebateMoment:
     number: int
 
     @cached_property
-    def all(self) -> list[Message]:
+    def all(self) -> list[DebateMessage]:
         """All messages except last words."""
         said = [one for one in self.debate.messages.all() if one.kind != rules.StatementKind.CLOSING]
         return sorted(said, key=lambda one: one.number)
 
     @property
-    def message(self) -> Message:
+    def message(self) -> DebateMessage:
         return self.all[self.number - 1]
 
     @property
@@ -53,27 +53,27 @@ class DebateMoment:
         return self.message.made
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[DebateMessage]:
         return self.all[: self.number]
 
     @property
-    def later(self) -> list[Message]:
+    def later(self) -> list[DebateMessage]:
         return [one for one in self.debate.messages.all() if one.number > self.number]
 
     @cached_property
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[DebateTurn]:
         """Turns that had ended. A turn that was open starts again."""
         made = sorted(self.debate.turns.all(), key=lambda one: one.number)
         return [one for one in made if one.why != rules.TurnReason.CLOSING and one.closed and one.closed <= self.at]
 
     @cached_property
-    def steers(self) -> list[Steer]:
+    def steers(self) -> list[SteeringAction]:
         """Acts so far, without those that end the debate: a fork has to continue."""
         made = sorted(self.debate.steers.all(), key=lambda one: one.number)
         return [one for one in made if one.made <= self.at and one.act not in ENDING]
 
-    def entry(self) -> Entry | None:
-        for entry in Entry.objects.filter(run=self.debate.pk, kind__in=TOLD).order_by("seq"):
+    def entry(self) -> AuditEntry | None:
+        for entry in AuditEntry.objects.filter(run=self.debate.pk, kind__in=TOLD).order_by("seq"):
             if json.loads(entry.line)["facts"]["number"] == self.number:
                 return entry
         return None
@@ -95,7 +95,7 @@ def bring_along(moment: DebateMoment, debate: Debate, words: str, user: Any) -> 
     if words:
         named = any(is_named(option.word, words) for option in debate.options.all())
         said = {"kind": rules.StatementKind.CHAIR, "by": user, "by_name": record_name(user) or "the command line"}
-        Message.objects.create(debate=debate, number=moment.number + 1, content=words, names_option=named, **said)
+        DebateMessage.objects.create(debate=debate, number=moment.number + 1, content=words, names_option=named, **said)
 
 
 class _Rows:
@@ -127,26 +127,26 @@ class _Rows:
             told: dict[str, Any] = {name: getattr(one, name) for name in STEER}
             honoured = one.done if one.act != rules.SteeringKind.ASK or one.number in done else None
             told |= {"member": self._member(one.member_id), "verdict": self._verdict(one), "done": honoured}
-            Steer.objects.create(debate=self._debate, number=number, **told)
+            SteeringAction.objects.create(debate=self._debate, number=number, **told)
         return numbers
 
-    def turns(self, steers: dict[int, int]) -> dict[int, Turn]:
+    def turns(self, steers: dict[int, int]) -> dict[int, DebateTurn]:
         """Copy the turns and return them by the primary keys of the originals."""
-        made = dict[int, Turn]()
+        made = dict[int, DebateTurn]()
         for number, one in enumerate(self._moment.turns, 1):
             now = timezone.now()  # the time at which it enters the record of the fork
             told = {name: getattr(one, name) for name in TURN} | {"number": number, "made": now, "closed": now}
             told |= {"member": self._member(one.member_id), "steer": steers.get(one.steer or 0)}
-            made[one.pk] = Turn.objects.create(debate=self._debate, **told)
+            made[one.pk] = DebateTurn.objects.create(debate=self._debate, **told)
         return made
 
-    def messages(self, turns: dict[int, Turn]) -> None:
+    def messages(self, turns: dict[int, DebateTurn]) -> None:
         for one in self._moment.messages:
             told = {name: getattr(one, name) for name in MESSAGE}
             told |= {"member": self._member(one.member_id), "verdict": self._verdict(one)}
             turn = turns.get(one.turn_id or 0)
             told |= {"made": turn.closed} if turn else {}  # the message ended the turn
-            made = Message.objects.create(debate=self._debate, turn=turn, **told)
+            made = DebateMessage.objects.create(debate=self._debate, turn=turn, **told)
             points = [{name: getattr(point, name) for name in POINT} for point in one.points.all()]
-            rows = [Point(message=made, **point) for point in points]
-            Point.objects.bulk_create(rows)
+            rows = [MessagePoint(message=made, **point) for point in points]
+            MessagePoint.objects.bulk_create(rows)

@@ -11,10 +11,10 @@ from engine.db.cached_sql import fetch, fetch_after, freeze_row, group_by_column
 from ..prompt_context import MessageWords, PromptContext
 from ..rules import state as rules
 from .context_builder import build_prompt_context, message_words
-from .debates import Debate, DebateKeys, Member
-from .messages import Message, Point, Steer, Turn
+from .debates import Debate, DebateKeys, DebateMember
+from .messages import DebateMessage, DebateTurn, MessagePoint, SteeringAction
 
-Row = TypeVar("Row", Turn, Message, Steer)
+Row = TypeVar("Row", DebateTurn, DebateMessage, SteeringAction)
 KnownRows = TypeVar("KnownRows", rules.TurnState, rules.MessageState, rules.SteeringState)
 
 
@@ -29,7 +29,7 @@ class DebateSnapshot:
     def course(self) -> rules.DebateState:
         return self.table.course
 
-    def member(self, seat: int) -> Member:
+    def member(self, seat: int) -> DebateMember:
         return self.debate.at_seat(seat)
 
 
@@ -67,7 +67,7 @@ class IncrementalDebate:
         [(because,)] = select(Debate, "pk", [self._pk], ["ended_because"])
         keys = self._keep_turns(first.debate.keys)
         self._keep_messages(keys)
-        for steer in self._new(Steer, self._steers, lambda one: not one.done):
+        for steer in self._new(SteeringAction, self._steers, lambda one: not one.done):
             self._steers[steer.number] = steer.seen(keys)
         course = replace(
             first.course,
@@ -81,15 +81,15 @@ class IncrementalDebate:
     def _keep_turns(self, keys: DebateKeys) -> DebateKeys:
         """Read new turns; return the keys with the numbers of the turns that messages may belong to."""
         turns = dict(keys.turns)
-        for turn in self._new(Turn, self._turns, lambda one: one.state == rules.MemberStatus.OPEN):
+        for turn in self._new(DebateTurn, self._turns, lambda one: one.state == rules.MemberStatus.OPEN):
             self._turns[turn.number] = turn.seen(keys)
             turns[turn.pk] = turn.number
         return replace(keys, turns=turns)
 
     def _keep_messages(self, keys: DebateKeys) -> None:
         before = {number: one for number, one in self._messages.items() if one.sort != rules.StatementKind.CLOSING}
-        messages = self._new(Message, before, lambda one: False)  # last words come in any order
-        points = group_by_column(fetch(Point, "message", [one.pk for one in messages], "number"), "message_id")
+        messages = self._new(DebateMessage, before, lambda one: False)  # last words come in any order
+        points = group_by_column(fetch(MessagePoint, "message", [one.pk for one in messages], "number"), "message_id")
         for message in messages:
             freeze_row(message, points=points[message.pk])
             self._messages[message.number] = message.seen(keys)

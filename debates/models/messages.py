@@ -9,7 +9,7 @@ from engine.models import ModelCall
 
 from ..rules import state as rules
 from .constants import WORD_LENGTH
-from .debates import Debate, DebateKeys, Member, Option, may_go_on
+from .debates import Debate, DebateKeys, DebateMember, DebateOption, may_go_on
 
 CONTENT_LENGTH = 4_000
 CLAIM_LENGTH = 200
@@ -18,7 +18,7 @@ CLAIM_LENGTH = 200
 class StatedVerdict(models.Model):
     """A verdict, an abstention, or neither."""
 
-    verdict = models.ForeignKey(Option, on_delete=models.PROTECT, null=True, related_name="+")
+    verdict = models.ForeignKey(DebateOption, on_delete=models.PROTECT, null=True, related_name="+")
     abstained = models.BooleanField(default=False)
     reasoning = models.TextField(blank=True)
 
@@ -33,7 +33,7 @@ class StatedVerdict(models.Model):
 class FirstVerdict(StatedVerdict):
     """A member's verdict before the debate. `missing`: why there is none."""
 
-    member = models.OneToOneField(Member, on_delete=models.PROTECT, related_name="first")
+    member = models.OneToOneField(DebateMember, on_delete=models.PROTECT, related_name="first")
     confidence = models.PositiveSmallIntegerField(null=True)
     missing = models.CharField(max_length=20, blank=True)
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
@@ -57,13 +57,13 @@ class FirstVerdict(StatedVerdict):
         return self.verdict.word if self.verdict else ""
 
 
-class Turn(models.Model):
+class DebateTurn(models.Model):
     """The floor, given to one member. `after`: the newest message at that time; `weights` in the order of the
     seats."""
 
     debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="turns")
     number = models.PositiveSmallIntegerField()
-    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="turns")
+    member = models.ForeignKey(DebateMember, on_delete=models.PROTECT, related_name="turns")
     why = models.CharField(max_length=20)
     after = models.PositiveSmallIntegerField(default=0)
     asked_by = models.PositiveSmallIntegerField(null=True)
@@ -77,6 +77,7 @@ class Turn(models.Model):
     closed = models.DateTimeField(null=True)
 
     class Meta:
+        db_table = "debates_turn"
         default_permissions = ()
         ordering = ["number"]
         constraints = [
@@ -117,16 +118,16 @@ class Turn(models.Model):
         )
 
 
-class DebateMessageQuerySet(models.QuerySet["Message"]):
+class DebateMessageQuerySet(models.QuerySet["DebateMessage"]):
     def with_entry_rows(self) -> "DebateMessageQuerySet":
         """Return the messages that everyone may read by now: while a person has a last word to give, all last words
         are hidden."""
         closing = {"why": rules.TurnReason.CLOSING, "state": rules.MemberStatus.OPEN}
-        awaited = Turn.objects.filter(may_go_on("debate__run__"), debate=OuterRef("debate"), **closing)
+        awaited = DebateTurn.objects.filter(may_go_on("debate__run__"), debate=OuterRef("debate"), **closing)
         return self.exclude(Exists(awaited.filter(member__user_name__gt="")), kind=rules.StatementKind.CLOSING)
 
 
-class Message(StatedVerdict):
+class DebateMessage(StatedVerdict):
     """A message. `number` counts all messages, `clock` only those of members; `heard`: the newest message that its
     speaker had read; `claim`: the claim of the run that wrote a note; `request`: a digest of the form's key,
     empty without one; `names_option`: the chair named an option."""
@@ -135,8 +136,8 @@ class Message(StatedVerdict):
     number = models.PositiveSmallIntegerField()
     clock = models.PositiveSmallIntegerField(null=True)
     kind = models.CharField(max_length=10)
-    turn = models.OneToOneField(Turn, on_delete=models.PROTECT, null=True, related_name="message")
-    member = models.ForeignKey(Member, on_delete=models.PROTECT, null=True, related_name="messages")
+    turn = models.OneToOneField(DebateTurn, on_delete=models.PROTECT, null=True, related_name="message")
+    member = models.ForeignKey(DebateMember, on_delete=models.PROTECT, null=True, related_name="messages")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     by_name = models.CharField(max_length=150, blank=True)
     note = models.CharField(max_length=10, blank=True)
@@ -160,6 +161,7 @@ class Message(StatedVerdict):
     objects = DebateMessageQuerySet.as_manager()
 
     class Meta:
+        db_table = "debates_message"
         default_permissions = ()
         ordering = ["number"]
         constraints = [
@@ -207,10 +209,10 @@ class Message(StatedVerdict):
         )
 
 
-class Point(models.Model):
+class MessagePoint(models.Model):
     """One claim of a message, with its source. `document` is its number; `answers` as in "12.1"."""
 
-    message = models.ForeignKey(Message, on_delete=models.PROTECT, related_name="points")
+    message = models.ForeignKey(DebateMessage, on_delete=models.PROTECT, related_name="points")
     number = models.PositiveSmallIntegerField()
     claim = models.CharField(max_length=CLAIM_LENGTH, blank=True)
     option = models.CharField(max_length=WORD_LENGTH, blank=True)
@@ -220,6 +222,7 @@ class Point(models.Model):
     answers = models.CharField(max_length=10, blank=True)
 
     class Meta:
+        db_table = "debates_point"
         default_permissions = ()
         ordering = ["number"]
         constraints = [models.UniqueConstraint(fields=["message", "number"], name="point_number")]
@@ -228,7 +231,7 @@ class Point(models.Model):
         return f"{self.message.number}.{self.number}"
 
 
-class Steer(StatedVerdict):
+class SteeringAction(StatedVerdict):
     """An act of a person: see `rules.SteeringKind`. `done`: when it was carried out, if that takes something more."""
 
     debate = models.ForeignKey(Debate, on_delete=models.PROTECT, related_name="steers")
@@ -236,7 +239,7 @@ class Steer(StatedVerdict):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     by_name = models.CharField(max_length=150)
     act = models.CharField(max_length=20)
-    member = models.ForeignKey(Member, on_delete=models.PROTECT, null=True, related_name="+")
+    member = models.ForeignKey(DebateMember, on_delete=models.PROTECT, null=True, related_name="+")
     amount = models.PositiveSmallIntegerField(default=0)
     after = models.PositiveSmallIntegerField(default=0)
     text = models.TextField(blank=True)
@@ -245,6 +248,7 @@ class Steer(StatedVerdict):
     done = models.DateTimeField(null=True)
 
     class Meta:
+        db_table = "debates_steer"
         default_permissions = ()
         ordering = ["number"]
         constraints = [

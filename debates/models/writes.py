@@ -20,9 +20,9 @@ from ..prompts import DebateAnswer, is_unfinished
 from ..rules import state as rules
 from ..rules.outcome import DebateOutcome
 from .constants import DebateFlag
-from .debates import Debate, Member, Option
-from .messages import FirstVerdict, Message, Point, Steer, Turn
-from .messages import Point as PointRow
+from .debates import Debate, DebateMember, DebateOption
+from .messages import DebateMessage, DebateTurn, FirstVerdict, MessagePoint, SteeringAction
+from .messages import MessagePoint as PointRow
 
 
 def save_first_verdict(debate: UUID, seat: int, call: ModelCall, said: DebateAnswer) -> None:
@@ -40,7 +40,7 @@ def save_missing_first_verdict(debate: UUID, seat: int, code: str) -> None:
 
 
 def save_turn(debate: UUID, turn: rules.TurnState) -> None:
-    Turn.objects.create(
+    DebateTurn.objects.create(
         debate_id=debate,
         number=turn.number,
         member=_member(debate, turn.seat),
@@ -53,7 +53,7 @@ def save_turn(debate: UUID, turn: rules.TurnState) -> None:
         series=turn.series,
     )
     if turn.steer is not None:
-        Steer.objects.filter(debate=debate, number=turn.steer, done=None).update(done=timezone.now())
+        SteeringAction.objects.filter(debate=debate, number=turn.steer, done=None).update(done=timezone.now())
 
 
 def save_skip(debate: UUID, number: int, reason: str) -> None:
@@ -63,7 +63,7 @@ def save_skip(debate: UUID, number: int, reason: str) -> None:
     it in a transaction that has locked the run's row.
     """
     Gate.objects.filter(run=debate, step=f"turn-{number}").void()
-    turns = Turn.objects.filter(debate=debate)
+    turns = DebateTurn.objects.filter(debate=debate)
     before = turns.filter(state=rules.MemberStatus.SKIPPED).aggregate(Max("closed"))["closed__max"]
     now = timezone.now()
     closed = max(now, before + timedelta(microseconds=1)) if before else now
@@ -79,7 +79,7 @@ def save_member_failure(debate: UUID, seat: int) -> None:
     course = found.state()
     if course.because or seat in course.silent or seat in course.withdrawn:
         return
-    Steer.objects.create(
+    SteeringAction.objects.create(
         debate=found,
         number=len(course.steers) + 1,
         by_name=found.at_seat(0).name,
@@ -99,16 +99,16 @@ def save_message(
     continues: int | None = None,
     calls: Sequence[int] = (),
     cut: bool = False,
-) -> Message:
+) -> DebateMessage:
     """Write the message of turn `in_turn`, close the turn and index the texts. `heard`: the newest message that its
     speaker had read; `calls`: the model calls that it took; `cut`: it is incomplete in spite of its
     continuations."""
-    turn = Turn.objects.select_related("member").get(debate=debate, number=in_turn)
+    turn = DebateTurn.objects.select_related("member").get(debate=debate, number=in_turn)
     closing = turn.why == rules.TurnReason.CLOSING
     counts = not closing and continues is None and rules.TURNS[turn.member.kind].counts
     now, (number, clock) = timezone.now(), _next(debate)
     number = _in_closing(turn) if closing else number
-    message = Message.objects.create(
+    message = DebateMessage.objects.create(
         debate_id=debate,
         number=number,
         clock=clock if counts else None,
@@ -130,14 +130,14 @@ def save_message(
         **_stated(debate, said.verdict),
     )
     _keep_points(message, said.points)
-    Turn.objects.filter(pk=turn.pk).update(state=rules.MemberStatus.SPOKEN, closed=now)
+    DebateTurn.objects.filter(pk=turn.pk).update(state=rules.MemberStatus.SPOKEN, closed=now)
     if not closing:  # last words are indexed once all may read them
         texts = [said.content, said.reasoning, *(point.claim for point in said.points)]
         SearchText.objects.add(debate, index_words("\n".join(texts)))
     return message
 
 
-def _keep_points(message: Message, points: Iterable[PromptPoint]) -> None:
+def _keep_points(message: DebateMessage, points: Iterable[PromptPoint]) -> None:
     PointRow.objects.bulk_create(
         PointRow(
             message=message,
@@ -155,7 +155,7 @@ def _keep_points(message: Message, points: Iterable[PromptPoint]) -> None:
 
 def save_note(debate: UUID, note: str, after: int, facts: Mapping[str, Any], words: str, claim: int) -> None:
     """Write a note. `facts`: its numbers and names; `words`: a model's wording."""
-    Message.objects.create(
+    DebateMessage.objects.create(
         debate_id=debate,
         number=_next(debate)[0],
         kind=rules.StatementKind.NOTE,
@@ -170,12 +170,12 @@ def save_note(debate: UUID, note: str, after: int, facts: Mapping[str, Any], wor
 def begin_closing(debate: UUID, because: str, turns: Sequence[rules.TurnState], *, known: int) -> None:
     """Write the turns of the closing. Has no effect if the chair has extended the debate since the read that found
     its end: the next read decides. `known`: the newest act of that read."""
-    if Steer.objects.filter(debate=debate, act=rules.SteeringKind.EXTEND, number__gt=known).exists():
+    if SteeringAction.objects.filter(debate=debate, act=rules.SteeringKind.EXTEND, number__gt=known).exists():
         return
     for turn in turns:
         save_turn(debate, turn)
     Debate.objects.filter(pk=debate).update(ended_because=because)
-    Steer.objects.filter(debate=debate, done=None).update(done=timezone.now())
+    SteeringAction.objects.filter(debate=debate, done=None).update(done=timezone.now())
 
 
 def conclude(debate: UUID, because: str) -> None:
@@ -228,36 +228,36 @@ def is_cut(calls: Sequence[int]) -> bool:
 
 def _next(debate: UUID) -> tuple[int, int]:
     """Return the number and clock of the next message."""
-    newest = Message.objects.filter(debate=debate).aggregate(number=Max("number"), clock=Max("clock"))
+    newest = DebateMessage.objects.filter(debate=debate).aggregate(number=Max("number"), clock=Max("clock"))
     return (newest["number"] or 0) + 1, (newest["clock"] or 0) + 1
 
 
-def _in_closing(turn: Turn) -> int:
+def _in_closing(turn: DebateTurn) -> int:
     """Return the number of a last word. They are given at once, so they are numbered by seat, whoever answers
     first; one that is not given leaves a gap."""
-    closings = Turn.objects.filter(debate=turn.debate_id, why=rules.TurnReason.CLOSING)
-    said = Message.objects.filter(debate=turn.debate_id).exclude(kind=rules.StatementKind.CLOSING)
+    closings = DebateTurn.objects.filter(debate=turn.debate_id, why=rules.TurnReason.CLOSING)
+    said = DebateMessage.objects.filter(debate=turn.debate_id).exclude(kind=rules.StatementKind.CLOSING)
     newest = said.aggregate(Max("number"))["number__max"] or 0
     return newest + 1 + closings.filter(number__lt=turn.number).count()
 
 
-def _member(debate: UUID, seat: int) -> Member:
-    return Member.objects.get(debate=debate, seat=seat)
+def _member(debate: UUID, seat: int) -> DebateMember:
+    return DebateMember.objects.get(debate=debate, seat=seat)
 
 
 def _stated(debate: UUID, verdict: str) -> dict[str, Any]:
     if not verdict or verdict == rules.ABSTAIN:
         return {"verdict": None, "abstained": verdict == rules.ABSTAIN}
-    return {"verdict": Option.objects.get(debate=debate, word=verdict), "abstained": False}
+    return {"verdict": DebateOption.objects.get(debate=debate, word=verdict), "abstained": False}
 
 
 def erase(pk: UUID) -> None:
     """Erase all texts that people or models wrote; seats, options, verdicts, changes, numbers and times stay."""
     Debate.objects.filter(pk=pk).update(question="", seed_word="")
-    Option.objects.filter(debate=pk).update(meaning="")
-    Member.objects.filter(debate=pk).update(who="")
+    DebateOption.objects.filter(debate=pk).update(meaning="")
+    DebateMember.objects.filter(debate=pk).update(who="")
     FirstVerdict.objects.filter(member__debate=pk).update(reasoning="")
-    Turn.objects.filter(debate=pk).update(reason_skipped="")
-    Point.objects.filter(message__debate=pk).update(claim="")
-    Message.objects.filter(debate=pk).update(content="", reasoning="", artifact="", request="")
-    Steer.objects.filter(debate=pk).update(text="", reasoning="", request="")
+    DebateTurn.objects.filter(debate=pk).update(reason_skipped="")
+    MessagePoint.objects.filter(message__debate=pk).update(claim="")
+    DebateMessage.objects.filter(debate=pk).update(content="", reasoning="", artifact="", request="")
+    SteeringAction.objects.filter(debate=pk).update(text="", reasoning="", request="")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..models import Member
+from ..models import DebateMember
 from ..rules import state as rules
 from ..rules.state import VerdictChange
 from .context import DebatePageContext
@@ -105,7 +105,7 @@ def rails_of(scene: DebatePageContext) -> tuple[MemberRail, ...]:
     return tuple(_rail(scene, member) for member in scene.seated)
 
 
-def _rail(scene: DebatePageContext, member: Member) -> MemberRail:
+def _rail(scene: DebatePageContext, member: DebateMember) -> MemberRail:
     stood = list(_stood(scene, member.seat))
     ends = [clock for clock, _ in stood[1:]] + [scene.course.most]
     spans = zip(stood, ends, strict=False)
@@ -143,7 +143,7 @@ def _dot(clock: int, most: int) -> str:
     return f"M{_place(_x(clock, most))} {DOTS}h0"
 
 
-def _alone(scene: DebatePageContext, member: Member) -> OptionStyle | None:
+def _alone(scene: DebatePageContext, member: DebateMember) -> OptionStyle | None:
     first = scene.firsts.get(member.seat)
     if first is None:
         return None

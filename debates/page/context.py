@@ -12,7 +12,7 @@ from runs.procedure.spec import RunSnapshot
 from runs.questions import OpenQuestion, by_step
 
 from ..human_turns import turn_gates
-from ..models import Debate, FirstVerdict, Member, Message, Turn
+from ..models import Debate, DebateMember, DebateMessage, DebateTurn, FirstVerdict
 from ..models.visibility import hidden_steps, hides_first_verdicts
 from ..prompt_context import PromptView, letters_of
 from ..rules import state as rules
@@ -36,7 +36,7 @@ class DebatePageContext:
         return option_styles(sorted(self.debate.options.all(), key=lambda one: one.number))
 
     @cached_property
-    def members(self) -> Mapping[int, Member]:
+    def members(self) -> Mapping[int, DebateMember]:
         """By their seats, the timekeeper among them."""
         return {member.seat: member for member in self.debate.prompt_context}
 
@@ -46,7 +46,7 @@ class DebatePageContext:
         return {member.pk: member.seat for member in self.members.values()}
 
     @cached_property
-    def seated(self) -> Sequence[Member]:
+    def seated(self) -> Sequence[DebateMember]:
         return self.debate.seated
 
     @cached_property
@@ -64,7 +64,7 @@ class DebatePageContext:
         return {member.seat: place for place, member in enumerate(self.seated)}
 
     @cached_property
-    def messages(self) -> Sequence[Message]:
+    def messages(self) -> Sequence[DebateMessage]:
         return sorted(self.debate.messages.all(), key=lambda one: one.number)
 
     @cached_property
@@ -87,7 +87,7 @@ class DebatePageContext:
         return _by_seat(self.course.statements)
 
     @cached_property
-    def turns(self) -> Mapping[int, Turn]:
+    def turns(self) -> Mapping[int, DebateTurn]:
         """By their keys."""
         return {turn.pk: turn for turn in self.debate.turns.all()}
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from runs.questions import WRITES
 
-from ..models import Member
+from ..models import DebateMember
 from ..rules.state import ABSTAIN, SteeringKind, TurnState
 from .context import DebatePageContext
 from .sentences import count_noun, retry_in_words
@@ -13,7 +13,7 @@ from .view_model import MISSING, UNDECIDED, MemberHistoryRow, MemberView, Option
 ROLE_LENGTH = 60
 
 
-def member_view(scene: DebatePageContext, member: Member) -> MemberView:
+def member_view(scene: DebatePageContext, member: DebateMember) -> MemberView:
     seat = _seat(scene, member)
     if scene.over:
         return replace(seat, out=_is_out(scene, member.seat))
@@ -27,18 +27,18 @@ def member_view(scene: DebatePageContext, member: Member) -> MemberView:
     return replace(seat, out=_is_out(scene, member.seat))
 
 
-def _seat(scene: DebatePageContext, member: Member) -> MemberView:
+def _seat(scene: DebatePageContext, member: DebateMember) -> MemberView:
     shown = (member.name, role_of(scene, member), position_view(scene, member.seat), member_line(scene, member.seat))
     return MemberView(member.seat, *shown, models=(member.model, member.fallback), who=member.who)
 
 
-def role_of(scene: DebatePageContext, member: Member) -> str:
+def role_of(scene: DebatePageContext, member: DebateMember) -> str:
     """What it is, in few words, and what the others call it where they know no names."""
     called, role = scene.called.get(member.seat, ""), _role(member)
     return f"{called}: {role}" if called and role else called or role
 
 
-def _role(member: Member) -> str:
+def _role(member: DebateMember) -> str:
     """The first words of those that say who it is."""
     first = next((line.strip() for line in member.who.splitlines() if line.strip()), "")
     role = first.split(". ")[0].rstrip(".")
@@ -80,7 +80,7 @@ def step_of(turn: TurnState) -> str:
     return f"turn-{turn.number}"
 
 
-def _with_floor(scene: DebatePageContext, member: Member, turn: TurnState, seat: MemberView) -> MemberView:
+def _with_floor(scene: DebatePageContext, member: DebateMember, turn: TurnState, seat: MemberView) -> MemberView:
     if member.user_name:
         return replace(seat, now="Has the floor", sign="pause", asked=True)
     if not scene.going_on and not scene.retried(step_of(turn)):
@@ -100,7 +100,7 @@ def _with_call(scene: DebatePageContext, step: str, seat: MemberView, asked: boo
     return replace(seat, step=step, now=question.short, speaks=True)
 
 
-def _is_asked_alone(scene: DebatePageContext, member: Member) -> bool:
+def _is_asked_alone(scene: DebatePageContext, member: DebateMember) -> bool:
     missing = scene.course.settings.first and not scene.course.messages and not member.user_name
     return missing and scene.going_on and not hasattr(member, "first")
 

@@ -8,7 +8,7 @@ from engine.models import ModelCall, Run
 from runs import formatting
 
 from ..analysis.ends import absence_in_words, because_in_words, no_decision_in_words
-from ..models import Message, Steer
+from ..models import DebateMessage, SteeringAction
 from ..prompt_context import NoteFacts
 from ..prompts import note_sentences
 from ..prompts.wording import count_noun as count_noun
@@ -264,13 +264,13 @@ def note_lead(note: str) -> str:
     return "Timekeeper, deadline." if note == NoteKind.DEADLINE else "Timekeeper."
 
 
-def sentence_of_note(scene: DebatePageContext, message: Message) -> str:
+def sentence_of_note(scene: DebatePageContext, message: DebateMessage) -> str:
     """Its facts, and what a model made of them."""
     facts = NoteFacts(**message.facts) if message.facts else None
     return " ".join(filter(None, [note_sentences(message.note, facts, scene.names) if facts else "", message.content]))
 
 
-def acts_in_words(scene: DebatePageContext) -> Iterator[tuple[Steer, str, str]]:
+def acts_in_words(scene: DebatePageContext) -> Iterator[tuple[SteeringAction, str, str]]:
     """Each act in its order, with who did it and what."""
     most = scene.course.settings.most
     for steer in sorted(scene.debate.steers.all(), key=lambda one: one.number):
@@ -278,7 +278,7 @@ def acts_in_words(scene: DebatePageContext) -> Iterator[tuple[Steer, str, str]]:
         yield steer, _lead_of_act(scene, steer), _sentence_of_act(scene, steer, min(most, rules.MOST))
 
 
-def _lead_of_act(scene: DebatePageContext, steer: Steer) -> str:
+def _lead_of_act(scene: DebatePageContext, steer: SteeringAction) -> str:
     """The timekeeper gives up a seat whose account has ended; all else is done by people."""
     if steer.act == SteeringKind.WITHDRAW:
         return scene.name(scene.seats.get(steer.member_id or 0))
@@ -288,7 +288,7 @@ def _lead_of_act(scene: DebatePageContext, steer: Steer) -> str:
     return f"{steer.by_name}:" if keeps_time else f"{steer.by_name}, chair:"
 
 
-def _sentence_of_act(scene: DebatePageContext, steer: Steer, most: int) -> str:
+def _sentence_of_act(scene: DebatePageContext, steer: SteeringAction, most: int) -> str:
     name = scene.name(scene.seats.get(steer.member_id or 0))
     if steer.act == SteeringKind.WITHDRAW:
         return sentence_of_leaving(steer.said_in(scene.debate))

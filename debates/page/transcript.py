@@ -13,7 +13,7 @@ from functools import cached_property
 
 from runs.attempts import WAITED_FOR
 
-from ..models import FirstVerdict, Member, Message, Point
+from ..models import DebateMember, DebateMessage, FirstVerdict, MessagePoint
 from ..prompts import cited_number
 from ..rules import state as rules
 from ..rules.state import MemberStatus, StatementKind, TurnState
@@ -56,7 +56,7 @@ class TranscriptSlot:
     """`events`: since the message before. `message` never changes, once it is there."""
 
     number: int
-    message: Message | None
+    message: DebateMessage | None
     events: tuple[TranscriptEvent, ...]
     growing: PartialMessage | None
     scene: DebatePageContext = field(compare=False, repr=False)
@@ -120,7 +120,7 @@ def slot_count(scene: DebatePageContext) -> int:
 # ---- a message --------------------------------------------------------------------------------------------
 
 
-def message_view(scene: DebatePageContext, message: Message) -> MessageView:
+def message_view(scene: DebatePageContext, message: DebateMessage) -> MessageView:
     known = scene.is_known[message.number]
     person = message.kind == StatementKind.CHAIR
     member = scene.members.get(known.seat or 0)
@@ -142,12 +142,12 @@ def message_view(scene: DebatePageContext, message: Message) -> MessageView:
     )
 
 
-def _known_as(scene: DebatePageContext, member: Member) -> str:
+def _known_as(scene: DebatePageContext, member: DebateMember) -> str:
     called = scene.called.get(member.seat)
     return f"{member.name} ({called})" if called else member.name
 
 
-def _claim(scene: DebatePageContext, message: Message, point: Point) -> ArgumentClaimView:
+def _claim(scene: DebatePageContext, message: DebateMessage, point: MessagePoint) -> ArgumentClaimView:
     source = f"{point.document}:{point.line}" if point.document and point.line else point.document
     answered = int(point.answers.split(".")[0]) if point.answers else None
     number = f"{message.number}.{point.number}"
@@ -157,7 +157,7 @@ def _claim(scene: DebatePageContext, message: Message, point: Point) -> Argument
     )
 
 
-def _stated(scene: DebatePageContext, message: Message, known: rules.MessageState) -> StatedView | None:
+def _stated(scene: DebatePageContext, message: DebateMessage, known: rules.MessageState) -> StatedView | None:
     if not known.verdict or known.turn in scene.challenges:
         return None
     change = scene.changes.get(message.number)
@@ -166,7 +166,7 @@ def _stated(scene: DebatePageContext, message: Message, known: rules.MessageStat
     return StatedView(scene.option_style(known.verdict), before, message.reasoning, named)
 
 
-def _marks(scene: DebatePageContext, message: Message) -> Iterator[str]:
+def _marks(scene: DebatePageContext, message: DebateMessage) -> Iterator[str]:
     """How it came about, where that is not as usual."""
     if scene.is_known[message.number].turn in scene.challenges:
         yield "a challenge: not its own verdict"
@@ -247,7 +247,7 @@ class FirstVerdictView:
         return self.look is None and not self.growing
 
 
-def first_verdict_view(scene: DebatePageContext, member: Member) -> FirstVerdictView:
+def first_verdict_view(scene: DebatePageContext, member: DebateMember) -> FirstVerdictView:
     first: FirstVerdict | None = scene.firsts.get(member.seat)
     if first:
         return _alone_said(scene, member, first)
@@ -263,7 +263,7 @@ def first_verdict_views(scene: DebatePageContext) -> list[FirstVerdictView]:
     return [_alone_said(scene, one, one.first) for one in scene.seated if hasattr(one, "first")]
 
 
-def _alone_said(scene: DebatePageContext, member: Member, first: FirstVerdict) -> FirstVerdictView:
+def _alone_said(scene: DebatePageContext, member: DebateMember, first: FirstVerdict) -> FirstVerdictView:
     if first.missing:
         return FirstVerdictView(member.seat, member.name, MISSING, "Could not be asked.")
     words = "Erased." if scene.run.redacted else first.reasoning

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 
-from ..models import Option, OptionDirection
+from ..models import DebateOption, OptionDirection
 from ..rules.state import ABSTAIN
 
 
@@ -35,7 +35,7 @@ _BETWEEN = ("mid", "mid-2")
 _PATTERNS = {"approve": "solid", "reject": "hatched", "mid": "dotted", "mid-2": "dotted-2"}
 
 
-def option_styles(options: Sequence[Option]) -> Mapping[str, OptionStyle]:
+def option_styles(options: Sequence[DebateOption]) -> Mapping[str, OptionStyle]:
     """By their words. What shares its shape with another option shows its number in place of the sign."""
     directions = [option.direction for option in options]
     between = count()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..models import Member, Message
+from ..models import DebateMember, DebateMessage
 from ..page.context import DebatePageContext
 from ..page.sentences import acts_in_words, addressee_text, sentence_of_leaving
 from ..page.view_model import OptionStyle
@@ -39,7 +39,7 @@ def recorded_members(scene: DebatePageContext) -> Iterator[RecordedMember]:
         yield RecordedMember(member.seat, member.name, ", ".join([*called, _speaks(member)]), who)
 
 
-def _speaks(member: Member) -> str:
+def _speaks(member: DebateMember) -> str:
     if member.is_person:
         return f"a person: {member.user_name}"
     if not member.model:
@@ -72,14 +72,14 @@ def _said(scene: DebatePageContext) -> Iterator[ModerationLine]:
             yield _left(scene, message)
 
 
-def _words(scene: DebatePageContext, message: Message) -> ModerationLine:
+def _words(scene: DebatePageContext, message: DebateMessage) -> ModerationLine:
     to = addressee_text(scene, scene.is_known[message.number].to)
     text = "Erased." if scene.run.redacted else f"“{message.content}”"
     flag = "It names an option." if message.names_option else ""
     return ModerationLine(message.made, message.by_name, f"to {to}: {text}", message.number, flag=flag)
 
 
-def _left(scene: DebatePageContext, message: Message) -> ModerationLine:
+def _left(scene: DebatePageContext, message: DebateMessage) -> ModerationLine:
     sentence = sentence_of_leaving(message.said_in(scene.debate))
     return ModerationLine(
         message.made, message.by_name, _with_reason(scene, sentence, message.reasoning), message.number

@@ -8,7 +8,7 @@ from engine.models import Gate, ModelCall
 from runs.procedure.spec import RunSnapshot
 from runs.record.document import attempt_text, moment_in_words
 
-from ..models import Debate, Message, Turn
+from ..models import Debate, DebateMessage, DebateTurn
 from ..page.context import DebatePageContext
 from ..page.display import DebateDisplay
 from ..page.transcript import FirstVerdictView, TranscriptSlot
@@ -96,13 +96,13 @@ def _waited(gate: Gate) -> str:
     return f"A person was asked {moment_in_words(gate.made)}{answered}."
 
 
-def _step(message: Message, turn: Turn | None) -> str:
+def _step(message: DebateMessage, turn: DebateTurn | None) -> str:
     if turn:
         return turn.step
     return f"note-{message.after}" if message.kind == StatementKind.NOTE else ""
 
 
-def _why(scene: DebatePageContext, message: Message, turn: Turn | None) -> str:
+def _why(scene: DebatePageContext, message: DebateMessage, turn: DebateTurn | None) -> str:
     """Also what was not known to its speaker, where somebody spoke meanwhile."""
     if turn is None:
         return ""

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from ..models import Turn
+from ..models import DebateTurn
 from ..models.visibility import seed_digest, visible_seed
 from ..page.context import DebatePageContext
 from ..page.sentences import count_noun
@@ -58,7 +58,7 @@ def recorded_turns(scene: DebatePageContext) -> RecordedTurns:
     return RecordedTurns(len(scene.seated), seed, seed_digest(scene.debate), text, given)
 
 
-def _given(scene: DebatePageContext, turn: Turn, message: int | None) -> RecordedTurn:
+def _given(scene: DebatePageContext, turn: DebateTurn, message: int | None) -> RecordedTurn:
     shares = dict(map(tuple, turn.weights))
     tickets = " ".join(str(shares.get(one.seat, 0)) for one in scene.seated) if shares else ""
     skipped = "skipped" if turn.state == MemberStatus.SKIPPED else "" if message else "open"
@@ -74,13 +74,13 @@ def _given(scene: DebatePageContext, turn: Turn, message: int | None) -> Recorde
     )
 
 
-def turn_reason(turn: Turn) -> str:
+def turn_reason(turn: DebateTurn) -> str:
     if turn.why == TurnReason.REPLY:
         return f"asked by message {turn.asked_by}"
     return TURN_REASONS[TurnReason(turn.why)]
 
 
-def _comes_out(scene: DebatePageContext, turns: list[Turn]) -> str:
+def _comes_out(scene: DebatePageContext, turns: list[DebateTurn]) -> str:
     """Every ticket, worked out anew by the seed."""
     drawn = [turn for turn in turns if turn.why in DRAWN]
     if not drawn:

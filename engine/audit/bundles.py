@@ -13,7 +13,7 @@ from engine.models import Gate, Run
 from ..ledger import hashing, signing
 from ..ledger.checkpoints import NOTE, Checkpoint, signed_notes
 from ..ledger.hashing import GENESIS_HASH, format_timestamp
-from ..ledger.merkle_log import Leaf
+from ..ledger.merkle_log import LogLeaf
 from ..ledger.report import StoredChain
 from .comparison import describe_orphan_entry
 from .entries_from_rows import NAME_COLUMNS, RunEntries, chain_entry_sources, entries_of_chains
@@ -74,7 +74,7 @@ def _tree_of_anchor(anchor: str) -> LogTree:
     newest = max(signed_notes(anchor), key=lambda signed: signed.size)
     if not signing.signed_by_us(newest.text.encode(), newest.signature):
         raise ValueError("It is not signed with the key of this installation.")
-    if newest.size > (size := Leaf.objects.size()):
+    if newest.size > (size := LogLeaf.objects.size()):
         raise ValueError(f"It knows {newest.size} leaves of the log, here are {size}: the log is cut.")
     note = next(found[0] for found in NOTE.finditer(anchor) if found["text"] == newest.text)
     return LogTree(newest.size, f"{note}\n", _levels(newest.size))
@@ -82,7 +82,7 @@ def _tree_of_anchor(anchor: str) -> LogTree:
 
 def _levels(size: int) -> list[list[bytes]]:
     """From the leaves to the root. A leaf that is missing or has no hash is zeros: no proof with it leads anywhere."""
-    leaves = Leaf.objects.filter(index__lt=size).order_by("index").values_list("index", "hash")
+    leaves = LogLeaf.objects.filter(index__lt=size).order_by("index").values_list("index", "hash")
     level = [bytes(HASH)] * size
     for index, text in leaves.iterator(MAX_RUNS_PER_BUNDLE):
         level[index] = _node(text)
@@ -110,7 +110,7 @@ def runs_since(moment: datetime | None) -> list[UUID]:
     ended = shown.order_by("created", "pk").values_list("pk", flat=True)
     if moment:
         return list(ended.filter(created__gte=moment))
-    logged = Leaf.objects.exclude(run__in=hidden).order_by("index").values_list("run", flat=True)
+    logged = LogLeaf.objects.exclude(run__in=hidden).order_by("index").values_list("run", flat=True)
     others = (pk for witness in chain_entry_sources() for pk in witness.chain_keys())
     return list(dict.fromkeys([*ended, *logged, *others]))
 
@@ -130,9 +130,9 @@ def evidence_of(runs: Sequence[UUID], tree: LogTree | None) -> dict[UUID, dict[s
 
 def _evidence_of(runs: Sequence[UUID], tree: LogTree | None) -> dict[UUID, dict[str, Any]]:
     kept, said = stored_chains(runs), entries_of_chains(runs)
-    leaves = {leaf.index: leaf for leaf in Leaf.objects.filter(run__in=runs)}
+    leaves = {leaf.index: leaf for leaf in LogLeaf.objects.filter(run__in=runs)}
     before = [index - 1 for index in leaves]
-    hashes = dict(Leaf.objects.filter(index__in=before).values_list("index", "hash")) | {-1: GENESIS_HASH}
+    hashes = dict(LogLeaf.objects.filter(index__in=before).values_list("index", "hash")) | {-1: GENESIS_HASH}
     return {
         run: {
             "entries": list(_entries(said.get(run) or RunEntries(None, {}), kept[run])),
@@ -172,7 +172,7 @@ def _of_line(line: str | None) -> tuple[Any, Any]:
         return None, None
 
 
-def _leaf(leaf: Leaf, prev: str | None, salt: str | None, tree: LogTree | None) -> dict[str, Any]:
+def _leaf(leaf: LogLeaf, prev: str | None, salt: str | None, tree: LogTree | None) -> dict[str, Any]:
     return {
         "index": leaf.index,
         "seq": leaf.seq,

@@ -17,7 +17,7 @@ from engine.models import SYSTEM_ACTOR, Document, Fork, Gate, ModelCall, Review,
 from engine.models.documents import document_label
 from engine.runtime.procedure import Procedure, procedures
 
-from ..ledger.entries import ATTEMPT, CHILD, ENDED, LOG_CHAIN, REDACTED, SUBMITTED, Entry
+from ..ledger.entries import ATTEMPT, CHILD, ENDED, LOG_CHAIN, REDACTED, SUBMITTED, AuditEntry
 from ..ledger.hashing import EntryDraft, format_timestamp
 
 NAME_COLUMNS = ("asked by", "cancelled by", "account")
@@ -151,17 +151,17 @@ def runs_with_foreign_rows(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
 
 def runs_with_unsealed_changes(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
     """Which of these tell of the end of a run that they have made, and its own chain does not have it."""
-    for run, line in Entry.objects.filter(run__in=list(runs), kind=CHILD).values_list("run", "line"):
+    for run, line in AuditEntry.objects.filter(run__in=list(runs), kind=CHILD).values_list("run", "line"):
         with suppress(ValueError, KeyError, TypeError):  # what is wrong with a line is said elsewhere
             told = json.loads(line)["facts"]
-            if not Entry.objects.filter(run=UUID(told["run"]), hash=told["hash"]).exists():
+            if not AuditEntry.objects.filter(run=UUID(told["run"]), hash=told["hash"]).exists():
                 yield run, f"What it has made in “{told['step']}” is not what it was when it ended."
 
 
 def unforked(runs: Iterable[UUID]) -> Iterator[tuple[UUID, str]]:
     """Which of these were forked from a run whose chain does not have the entry any more at which it was left."""
     for fork in Fork.objects.filter(run__in=list(runs)):
-        if not Entry.objects.filter(run=fork.origin_id, seq=fork.entry, hash=fork.hash).exists():
+        if not AuditEntry.objects.filter(run=fork.origin_id, seq=fork.entry, hash=fork.hash).exists():
             yield fork.run_id, "What it was forked from is not what it was then."
 
 

@@ -21,9 +21,9 @@ from engine.models import Run
 
 from ..ledger import hashing, signing, trigger_check
 from ..ledger.checkpoints import Checkpoint, SignedCheckpoint, read_anchor, readable_notes, signed_notes
-from ..ledger.entries import LOG_CHAIN, Entry
+from ..ledger.entries import LOG_CHAIN, AuditEntry
 from ..ledger.hashing import GENESIS_HASH, format_timestamp
-from ..ledger.merkle_log import Leaf
+from ..ledger.merkle_log import LogLeaf
 from ..ledger.report import VerificationFault, VerificationReport
 from .entries_from_rows import chain_entry_sources, plain_rows, row_key
 from .verification import LEAF_CHANGED, UNREADABLE, verify
@@ -125,7 +125,7 @@ def _tallies(runs: Sequence[UUID], processes: int) -> Iterator[VerificationRepor
 def _tallies_of_others(runs: Iterable[UUID]) -> Iterator[VerificationReport]:
     """The same for further runs that have entries: they came and ended meanwhile, or are gone."""
     try:
-        of_entries = {row_key(row["run"]) for row in plain_rows(Entry.objects.order_by().distinct(), "run")}
+        of_entries = {row_key(row["run"]) for row in plain_rows(AuditEntry.objects.order_by().distinct(), "run")}
     except UNREADABLE:
         yield VerificationReport(faults=[VerificationFault("Some entries belong to no run.")])
         return
@@ -165,7 +165,7 @@ def _verify_log(report: VerificationReport, anchors: Sequence[EntriesBySource]) 
     before: dict[str, Any] | None = None
     other: list[tuple[str, str]] = []  # whose word the log is not any more, and how
     try:
-        for leaf in plain_rows(Leaf.objects.order_by("index"), *LEAF_COLUMNS):
+        for leaf in plain_rows(LogLeaf.objects.order_by("index"), *LEAF_COLUMNS):
             if leaf["index"] != report.leaves:
                 report.faults.append(
                     VerificationFault("A place in the log is missing.", detail=f"leaf {report.leaves}")

@@ -31,12 +31,12 @@ from ..ledger.entries import (
     LOG_CHAIN,
     REDACTED,
     SUBMITTED,
+    AuditEntry,
     ChainHead,
-    Entry,
     append_drafts,
 )
 from ..ledger.hashing import GENESIS_HASH, EntryDraft, format_timestamp
-from ..ledger.merkle_log import Leaf, Salt
+from ..ledger.merkle_log import DigestSalt, LogLeaf
 from .entries_from_rows import RunEntries, entries_of_chains, entries_of_runs
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def append_entries(run: UUID, drafts: Sequence[EntryDraft]) -> ChainHead:
 
 
 def chain_of(run: UUID) -> ChainPosition:
-    there = cached_sql.select(Entry, "run", [run], ("kind", "seq", "hash"), "seq")
+    there = cached_sql.select(AuditEntry, "run", [run], ("kind", "seq", "hash"), "seq")
     return ChainPosition(Counter(kind for kind, _, _ in there), *there[-1][1:]) if there else CHAIN_MISSING
 
 
@@ -81,8 +81,8 @@ def _add(run: UUID, drafts: Sequence[EntryDraft], chain: ChainPosition) -> Chain
 @transaction.atomic
 def record_run(run: UUID, *drafts: EntryDraft) -> None:
     """Append these and log it: for what happens to a run that is over."""
-    Leaf.objects.lock()
-    Leaf.objects.add(append_entries(run, drafts))
+    LogLeaf.objects.lock()
+    LogLeaf.objects.add(append_entries(run, drafts))
 
 
 @transaction.atomic
@@ -91,11 +91,11 @@ def record_redaction(run: UUID, by: str, reason: str, *, names: dict[str, str]) 
 
     `names` are those that stay: this entry keys them anew, for their old keys are gone.
     """
-    Leaf.objects.lock()
+    LogLeaf.objects.lock()
     moment = format_timestamp(timezone.now()) or ""
     head = append_entries(run, [EntryDraft(REDACTED, moment, {"by": by, "reason": reason}, names)])
-    Leaf.objects.add(head)
-    Salt.objects.filter(leaf__run=run, leaf__seq__lt=head.seq).delete()
+    LogLeaf.objects.add(head)
+    DigestSalt.objects.filter(leaf__run=run, leaf__seq__lt=head.seq).delete()
 
 
 def record_submission(run: UUID) -> None:
@@ -109,7 +109,7 @@ def _log(heads: Sequence[ChainHead]) -> None:
     """At once, or as the last thing of whoever has said so."""
     put_off = _put_off.get()
     if put_off is None:
-        Leaf.objects.add(*heads)
+        LogLeaf.objects.add(*heads)
     else:
         put_off.extend(heads)
 
@@ -139,7 +139,7 @@ def seal_progress(run: UUID) -> ChainHead | None:
 def seal_action(run: UUID) -> None:
     """The same for somebody who acts from outside, as the last thing in that transaction: the log's end is locked."""
     if head := seal_progress(run):
-        Leaf.objects.add(head)
+        LogLeaf.objects.add(head)
 
 
 def _new(said: RunEntries, there: Mapping[str, int]) -> Iterator[EntryDraft]:
@@ -178,7 +178,7 @@ def _refuse_doubtful(run: UUID, said: RunEntries) -> None:
 
 def _is_sealed(run: UUID, draft: EntryDraft, line: str) -> bool:
     """Whether the first entry says of what is asked what its rows say now."""
-    entry, salts = json.loads(line), cached_sql.select(Salt, "leaf__run", [run], ("value",), "leaf")
+    entry, salts = json.loads(line), cached_sql.select(DigestSalt, "leaf__run", [run], ("value",), "leaf")
     digests = draft.digests(bytes.fromhex(salts[0][0]), 1) if salts else {}
     return (entry["at"], entry["facts"], entry["texts"]) == (draft.at, draft.facts, digests)
 
@@ -191,7 +191,7 @@ def adopt_unsealed_runs() -> int:
     """
     if _begun():
         return 0
-    Leaf.objects.lock()
+    LogLeaf.objects.lock()
     if _begun():  # another process has done so meanwhile
         return 0
     left = Run.objects.filter(entries=None)
@@ -200,14 +200,14 @@ def adopt_unsealed_runs() -> int:
     runs = list(left.order_by("created", "pk").values_list("pk", flat=True))
     for start in range(0, len(runs), ADOPT_BATCH):
         _adopt(runs[start : start + ADOPT_BATCH])
-    Leaf.objects.add(
+    LogLeaf.objects.add(
         append_entries(LOG_CHAIN, [EntryDraft(ADOPTED, format_timestamp(timezone.now()) or "", {"records": len(runs)})])
     )
     return len(runs)
 
 
 def _begun() -> bool:
-    return Entry.objects.filter(run=LOG_CHAIN).exists()
+    return AuditEntry.objects.filter(run=LOG_CHAIN).exists()
 
 
 def _adopt(runs: Sequence[UUID]) -> None:
@@ -216,8 +216,8 @@ def _adopt(runs: Sequence[UUID]) -> None:
     for run in runs:
         over = [*said[run][ATTEMPT], *said[run][ENDED]] if said[run].whole else []
         chains.append(append_drafts(run, [*said[run][SUBMITTED], *over, adopted], 0, GENESIS_HASH))
-    Entry.objects.bulk_create([entry for entries, _ in chains for entry in entries])
-    Leaf.objects.add(*(head for _, head in chains))
+    AuditEntry.objects.bulk_create([entry for entries, _ in chains for entry in entries])
+    LogLeaf.objects.add(*(head for _, head in chains))
 
 
 def seal_ended(pks: Iterable[UUID]) -> None:

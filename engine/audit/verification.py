@@ -28,10 +28,10 @@ from ..ledger.entries import (
     RETRIED,
     SUBMITTED,
     TOOL,
-    Entry,
+    AuditEntry,
 )
 from ..ledger.hashing import GENESIS_HASH, EntryDraft, format_timestamp
-from ..ledger.merkle_log import Leaf, Salt
+from ..ledger.merkle_log import DigestSalt, LogLeaf
 from ..ledger.report import EMPTY_CHAIN, LogPosition, ReportLine, StoredChain, VerificationFault, VerificationFinding
 from .comparison import LABELS, compare_entry, entry_label, truncate_value
 from .email_entries import misworded
@@ -80,8 +80,8 @@ def _read(runs: Iterable[UUID]) -> list[VerifiedRun]:
 def verify_one(run: UUID) -> VerifiedRun:
     """One run, and besides that its places in the log have their hashes."""
     pk, kept, faults = verify([run])[0]
-    for leaf in Leaf.objects.filter(run=run):
-        before = Leaf.objects.filter(index=leaf.index - 1).values_list("hash", flat=True).first()
+    for leaf in LogLeaf.objects.filter(run=run):
+        before = LogLeaf.objects.filter(index=leaf.index - 1).values_list("hash", flat=True).first()
         if leaf.compute_hash(before or GENESIS_HASH) != leaf.hash:
             faults.append(VerificationFault(LEAF_CHANGED, run, leaf.seq, f"leaf {leaf.index} does not have its hash"))
     return pk, kept, faults
@@ -124,13 +124,13 @@ def stored_chains(runs: Sequence[UUID]) -> dict[UUID, StoredChain]:
     entries: dict[UUID, list[ReportLine]] = defaultdict(list)
     leaves: dict[UUID, list[LogPosition]] = defaultdict(list)
     salts: dict[UUID, dict[int, str]] = defaultdict(dict)
-    for row in plain_rows(Entry.objects.filter(run__in=runs).order_by(), "run", "seq", "kind", "line", "hash"):
+    for row in plain_rows(AuditEntry.objects.filter(run__in=runs).order_by(), "run", "seq", "kind", "line", "hash"):
         entries[row_key(row["run"])].append((row["seq"], row["kind"], row["line"], row["hash"]))
-    for row in plain_rows(Leaf.objects.filter(run__in=runs).order_by(), "run", "index", "seq", "head", "at"):
+    for row in plain_rows(LogLeaf.objects.filter(run__in=runs).order_by(), "run", "index", "seq", "head", "at"):
         leaves[row_key(row["run"])].append(LogPosition(row["index"], row["seq"], row["head"], row["at"]))
-    for row in plain_rows(Salt.objects.filter(leaf__run__in=runs), "leaf__run", "leaf", "value"):
+    for row in plain_rows(DigestSalt.objects.filter(leaf__run__in=runs), "leaf__run", "leaf", "value"):
         salts[row_key(row["leaf__run"])][row["leaf"]] = row["value"]
-    begun = Leaf.objects.filter(run=LOG_CHAIN).values_list("index", flat=True).first()
+    begun = LogLeaf.objects.filter(run=LOG_CHAIN).values_list("index", flat=True).first()
     in_order = {run: sorted(leaves[run], key=attrgetter("index")) for run in runs}
     return {run: StoredChain(sorted(entries[run]), in_order[run], salts[run], begun) for run in runs}
 

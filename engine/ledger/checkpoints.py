@@ -23,7 +23,7 @@ from django.utils import timezone
 from engine.db import reader
 
 from . import hashing, signing
-from .merkle_log import Leaf
+from .merkle_log import LogLeaf
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
     def is_due(self) -> bool:
         """Whether MAX_LEAVES_BETWEEN leaves are new, or the first new one is older than MAX_SECONDS_BETWEEN."""
         last = self.order_by("-size").first()
-        new = Leaf.objects.filter(index__gte=last.size if last else 0).order_by("index")
+        new = LogLeaf.objects.filter(index__gte=last.size if last else 0).order_by("index")
         first = new.first()
         if first is None:
             return False
@@ -150,7 +150,7 @@ def _unbase64(text: str) -> bytes:
 
 
 def _leaves(start: int) -> Any:
-    leaves = Leaf.objects.filter(index__gte=start).order_by("index").values_list("index", "hash")
+    leaves = LogLeaf.objects.filter(index__gte=start).order_by("index").values_list("index", "hash")
     return (_hash(text, f"leaf {index}") for index, text in leaves.iterator(CHUNK))
 
 

@@ -36,18 +36,18 @@ class ChainHead:
     salt: str
 
 
-def append_drafts(run: UUID, drafts: Sequence[EntryDraft], seq: int, prev: str) -> "tuple[list[Entry], ChainHead]":
+def append_drafts(run: UUID, drafts: Sequence[EntryDraft], seq: int, prev: str) -> "tuple[list[AuditEntry], ChainHead]":
     """Return the entries for these drafts and the new head. They follow the entry `seq`, whose hash is `prev`."""
     salt, entries = secrets.token_bytes(16), []
     for draft in drafts:
         seq += 1
         line = hashing.entry_line(draft, draft.digests(salt, seq), run=str(run), seq=seq, prev=prev, maker=MAKER)
         prev = hashing.entry_hash(line)
-        entries.append(Entry(run_id=run, seq=seq, kind=draft.kind, line=line, hash=prev))
+        entries.append(AuditEntry(run_id=run, seq=seq, kind=draft.kind, line=line, hash=prev))
     return entries, ChainHead(run, seq, prev, salt.hex())
 
 
-class Entry(models.Model):
+class AuditEntry(models.Model):
     """One event in a run. `line` is what is hashed. There is no database constraint to runs: a chain may belong to
     another object.
     """
@@ -61,6 +61,7 @@ class Entry(models.Model):
     hash = models.CharField(max_length=64)
 
     class Meta:
+        db_table = "engine_entry"
         verbose_name_plural = "entries"
         ordering = ["run", "seq"]
         constraints = [models.UniqueConstraint("run", "seq", name="one_entry_per_place")]

@@ -16,7 +16,7 @@ NEWEST_LEAF_SQL = 'SELECT "index", hash FROM engine_leaf ORDER BY "index" DESC L
 LOCK_SQL = 0x6D616769  # an advisory lock of PostgreSQL: one transaction at a time has the end of the log
 
 
-class LogLeafQuerySet(models.QuerySet["Leaf"]):
+class LogLeafQuerySet(models.QuerySet["LogLeaf"]):
     def lock(self) -> None:
         """Let nobody else add to the log before this transaction ends. SQLite has one writer anyway."""
         if connection.vendor == "postgresql":
@@ -29,11 +29,11 @@ class LogLeafQuerySet(models.QuerySet["Leaf"]):
         before, prev = cached_sql.first(NEWEST_LEAF_SQL) or (-1, GENESIS_HASH)
         leaves = []
         for index, head in enumerate(heads, before + 1):
-            leaf = Leaf(index=index, run_id=head.run, seq=head.seq, head=head.hash, at=timezone.now())
+            leaf = LogLeaf(index=index, run_id=head.run, seq=head.seq, head=head.hash, at=timezone.now())
             leaf.hash = prev = leaf.compute_hash(prev)
             leaves.append(leaf)
         cached_sql.bulk_insert(leaves)
-        cached_sql.bulk_insert(Salt(leaf=leaf, value=head.salt) for leaf, head in zip(leaves, heads, strict=True))
+        cached_sql.bulk_insert(DigestSalt(leaf=leaf, value=head.salt) for leaf, head in zip(leaves, heads, strict=True))
 
     def size(self) -> int:
         """How many leaves the log has."""
@@ -41,7 +41,7 @@ class LogLeafQuerySet(models.QuerySet["Leaf"]):
         return 0 if last is None else last + 1
 
 
-class Leaf(models.Model):
+class LogLeaf(models.Model):
     """A place in the log over all runs: at `at`, the newest entry of the run was `seq`, with the hash `head`."""
 
     index = models.PositiveBigIntegerField(primary_key=True)
@@ -54,6 +54,7 @@ class Leaf(models.Model):
     objects = LogLeafQuerySet.as_manager()
 
     class Meta:
+        db_table = "engine_leaf"
         verbose_name_plural = "leaves"
         ordering = ["index"]
 
@@ -72,11 +73,14 @@ class Leaf(models.Model):
         )
 
 
-class Salt(models.Model):
+class DigestSalt(models.Model):
     """Keys the digests of the texts that a leaf brought. It is erased together with the texts."""
 
-    leaf = models.OneToOneField(Leaf, on_delete=models.PROTECT, primary_key=True)
+    leaf = models.OneToOneField(LogLeaf, on_delete=models.PROTECT, primary_key=True, related_name="salt")
     value = models.CharField(max_length=32)
+
+    class Meta:
+        db_table = "engine_salt"
 
     def __str__(self) -> str:
         return f"salt of leaf {self.leaf_id}"

@@ -38,6 +38,31 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='LogLeaf',
+            fields=[
+                ('index', models.PositiveBigIntegerField(primary_key=True, serialize=False)),
+                ('seq', models.PositiveIntegerField()),
+                ('head', models.CharField(max_length=64)),
+                ('at', models.DateTimeField()),
+                ('hash', models.CharField(max_length=64)),
+            ],
+            options={
+                'verbose_name_plural': 'leaves',
+                'db_table': 'engine_leaf',
+                'ordering': ['index'],
+            },
+        ),
+        migrations.CreateModel(
+            name='EmailOptOut',
+            fields=[
+                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='no_mail', serialize=False, to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'db_table': 'engine_nomail',
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
             name='Run',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
@@ -84,21 +109,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Leaf',
-            fields=[
-                ('index', models.PositiveBigIntegerField(primary_key=True, serialize=False)),
-                ('seq', models.PositiveIntegerField()),
-                ('head', models.CharField(max_length=64)),
-                ('at', models.DateTimeField()),
-                ('hash', models.CharField(max_length=64)),
-                ('run', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name='leaves', to='engine.run')),
-            ],
-            options={
-                'verbose_name_plural': 'leaves',
-                'ordering': ['index'],
-            },
-        ),
-        migrations.CreateModel(
             name='McpLeftOut',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -112,20 +122,14 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='NoMail',
-            fields=[
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='no_mail', serialize=False, to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
-            name='Pace',
+            name='RateBucket',
             fields=[
                 ('key', models.CharField(max_length=64, primary_key=True, serialize=False)),
                 ('due', models.BigIntegerField(db_index=True)),
             ],
+            options={
+                'db_table': 'engine_pace',
+            },
         ),
         migrations.CreateModel(
             name='WriterMarker',
@@ -136,19 +140,19 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Entry',
+            name='DigestSalt',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('seq', models.PositiveIntegerField()),
-                ('kind', models.CharField(max_length=40)),
-                ('line', models.TextField()),
-                ('hash', models.CharField(max_length=64)),
-                ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='engine.run')),
+                ('leaf', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='salt', primary_key=True, serialize=False, to='engine.logleaf')),
+                ('value', models.CharField(max_length=32)),
             ],
             options={
-                'verbose_name_plural': 'entries',
-                'ordering': ['run', 'seq'],
+                'db_table': 'engine_salt',
             },
+        ),
+        migrations.AddField(
+            model_name='logleaf',
+            name='run',
+            field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.PROTECT, related_name='leaves', to='engine.run'),
         ),
         migrations.CreateModel(
             name='Document',
@@ -165,6 +169,22 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['number'],
                 'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='AuditEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('seq', models.PositiveIntegerField()),
+                ('kind', models.CharField(max_length=40)),
+                ('line', models.TextField()),
+                ('hash', models.CharField(max_length=64)),
+                ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='engine.run')),
+            ],
+            options={
+                'verbose_name_plural': 'entries',
+                'db_table': 'engine_entry',
+                'ordering': ['run', 'seq'],
             },
         ),
         migrations.CreateModel(
@@ -242,27 +262,6 @@ class Migration(migrations.Migration):
                 'ordering': ['procedure', 'kind', 'effect', 'tool'],
                 'constraints': [models.UniqueConstraint(fields=('procedure', 'kind', 'effect', 'tool'), name='one_rule_of_a_gate'), models.CheckConstraint(condition=models.Q(('persons__gte', 1), ('persons__lte', 3)), name='rule_of_few_persons')],
             },
-        ),
-        migrations.CreateModel(
-            name='Happening',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('what', models.CharField(choices=[('over', 'It is over'), ('asks', 'It asks somebody to decide')], max_length=10)),
-                ('gate', models.BigIntegerField(null=True)),
-                ('made', models.DateTimeField(default=django.utils.timezone.now)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='engine.run')),
-            ],
-            options={
-                'ordering': ['pk'],
-                'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
-            name='Salt',
-            fields=[
-                ('leaf', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, serialize=False, to='engine.leaf')),
-                ('value', models.CharField(max_length=32)),
-            ],
         ),
         migrations.CreateModel(
             name='Letter',
@@ -362,17 +361,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Park',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('made', models.DateTimeField(default=django.utils.timezone.now)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='parks', to='engine.run')),
-            ],
-            options={
-                'ordering': ['pk'],
-            },
-        ),
-        migrations.CreateModel(
             name='Reminder',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -442,6 +430,33 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['pk'],
                 'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='RunEvent',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('what', models.CharField(choices=[('over', 'It is over'), ('asks', 'It asks somebody to decide')], max_length=10)),
+                ('gate', models.BigIntegerField(null=True)),
+                ('made', models.DateTimeField(default=django.utils.timezone.now)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='engine.run')),
+            ],
+            options={
+                'db_table': 'engine_happening',
+                'ordering': ['pk'],
+                'default_permissions': (),
+            },
+        ),
+        migrations.CreateModel(
+            name='Suspension',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('made', models.DateTimeField(default=django.utils.timezone.now)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='parks', to='engine.run')),
+            ],
+            options={
+                'db_table': 'engine_park',
+                'ordering': ['pk'],
             },
         ),
         migrations.CreateModel(
@@ -540,12 +555,12 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('status__in', ('queued', 'running', 'waiting', 'finished', 'failed', 'cancelled'))), name='run_status_known'),
         ),
         migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(models.F('run'), models.F('seq'), name='one_entry_per_place'),
-        ),
-        migrations.AddConstraint(
             model_name='document',
             constraint=models.UniqueConstraint(models.F('run'), models.F('number'), name='one_document_per_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='auditentry',
+            constraint=models.UniqueConstraint(models.F('run'), models.F('seq'), name='one_entry_per_place'),
         ),
         migrations.AddIndex(
             model_name='gate',

@@ -11,7 +11,7 @@ from engine.ledger.entries import MAKER
 
 def seal(apps, key, drafts):
     """Begin the chain of something that is no run, or go on with it, with these drafts, and log it."""
-    entry, leaf, salt = (apps.get_model("engine", name) for name in ("Entry", "Leaf", "Salt"))
+    entry, leaf, salt = (apps.get_model("engine", name) for name in ("AuditEntry", "LogLeaf", "DigestSalt"))
     before, token = entry.objects.filter(run_id=key).order_by("-seq").first(), secrets.token_bytes(16)
     head, seq = (before.hash, before.seq) if before else (hashing.GENESIS_HASH, 0)
     for seq, draft in enumerate(drafts, seq + 1):

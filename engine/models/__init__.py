@@ -1,8 +1,8 @@
 """Every table of the engine. Those of the evidence stand with what they are for, in `engine/ledger/`."""
 
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 
 from .authors import AuthorContribution, GateAuthor, RunAuthor
 from .budgets import Budget, BudgetExceeded
@@ -14,15 +14,15 @@ from .gate_rules import GateRule
 from .gates import Gate, GateAlreadyUsed, GateDecision
 from .mcp_tools import McpLeftOut, McpTool
 from .model_calls import ModelCall, TokenUsage
-from .rate_limits import Pace, RateLimitReached, per_minute
-from .reminders import NoMail, Notice, Reminder
+from .rate_limits import RateBucket, RateLimitReached, per_minute
+from .reminders import EmailOptOut, Notice, Reminder
 from .reviews import REVIEW_LENGTH, Review, last_override, last_override_entry, override_authors
-from .run_events import Happening, RunEventType
+from .run_events import RunEvent, RunEventType
 from .runs import (
     SYSTEM_ACTOR,
     TITLE_LENGTH,
-    Park,
     Run,
+    Suspension,
     WriterMarker,
     account_key,
     after_deadlock,
@@ -38,40 +38,40 @@ __all__ = [
     "REVIEW_LENGTH",
     "SYSTEM_ACTOR",
     "TITLE_LENGTH",
+    "AuditEntry",
     "AuthorContribution",
     "Budget",
     "BudgetExceeded",
     "Checkpoint",
     "ClaimedRun",
+    "DigestSalt",
     "Document",
     "DocumentLimits",
     "Effect",
-    "Entry",
+    "EmailOptOut",
     "Fork",
     "Gate",
     "GateAlreadyUsed",
     "GateAuthor",
     "GateDecision",
     "GateRule",
-    "Happening",
-    "Leaf",
     "Letter",
+    "LogLeaf",
     "McpLeftOut",
     "McpTool",
     "ModelCall",
     "ModelWait",
     "NewDocument",
-    "NoMail",
     "Notice",
-    "Pace",
-    "Park",
+    "RateBucket",
     "RateLimitReached",
     "Reminder",
     "Review",
     "Run",
     "RunAuthor",
+    "RunEvent",
     "RunEventType",
-    "Salt",
+    "Suspension",
     "TokenUsage",
     "TooManyDocuments",
     "ToolCall",

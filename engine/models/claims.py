@@ -20,7 +20,7 @@ from engine.db import cached_sql
 
 from .budgets import Budget
 from .model_calls import ModelCall
-from .run_events import Happening, RunEventType
+from .run_events import RunEvent, RunEventType
 from .tool_calls import ToolCall
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         self.release(failed)
         ToolCall.objects.filter(run__in=failed).interrupt()  # of others the next worker asks what became of them
         self.model.objects.nudge_parents(*failed)
-        Happening.objects.record(RunEventType.OVER, failed)
+        RunEvent.objects.record(RunEventType.OVER, failed)
         abandoned.filter(pk__in=alone).update(status=queued, **blamed)
         abandoned.filter(pk__in=together).update(status=queued, crashes=Least(F("crashes") + 1, ALONE), **changed)
         # a call of a run that was renewed between the look and the updates is still under way

@@ -42,7 +42,7 @@ from .gate_access import (
     written_by,
 )
 from .rehearsals import is_only_rehearsal, was_rehearsed
-from .run_events import Happening, RunEventType
+from .run_events import RunEvent, RunEventType
 
 DECIDE_PERMISSION = "engine.decide_gate"  # at everybody's gates
 TITLE_LENGTH = 200  # characters
@@ -162,7 +162,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
         ends = policy["hours"] is not None and policy["expiry"] != REMIND
         expires = made + timedelta(hours=policy["hours"]) if ends else None
         gate = self.create(number=before.number + 1 if before else 1, made=made, expires=expires, **values)
-        Happening.objects.record(RunEventType.ASKS, [gate.run_id], gate=gate.pk)
+        RunEvent.objects.record(RunEventType.ASKS, [gate.run_id], gate=gate.pk)
         return gate
 
     def void(self) -> int:

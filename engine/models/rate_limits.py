@@ -58,7 +58,7 @@ class RateLimitReached(Exception):
         self.seconds = max(1, math.ceil(seconds))
 
 
-class RateBucketQuerySet(models.QuerySet["Pace"]):
+class RateBucketQuerySet(models.QuerySet["RateBucket"]):
     def peek(self, limits: Limits, sentence: str) -> None:
         """LimitReached where one of these would not be let through now. It costs no write."""
         keys = {_key(name): limit for name, limit in limits.items()}
@@ -97,7 +97,7 @@ class RateBucketQuerySet(models.QuerySet["Pace"]):
                 self.filter(pk=_key(name)).update(due=F("due") - limits[name].step)
 
 
-class Pace(models.Model):
+class RateBucket(models.Model):
     """`key`: a keyed digest of what is done; `due`: milliseconds since 1970."""
 
     key = models.CharField(max_length=64, primary_key=True)
@@ -105,14 +105,17 @@ class Pace(models.Model):
 
     objects = RateBucketQuerySet.as_manager()
 
+    class Meta:
+        db_table = "engine_pace"
+
     def __str__(self) -> str:
         return self.key[:8]
 
 
 def delete_expired() -> bool:
     """Delete some of the rows that say nothing any more; whether there are others."""
-    over = list(Pace.objects.filter(due__lt=_now()).values_list("pk", flat=True)[:DELETE_BATCH])
-    Pace.objects.filter(pk__in=over, due__lt=_now()).delete()
+    over = list(RateBucket.objects.filter(due__lt=_now()).values_list("pk", flat=True)[:DELETE_BATCH])
+    RateBucket.objects.filter(pk__in=over, due__lt=_now()).delete()
     return len(over) == DELETE_BATCH
 
 

@@ -108,7 +108,7 @@ class ReminderEmailQuerySet(models.QuerySet["Notice"]):
 
 def _by_mail(users: Iterable[int]) -> models.QuerySet[Any]:
     told = get_user_model().objects.filter(pk__in=list(users), is_active=True).exclude(email="")
-    return told.exclude(pk__in=NoMail.objects.values("user")).order_by("pk")
+    return told.exclude(pk__in=EmailOptOut.objects.values("user")).order_by("pk")
 
 
 class Notice(models.Model):
@@ -132,7 +132,7 @@ class Notice(models.Model):
         return f"notice of {self.day}"
 
 
-class NoMail(models.Model):
+class EmailOptOut(models.Model):
     """Whoever is here wants no letters about what waits."""
 
     user = models.OneToOneField(
@@ -140,6 +140,7 @@ class NoMail(models.Model):
     )
 
     class Meta:
+        db_table = "engine_nomail"
         default_permissions = ()
 
     def __str__(self) -> str:

@@ -19,13 +19,13 @@ class RunEventType(models.TextChoices):
     ASKS = "asks", "It asks somebody to decide"
 
 
-class RunEventQuerySet(models.QuerySet["Happening"]):
+class RunEventQuerySet(models.QuerySet["RunEvent"]):
     def record(self, what: RunEventType, runs: Collection[UUID], **more: Any) -> None:
         """In the transaction in which it happens."""
         cached_sql.bulk_insert(self.model(what=what, run_id=run, **more) for run in runs)
 
 
-class Happening(models.Model):
+class RunEvent(models.Model):
     """Stays until everybody who wants to be told of it is written down; `gate`: of which gate, where it asks."""
 
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, related_name="+")
@@ -36,6 +36,7 @@ class Happening(models.Model):
     objects = RunEventQuerySet.as_manager()
 
     class Meta:
+        db_table = "engine_happening"
         ordering = ["pk"]
         default_permissions = ()
 

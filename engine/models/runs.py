@@ -21,7 +21,7 @@ from .emails import Letter
 from .forks import Fork
 from .gates import Gate
 from .model_calls import ModelCall
-from .rate_limits import Limits, Pace, RateLimitReached, per_minute
+from .rate_limits import Limits, RateBucket, RateLimitReached, per_minute
 from .tool_calls import ToolCall
 
 SYSTEM_ACTOR = "nobody"  # the account of what the command line asked
@@ -68,7 +68,7 @@ class RunQuerySet(RunTreeQuerySet):
         let_go = {"worker": "", "lease_expires_at": None, "worked": F("worked") + worked}
         waits = {"status": RunStatus.WAITING, "wakes_at": until, "why": why[:WHY_LENGTH]}
         if self.filter(pk=pk, news=seen).update(**waits, **let_go):
-            Park.objects.create(run_id=pk)
+            Suspension.objects.create(run_id=pk)
         else:
             self.requeue(pk, worked)
 
@@ -111,7 +111,7 @@ class RunQuerySet(RunTreeQuerySet):
         be too many: the first statement holds all others of the same owner until the transaction ends.
         """
         sentence = f"You have started {settings.USER_SUBMISSIONS} in a minute, as many as one person may."
-        Pace.objects.consume(recent_submissions(owner), sentence)
+        RateBucket.objects.consume(recent_submissions(owner), sentence)
         if self.queued().filter(owner=owner).count() >= settings.USER_QUEUED:
             raise RateLimitReached(
                 f"You have {settings.USER_QUEUED:,} waiting in the queue, as many as one person may. Try again when "
@@ -332,13 +332,14 @@ class Run(models.Model):
         Budget.objects.settle(self.owner_id, spent=cost, freed=freed, reserved_in=budgets)
 
 
-class Park(models.Model):
+class Suspension(models.Model):
     """When a run began to wait: for those who look back at it."""
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="parks")
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "engine_park"
         ordering = ["pk"]
 
     def __str__(self) -> str:

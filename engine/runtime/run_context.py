@@ -16,10 +16,10 @@ from .. import council_approval, gate_decisions, pubsub
 from ..audit import sealing
 from ..db import cached_sql, reader
 from ..ledger.entries import ChainHead
-from ..ledger.merkle_log import Leaf
+from ..ledger.merkle_log import LogLeaf
 from ..llm.errors import CallFailed, QuotaExceeded, RunFailed
 from ..llm.response_format import ChatMessage, ContinuedAnswer, ResponseFormat
-from ..models import BudgetExceeded, Gate, Happening, ModelCall, ModelWait, Run, RunEventType, ToolCall, child_runs
+from ..models import BudgetExceeded, Gate, ModelCall, ModelWait, Run, RunEvent, RunEventType, ToolCall, child_runs
 from ..models.child_runs import SubmitChild
 from ..models.gates import title_that_fits
 from ..running import RunClock
@@ -202,7 +202,7 @@ class RunContext:
             with sealing.defer_log_append() as heads:
                 return change(), heads
 
-        made, _ = await self.write(submit, name, last=lambda written: Leaf.objects.add(*written[1]))
+        made, _ = await self.write(submit, name, last=lambda written: LogLeaf.objects.add(*written[1]))
         return made
 
     async def park(self, waits: Suspend) -> None:
@@ -235,7 +235,7 @@ class RunContext:
 
         Raises what its seal raises; then nothing was written.
         """
-        await self._end(status, change, error, sealing.seal_end, lambda heads: Leaf.objects.add(*heads))
+        await self._end(status, change, error, sealing.seal_end, lambda heads: LogLeaf.objects.add(*heads))
 
     async def give_up(self, error: dict) -> None:
         """The run ends as failed, even where it cannot be sealed."""
@@ -258,7 +258,7 @@ class RunContext:
             Run.objects.end(self.pk, status, error, self.clock.seconds)
             if self.claimed.parent_id:
                 Run.objects.wake(self.claimed.parent_id)
-            Happening.objects.record(RunEventType.OVER, [self.pk])
+            RunEvent.objects.record(RunEventType.OVER, [self.pk])
             return heads, sealing(self.pk)
 
         def log(ended: tuple[list[ChainHead], S]) -> None:
@@ -376,4 +376,4 @@ def _dismissed(pk: UUID) -> list[ChainHead]:
 
 def _log(heads: list[ChainHead]) -> None:
     if heads:
-        Leaf.objects.add(*heads)
+        LogLeaf.objects.add(*heads)

@@ -1,29 +1,29 @@
-from .assignments import AssignmentKind, Move, Order
+from .assignments import Assignment, AssignmentKind, InquiryMove
 from .collections import Collection, CollectionDocument
-from .inquiries import ATTACHED, DOCUMENTS, ROLES, TITLE_LENGTH, Inquiry, Post, RoleKind, title_of
+from .inquiries import ATTACHED, DOCUMENTS, ROLES, TITLE_LENGTH, Inquiry, InquiryRole, RoleKind, title_of
 from .presets import Roster, RosterChange, RosterVersion
-from .sources import Claim, Passage, Quote, Source, SourceKind
+from .sources import ClaimQuote, InquiryClaim, InquirySource, SourceKind, SourcePassage
 
 __all__ = [
     "ATTACHED",
     "DOCUMENTS",
     "ROLES",
     "TITLE_LENGTH",
+    "Assignment",
     "AssignmentKind",
-    "Claim",
+    "ClaimQuote",
     "Collection",
     "CollectionDocument",
     "Inquiry",
-    "Move",
-    "Order",
-    "Passage",
-    "Post",
-    "Quote",
+    "InquiryClaim",
+    "InquiryMove",
+    "InquiryRole",
+    "InquirySource",
     "RoleKind",
     "Roster",
     "RosterChange",
     "RosterVersion",
-    "Source",
     "SourceKind",
+    "SourcePassage",
     "title_of",
 ]

@@ -38,7 +38,7 @@ class AssignmentKind(models.TextChoices):
     HINT = "hint"
 
 
-class Order(models.Model):
+class Assignment(models.Model):
     """One thing that was ordered, with what came of it: its fact; or what a person said. `place` is of the work that it
     is about, as in `research.1.0`: step 0 of the first plan. `reply`: JSON of what was handed in; `counts`: what of it
     is needed when its texts are erased. `feedback`: a critic's, or why, or a person's words."""
@@ -63,6 +63,7 @@ class Order(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "inquiries_order"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("inquiry", "number", name="one_order_of_a_number")]
@@ -120,13 +121,13 @@ class Order(models.Model):
         return tuple(self.submitted_work.get(kind, [""] * self.counts.get(kind, 0)))
 
 
-class InquiryMoveQuerySet(models.QuerySet["Move"]):
+class InquiryMoveQuerySet(models.QuerySet["InquiryMove"]):
     def with_calls(self) -> "InquiryMoveQuerySet":
         """With what their tools were asked for, and not all that these brought."""
         return self.select_related("tool_call").defer("tool_call__output")
 
 
-class Move(models.Model):
+class InquiryMove(models.Model):
     """One use of a tool by who works with them, or the work that was handed in. One answer, the `call`, may bring a few
     uses, of which the first has its thought. `attempt` is the try within its place; `done`: JSON of what was handed in,
     `refused`: why it was not taken; `result`: what the next prompt says came of it."""
@@ -149,6 +150,7 @@ class Move(models.Model):
     objects = InquiryMoveQuerySet.as_manager()
 
     class Meta:
+        db_table = "inquiries_move"
         ordering = ["pk"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("inquiry", "place", "number", name="one_inquiry_move_of_a_number")]

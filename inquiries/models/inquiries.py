@@ -23,9 +23,9 @@ from .. import prompts
 from ..rules.events import WORK_OF, InquiryStage
 from ..rules.limits import QUESTION_LENGTHS, InquiryLimits
 from ..rules.state import RETRIES, InquiryState, fold_events
-from .assignments import Move, Order
+from .assignments import Assignment, InquiryMove
 from .presets import RosterVersion
-from .sources import Source, SourceKind
+from .sources import InquirySource, SourceKind
 
 DOCUMENTS = DocumentLimits(number=200, size=10 * 2**20, characters=3_000_000)  # with those of collections
 ATTACHED = DocumentLimits(number=20, size=10 * 2**20, characters=3_000_000)
@@ -43,8 +43,8 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
     def with_assignments(self) -> "InquiryQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
-        moves = Prefetch("moves", Move.objects.with_calls())
-        sources = Prefetch("sources", Source.objects.listed())
+        moves = Prefetch("moves", InquiryMove.objects.with_calls())
+        sources = Prefetch("sources", InquirySource.objects.listed())
         lists = ("orders", moves, "posts", sources, "claims__quotes__source__document", calls)
         return with_run(self).select_related("follows__run", "roster_version").prefetch_related(*lists)
 
@@ -102,8 +102,8 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
             roster_version=roster,
             prompt_version=prompts.PROMPT_VERSION,
         )
-        Post.objects.bulk_create(_post(inquiry, post, models[post], fallback, critics) for post in ROLES)
-        Source.objects.of_documents(inquiry, Document.objects.attach(run, documents))
+        InquiryRole.objects.bulk_create(_post(inquiry, post, models[post], fallback, critics) for post in ROLES)
+        InquirySource.objects.of_documents(inquiry, Document.objects.attach(run, documents))
         words = [*initial_labels(run), label_term("rehearsal", any(map(is_rehearsal, held)))]
         words += [label_term("roster", roster.roster_id)] if roster else []
         names = [roster.name if roster else "", *(critic.get("council", "") for critic in critics.values())]
@@ -113,10 +113,14 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         return inquiry
 
 
-def _post(inquiry: "Inquiry", name: str, model: str, fallback: str, critics: Mapping[str, Mapping[str, Any]]) -> "Post":
+def _post(
+    inquiry: "Inquiry", name: str, model: str, fallback: str, critics: Mapping[str, Mapping[str, Any]]
+) -> "InquiryRole":
     """A model stands in for another, not for itself."""
     other = fallback if fallback != model else ""
-    return Post(inquiry=inquiry, name=name, model=model, fallback=other, **with_council_id(critics.get(name, {})))
+    return InquiryRole(
+        inquiry=inquiry, name=name, model=model, fallback=other, **with_council_id(critics.get(name, {}))
+    )
 
 
 def _unknown(held: Sequence[str]) -> int | None:
@@ -160,7 +164,7 @@ class Inquiry(models.Model):
         return self.run.shown_title
 
     @property
-    def assignments_in_order(self) -> list[Order]:
+    def assignments_in_order(self) -> list[Assignment]:
         return sorted(self.orders.all(), key=lambda one: one.number)
 
     @cached_property
@@ -175,14 +179,14 @@ class Inquiry(models.Model):
         """By the numbers of their sources, as each was worked out; read once, for they are short and others are not."""
         if all(one.kind != SourceKind.CALCULATION for one in self.sources.all()):
             return {}
-        kept = Source.objects.filter(inquiry=self.pk, kind=SourceKind.CALCULATION)
+        kept = InquirySource.objects.filter(inquiry=self.pk, kind=SourceKind.CALCULATION)
         return dict(kept.order_by("number").values_list("number", "read"))
 
     @property
     def run_limits(self) -> InquiryLimits:
         return InquiryLimits.of(self.limits)
 
-    def role(self, station: str) -> "Post":
+    def role(self, station: str) -> "InquiryRole":
         return next(one for one in self.posts.all() if one.name == station)
 
     @property
@@ -198,7 +202,7 @@ class Inquiry(models.Model):
         return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) >= self.run.spend
 
 
-class Post(models.Model):
+class InquiryRole(models.Model):
     """Who does a kind of work in an inquiry: one for each station but the first. Where a person has so many `hours`,
     the model reviews after these; without any it waits. A `council` is named, and its id decides who is meant: older
     posts have none."""
@@ -213,6 +217,7 @@ class Post(models.Model):
     hours = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
+        db_table = "inquiries_post"
         ordering = ["pk"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("inquiry", "name", name="one_post_of_a_name")]

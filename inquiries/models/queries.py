@@ -23,11 +23,11 @@ from ..rules.dispatch import instruction, possible_words
 from ..rules.events import CRITIC_OF, WORK_OF, ErrorCategory, InquiryStage
 from ..rules.limits import MAX_REPEATED_CALLS, MAX_SUBMISSIONS, MOVES_OF_A_STEP
 from ..rules.state import InquiryStateError, cited
-from .assignments import AssignmentKind, Move, Order
+from .assignments import Assignment, AssignmentKind, InquiryMove
 from .inquiries import Inquiry
 from .rule_state import load_inquiry
 from .source_capture import has_no_text
-from .sources import Claim, Quote, Source, SourceKind, are_from_one_site
+from .sources import ClaimQuote, InquiryClaim, InquirySource, SourceKind, are_from_one_site
 
 T = TypeVar("T")
 FOLD_CACHE = 64  # sources that stay in memory
@@ -53,7 +53,7 @@ def assignment_number(inquiry: Inquiry, station: InquiryStage) -> str:
     return f"expert.{plan}" if worker is InquiryStage.EXPERT else {"planner": "plan"}.get(worker, worker)
 
 
-def orders_at(inquiry: Inquiry, place: str, *kinds: str, station: str = "") -> list[Order]:
+def orders_at(inquiry: Inquiry, place: str, *kinds: str, station: str = "") -> list[Assignment]:
     found = (one for one in inquiry.assignments_in_order if one.place == place and one.kind in kinds)
     return [one for one in found if not station or one.station == station]
 
@@ -72,7 +72,7 @@ def key_of(inquiry: Inquiry, station: InquiryStage) -> str:
     return name if station is InquiryStage.FINALIZER else f"{name}.{attempt_number(inquiry, place, station)}"
 
 
-def moves_at(inquiry: Inquiry, place: str) -> list[Move]:
+def moves_at(inquiry: Inquiry, place: str) -> list[InquiryMove]:
     return sorted((one for one in inquiry.moves.all() if one.place == place), key=lambda one: one.number)
 
 
@@ -131,7 +131,7 @@ def must_submit(inquiry: Inquiry, place: str, station: InquiryStage) -> bool:
 @lru_cache(maxsize=FOLD_CACHE)
 def _folded(inquiry: UUID, number: int) -> FoldedText:
     """What was read never changes, so that it is read and folded once."""
-    return FoldedText(Source.objects.select_related("document").get(inquiry=inquiry, number=number).text)
+    return FoldedText(InquirySource.objects.select_related("document").get(inquiry=inquiry, number=number).text)
 
 
 def forget_folded() -> None:
@@ -144,7 +144,7 @@ class FoldedSources(Mapping[int, FoldedText]):
 
     def __init__(self, inquiry: UUID) -> None:
         self._inquiry = inquiry
-        self._numbers = set(Source.objects.filter(inquiry=inquiry).values_list("number", flat=True))
+        self._numbers = set(InquirySource.objects.filter(inquiry=inquiry).values_list("number", flat=True))
 
     def __getitem__(self, number: int) -> FoldedText:
         if number not in self._numbers:
@@ -257,7 +257,7 @@ def work_to_review(inquiry: Inquiry, critic: InquiryStage, tools: Sequence[str] 
 NOT_NEEDED = "not_needed"  # in what an expert hands in: results that it does not need, and why
 
 
-def not_used(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
+def not_used(inquiry: Inquiry, order: Assignment) -> list[dict[str, Any]]:
     """Results that an answer rests on nowhere, and claims of others, each as it was let pass, with the reason that the
     expert gave."""
     named = {one["step"]: one["why"] for one in order.submitted_work.get(NOT_NEEDED, ())}
@@ -271,7 +271,7 @@ def not_used(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
     return found
 
 
-def _used(inquiry: Inquiry, order: Order) -> set[int]:
+def _used(inquiry: Inquiry, order: Assignment) -> set[int]:
     """Numbers of claims that the claims of this work are reasoned from, or whose quotes they quote, too."""
     own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
     quoted = [(q.source_id, *_span(q)) for one in own for q in one.quotes.all()]
@@ -284,11 +284,11 @@ def _used(inquiry: Inquiry, order: Order) -> set[int]:
     return {number for one in own for number in one.reasoned_from} | set(also)
 
 
-def _span(quote: Quote) -> tuple[int, int]:
+def _span(quote: ClaimQuote) -> tuple[int, int]:
     return quote.parts[0][0], quote.parts[-1][1]
 
 
-def in_no_claim(inquiry: Inquiry, order: Order) -> list[str]:
+def in_no_claim(inquiry: Inquiry, order: Assignment) -> list[str]:
     """Numbers and names of an answer that stand neither in the question nor in its claims, in what these rest on, or in
     what its expert has calculated."""
     own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
@@ -316,7 +316,7 @@ class Present(dict[int, T]):
         raise InquiryStateError("A source that is quoted is missing.")
 
 
-def checked_claims(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
+def checked_claims(inquiry: Inquiry, order: Assignment) -> list[dict[str, Any]]:
     """What code found of each claim: its quotes stand where they are said to, or it would not be here."""
     titles = Present({one.pk: str(one) for one in inquiry.sources.all()})
     return [
@@ -333,7 +333,7 @@ def checked_claims(inquiry: Inquiry, order: Order) -> list[dict[str, Any]]:
     ]
 
 
-def steps_of(inquiry: Inquiry, claim: Claim) -> list[str]:
+def steps_of(inquiry: Inquiry, claim: InquiryClaim) -> list[str]:
     """The calculations that a claim rests on, after those whose results they take, each as it was worked out."""
     known, taken = inquiry.calculations, set[int]()
     quoted = {quote.source_id for quote in claim.quotes.all()} if known else set()
@@ -347,7 +347,9 @@ def steps_of(inquiry: Inquiry, claim: Claim) -> list[str]:
     return [known[number] for number in sorted(taken)]
 
 
-def _from_nowhere(inquiry: Inquiry, claim: Claim, beneath: Sequence[Claim], steps: Sequence[str]) -> list[str]:
+def _from_nowhere(
+    inquiry: Inquiry, claim: InquiryClaim, beneath: Sequence[InquiryClaim], steps: Sequence[str]
+) -> list[str]:
     """Numbers that were calculated with, and stand in nothing that the claim rests on: they may have been made up. What
     a step comes to is known to those after it alone, for 7001 * 1 comes to what was put in."""
     sums = {one.pk for one in inquiry.sources.all() if one.kind == SourceKind.CALCULATION}
@@ -375,7 +377,7 @@ USUAL = {*map(str, range(13)), "24", "30", "52", "60", "100", "360", "365", "366
 ONE_SITE_TEXT = "Rests on one site alone"
 
 
-def flags_of(inquiry: Inquiry, claim: Claim) -> list[str]:
+def flags_of(inquiry: Inquiry, claim: InquiryClaim) -> list[str]:
     """What is worth a look of a claim: flags that all of its sources have, that all of them are of one site, and that
     numbers from nowhere were calculated with."""
     beneath = [one for one in inquiry.claims.all() if one.number in (claim.number, *claim.reasoned_from)]
@@ -388,7 +390,7 @@ CALCULATED_WITH = "Calculated with numbers that are in no quote: "
 MOST_USUAL = 2  # usual numbers of a calculation that may stand nowhere else
 
 
-def _of_sources(inquiry: Inquiry, beneath: Sequence[Claim]) -> list[str]:
+def _of_sources(inquiry: Inquiry, beneath: Sequence[InquiryClaim]) -> list[str]:
     quoted = {quote.source_id for one in beneath for quote in one.quotes.all()}
     sources = [one for one in inquiry.sources.all() if one.pk in quoted]
     if not sources:
@@ -408,7 +410,7 @@ def carries(quote: str, kind: str) -> str:
     return quote.rpartition(" = ")[2] if kind == SourceKind.CALCULATION else quote
 
 
-def carried(claim: Claim) -> list[str]:
+def carried(claim: InquiryClaim) -> list[str]:
     """What another claim may take from this one: its text, if all its numbers stand in something, and its quotes."""
     quotes = [carries(one.text, one.source.kind) for one in claim.quotes.all()]
     return quotes if claim.bare else [claim.text, *quotes]
@@ -440,7 +442,7 @@ def results(inquiry: Inquiry) -> list[ResearchResult]:
     return found
 
 
-def _claims(inquiry: Inquiry, order: Order) -> list[ProposedClaim]:
+def _claims(inquiry: Inquiry, order: Assignment) -> list[ProposedClaim]:
     sources = Present({one.pk: one.number for one in inquiry.sources.all()})
     return [
         ProposedClaim(one.text, [ProposedQuote(sources[q.source_id], q.text) for q in one.quotes.all()], [], one.number)
@@ -449,7 +451,7 @@ def _claims(inquiry: Inquiry, order: Order) -> list[ProposedClaim]:
     ]
 
 
-def claims_of(inquiry: Inquiry) -> list[Claim]:
+def claims_of(inquiry: Inquiry) -> list[InquiryClaim]:
     """Those of the answer that was let pass, or handed in last."""
     works = [
         one
@@ -481,7 +483,7 @@ FAILED_AS: dict[str, str] = {
 OTHERS_SAID = "The message can repeat words of the model or its server:"
 
 
-def history_of(orders: Iterable[Order], most: int = COURSE_LINE) -> Iterator[str]:
+def history_of(orders: Iterable[Assignment], most: int = COURSE_LINE) -> Iterator[str]:
     """A line for each order and what came of it: the trace of an answer is made of these. What a model or a person has
     said stands between quotation marks. `most`: characters of that."""
     for one in orders:
@@ -490,7 +492,7 @@ def history_of(orders: Iterable[Order], most: int = COURSE_LINE) -> Iterator[str
             yield f"{head} {cited(words, most)}" if words.strip() else head
 
 
-def error_told(one: Order, most: int = 0) -> str:
+def error_told(one: Assignment, most: int = 0) -> str:
     """An error in words of ours, before its message, which can repeat what a model or its server has said."""
     if one.error == NOT_TAKEN or one.category == ErrorCategory.STATE:
         return one.error
@@ -508,7 +510,7 @@ _DONE: dict[str, str] = {
 }
 
 
-def _came(one: Order, most: int) -> tuple[str, str] | None:
+def _came(one: Assignment, most: int) -> tuple[str, str] | None:
     about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
     match one.kind:
         case AssignmentKind.REVIEW:
@@ -676,7 +678,7 @@ def _sources(inquiry: Inquiry, *, attached: bool) -> Sequence[dict[str, Any]]:
     return [_source(one) for one in inquiry.sources.all() if (one.document_id is not None) == attached]
 
 
-def _source(one: Source) -> dict[str, Any]:
+def _source(one: InquirySource) -> dict[str, Any]:
     shown = {"number": one.number, "title": one.title, "kind": one.kind}
     return shown | ({"host": one.host} if one.host else {}) | ({"flags": one.flags} if one.flags else {})
 

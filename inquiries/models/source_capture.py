@@ -17,7 +17,7 @@ from toolbox.web.page_text import WebPageText
 
 from ..quotes import numbers
 from ..rules.limits import READ, SOURCES
-from .sources import Source, SourceKind
+from .sources import InquirySource, SourceKind
 
 SHOWN = 6_000  # characters that are said of a page
 LINKS = 30
@@ -71,7 +71,9 @@ def _worked_out(kind: SourceKind, title: str) -> Callable[[UUID, ToolCall], str]
 def _of_table(inquiry: UUID, call: ToolCall) -> dict[str, Any]:
     """What is said of a table that stood on a page is said of what came out of it: whose it is, and what is odd."""
     number = json.loads(call.arguments or "{}").get("source")
-    page = Source.objects.filter(inquiry=inquiry, number=number, kind=SourceKind.PAGE).first() if number else None
+    page = (
+        InquirySource.objects.filter(inquiry=inquiry, number=number, kind=SourceKind.PAGE).first() if number else None
+    )
     return {"address": page.address, "flags": page.flags} if page else {}
 
 
@@ -80,14 +82,14 @@ def _of_server(inquiry: UUID, call: ToolCall) -> str:
     return f"{source}:\n{call.output[:SHOWN]}" if source else LIMIT_TEXT
 
 
-def _kept(inquiry: UUID, call: ToolCall, text: str, **values: Any) -> Source | None:
+def _kept(inquiry: UUID, call: ToolCall, text: str, **values: Any) -> InquirySource | None:
     """None where it has read as much as it may."""
-    own = Source.objects.filter(inquiry=inquiry)
+    own = InquirySource.objects.filter(inquiry=inquiry)
     read = own.aggregate(all=Sum("length"))["all"] or 0
     if own.count() >= SOURCES or read + len(text) > READ or not text.strip():
         return None
     values["title"] = values["title"] or values.get("address", "")[:200]
-    source = Source.objects.save_source(inquiry, text, tool_call=call, **values)
+    source = InquirySource.objects.save_source(inquiry, text, tool_call=call, **values)
     SearchText.objects.add(inquiry, index_words(f"{source.title}\n{source.host}"))
     return source
 

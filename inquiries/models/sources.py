@@ -37,15 +37,15 @@ class SourceKind(models.TextChoices):
     MCP = "mcp", "Tool of a server"
 
 
-class InquirySourceQuerySet(models.QuerySet["Source"]):
+class InquirySourceQuerySet(models.QuerySet["InquirySource"]):
     def of_documents(self, inquiry: "Inquiry", documents: Iterable[Document]) -> None:
         """They are read from the start; their texts stay where they are."""
         for one in documents:
             values = {"number": one.number, "kind": SourceKind.DOCUMENT, "title": one.title}
             source = self.create(inquiry=inquiry, document=one, **values)
-            Passage.objects.bulk_create(_passages(source, one.text))
+            SourcePassage.objects.bulk_create(_passages(source, one.text))
 
-    def save_source(self, inquiry: UUID, text: str, **values: Any) -> "Source":
+    def save_source(self, inquiry: UUID, text: str, **values: Any) -> "InquirySource":
         """What a tool brought, under the next number; the same text again is what it was."""
         digest = sha256(text.encode()).hexdigest()
         own = self.filter(inquiry=inquiry)
@@ -54,7 +54,7 @@ class InquirySourceQuerySet(models.QuerySet["Source"]):
         number = (own.aggregate(models.Max("number"))["number__max"] or 0) + 1
         values |= {"read": text, "text_digest": digest, "length": len(text)}
         source = self.create(inquiry_id=inquiry, number=number, **values)
-        Passage.objects.bulk_create(_passages(source, text))
+        SourcePassage.objects.bulk_create(_passages(source, text))
         return source
 
     def listed(self) -> "InquirySourceQuerySet":
@@ -62,7 +62,7 @@ class InquirySourceQuerySet(models.QuerySet["Source"]):
         return self.defer("read").select_related("document")
 
 
-class Source(models.Model):
+class InquirySource(models.Model):
     """What was read. `number` is that of its markers. Of a document, title and text are the document's; of what a tool
     brought, `read` is the text as it was read, `address` where from, after redirects, and `asked` the address that was
     asked for. `bytes_digest`, `text_digest`: SHA-256 of what was sent and of the text; `flags`: what is worth a look.
@@ -88,6 +88,7 @@ class Source(models.Model):
     objects = InquirySourceQuerySet.as_manager()
 
     class Meta:
+        db_table = "inquiries_source"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("inquiry", "number", name="one_source_of_a_number")]
@@ -147,7 +148,7 @@ class Source(models.Model):
         return host.removeprefix("www.")
 
 
-def are_from_one_site(sources: Iterable[Source]) -> bool:
+def are_from_one_site(sources: Iterable[InquirySource]) -> bool:
     """Whether strangers alone say it, and all of them at one place. A host within another is no second one."""
     sources = list(sources)
     sites = {one.site for one in sources if one.site}
@@ -163,12 +164,12 @@ def host_of(address: str) -> str:
         return ""
 
 
-class Claim(models.Model):
+class InquiryClaim(models.Model):
     """A statement of a result or of an answer. `number` counts all of an inquiry; `reasoned_from`: numbers of others;
     `bare`: its numbers that stand in nothing that it quotes."""
 
     inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="claims")
-    order = models.ForeignKey("inquiries.Order", on_delete=models.PROTECT, related_name="claims")
+    order = models.ForeignKey("inquiries.Assignment", on_delete=models.PROTECT, related_name="claims")
     number = models.PositiveSmallIntegerField()
     text = models.TextField(blank=True)
     reasoned_from = models.JSONField(default=list)
@@ -176,6 +177,7 @@ class Claim(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "inquiries_claim"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("inquiry", "number", name="one_claim_of_a_number")]
@@ -184,15 +186,16 @@ class Claim(models.Model):
         return f"Claim {self.number}"
 
 
-class Quote(models.Model):
+class ClaimQuote(models.Model):
     """Words of a source, and where they stand: `parts` are pairs of places in its text."""
 
-    claim = models.ForeignKey(Claim, on_delete=models.PROTECT, related_name="quotes")
-    source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="quotes")
+    claim = models.ForeignKey(InquiryClaim, on_delete=models.PROTECT, related_name="quotes")
+    source = models.ForeignKey(InquirySource, on_delete=models.PROTECT, related_name="quotes")
     text = models.TextField(blank=True)
     parts = models.JSONField()
 
     class Meta:
+        db_table = "inquiries_quote"
         ordering = ["pk"]
         default_permissions = ()
 
@@ -203,8 +206,8 @@ class Quote(models.Model):
 # ---- passages ---------------------------------------------------------------------------------------------
 
 
-class SourcePassageQuerySet(models.QuerySet["Passage"]):
-    def best(self, inquiry: Any, words: Iterable[str], most: int) -> "list[Passage]":
+class SourcePassageQuerySet(models.QuerySet["SourcePassage"]):
+    def best(self, inquiry: Any, words: Iterable[str], most: int) -> "list[SourcePassage]":
         """Those with most of these words, the rarer ones first: the database's index finds them, the same rule weighs
         them on each."""
         sought = list(dict.fromkeys(words))[:SOUGHT]
@@ -217,7 +220,7 @@ class SourcePassageQuerySet(models.QuerySet["Passage"]):
         order = sorted(range(len(found)), key=lambda at: (-scores[at], at))
         return [found[at] for at in order[:most]]
 
-    def _found(self, inquiry: Any, sought: list[str]) -> "models.QuerySet[Passage]":
+    def _found(self, inquiry: Any, sought: list[str]) -> "models.QuerySet[SourcePassage]":
         either, both = (" OR ", " AND ") if connection.vendor == "sqlite" else (" | ", " & ")
         sign = '"' if connection.vendor == "sqlite" else "'"
         words = either.join(f"{sign}{word}{sign}" for word in sought)
@@ -226,11 +229,11 @@ class SourcePassageQuerySet(models.QuerySet["Passage"]):
         return self.extra(where=[where], params=[query])  # noqa: S610 - fixed names; the query is a parameter
 
 
-class Passage(models.Model):
+class SourcePassage(models.Model):
     """A piece of a source, by the words it is found by. No evidence: it is made from the source's text, and goes when
     that is erased. The migration that made this table made its index."""
 
-    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="passages")
+    source = models.ForeignKey(InquirySource, on_delete=models.CASCADE, related_name="passages")
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     words = models.TextField()
@@ -238,6 +241,7 @@ class Passage(models.Model):
     objects = SourcePassageQuerySet.as_manager()
 
     class Meta:
+        db_table = "inquiries_passage"
         default_permissions = ()
 
     def __str__(self) -> str:
@@ -253,10 +257,10 @@ def _mark(inquiry: Any) -> str:
     return label_term("of", inquiry.hex)
 
 
-def _passages(source: Source, text: str) -> Iterator[Passage]:
+def _passages(source: InquirySource, text: str) -> Iterator[SourcePassage]:
     for start, end in split_passages(text):
         words = [_mark(source.inquiry_id), *index_words(text[start:end])]
-        yield Passage(source=source, start=start, end=end, words=" ".join(words))
+        yield SourcePassage(source=source, start=start, end=end, words=" ".join(words))
 
 
 def split_passages(text: str) -> Iterator[tuple[int, int]]:

@@ -35,7 +35,7 @@ from ..rules.dispatch import FinishAssignment, NoAssignment, next_assignment
 from ..rules.events import ErrorCategory, InquiryStage, WorkReviewed
 from ..rules.limits import MAX_REPEATED_CALLS, MAX_SUBMISSIONS
 from ..rules.state import InquiryStateError, cited, state_after
-from .assignments import AssignmentKind, Move, Order
+from .assignments import Assignment, AssignmentKind, InquiryMove
 from .available_tools import PAGE, pages_left
 from .inquiries import Inquiry
 from .queries import (
@@ -58,7 +58,7 @@ from .queries import (
 )
 from .rule_state import load_inquiry
 from .source_capture import capture_source
-from .sources import Claim, Passage, Quote, Source, SourceKind, are_from_one_site
+from .sources import ClaimQuote, InquiryClaim, InquirySource, SourceKind, SourcePassage, are_from_one_site
 
 WORKED_OUT = (SourceKind.TABLE, SourceKind.CALCULATION)
 NEWEST = 5  # sources in which a quote is sought that does not stand where it is said to
@@ -81,11 +81,11 @@ def _due(pk: UUID, station: InquiryStage) -> Inquiry | None:
     return inquiry if not isinstance(order, NoAssignment) and order.station is station else None
 
 
-def _order(inquiry: Inquiry, kind: str, **values: Any) -> Order:
+def _order(inquiry: Inquiry, kind: str, **values: Any) -> Assignment:
     """The next one. Impossible where it cannot happen now."""
     columns = {**order_for(inquiry), **values}
-    number = (Order.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0) + 1
-    order = Order(inquiry=inquiry, number=number, kind=kind, **columns)
+    number = (Assignment.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0) + 1
+    order = Assignment(inquiry=inquiry, number=number, kind=kind, **columns)
     if fact := order.event:
         state_after(inquiry.state, fact)
     order.save(force_insert=True)
@@ -105,7 +105,7 @@ def save_plan(pk: UUID, call: ModelCall, plan: ResearchPlan) -> None:
     SearchText.objects.add(pk, index_words("\n".join([*steps.research, *steps.expert])))
 
 
-def _hand_in(inquiry: Inquiry, place: str, reply: str, counts: Mapping[str, Any], call: ModelCall) -> Order | None:
+def _hand_in(inquiry: Inquiry, place: str, reply: str, counts: Mapping[str, Any], call: ModelCall) -> Assignment | None:
     """None where it is the same work that was sent back: then the inquiry has come to its end."""
     reviews = orders_at(inquiry, place, AssignmentKind.WORK, AssignmentKind.REVIEW)
     if len(reviews) > 1 and reviews[-1].decision == "reject" and _same(reviews[-2].reply, reply):
@@ -162,7 +162,9 @@ def save_move(pk: UUID, station: InquiryStage, call: ModelCall, said: Moved) -> 
         return
     place = assignment_number(inquiry, station)
     before = moves_at(inquiry, place)
-    made = partial(Move, inquiry=inquiry, place=place, attempt=attempt_number(inquiry, place, station), call=call)
+    made = partial(
+        InquiryMove, inquiry=inquiry, place=place, attempt=attempt_number(inquiry, place, station), call=call
+    )
     if said.done:
         move = made(number=len(before) + 1, thought=said.thought)
         _keep_hand_in(inquiry, station, move, said.done, FoldedSources(pk))
@@ -184,7 +186,7 @@ def _within_limits(inquiry: Inquiry, station: InquiryStage, said: Moved) -> Iter
             yield tool, arguments
 
 
-def _keep_use(move: Move, before: Sequence[Move]) -> None:
+def _keep_use(move: InquiryMove, before: Sequence[InquiryMove]) -> None:
     same = [one for one in before if one.attempt == move.attempt and one.requested_call == move.requested_call]
     if same and len(same) < MAX_REPEATED_CALLS:
         move.result, move.settled = ASKED_ALREADY.format(number=same[0].number), timezone.now()
@@ -193,7 +195,7 @@ def _keep_use(move: Move, before: Sequence[Move]) -> None:
 
 def save_result(move: int, call: ToolCall) -> None:
     """What came of a tool, and the source that it brought. One that was wrong from the start is in no table."""
-    waits = Move.objects.filter(pk=move, settled=None)
+    waits = InquiryMove.objects.filter(pk=move, settled=None)
     for inquiry in waits.values_list("inquiry", flat=True):
         values: dict[str, Any] = {"result": capture_source(inquiry, call), "settled": timezone.now()}
         waits.update(**values | ({"tool_call": call} if call.pk else {}))
@@ -203,7 +205,7 @@ def save_result(move: int, call: ToolCall) -> None:
 
 
 def _keep_hand_in(
-    inquiry: Inquiry, station: InquiryStage, move: Move, done: SubmitWork, folded: Mapping[int, FoldedText]
+    inquiry: Inquiry, station: InquiryStage, move: InquiryMove, done: SubmitWork, folded: Mapping[int, FoldedText]
 ) -> None:
     """Its quotes are looked for before anybody is asked about it. What is refused stays as a move."""
     done, tables = _with_calculations(inquiry, done), _tables(inquiry)
@@ -238,7 +240,7 @@ def _reasons(one: ProposedClaim) -> dict[str, Any]:
 
 def _with_calculations(inquiry: Inquiry, done: SubmitWork) -> SubmitWork:
     """A claim that rests on a calculation quotes all of it, which is how it is named."""
-    kept = Source.objects.filter(inquiry=inquiry, kind=SourceKind.CALCULATION).values_list("number", "read")
+    kept = InquirySource.objects.filter(inquiry=inquiry, kind=SourceKind.CALCULATION).values_list("number", "read")
     whole = dict(kept) if any(not q.quote for one in done.claims for q in one.quotes) else {}
     claims = [
         replace(one, quotes=[q if q.quote else replace(q, quote=whole.get(q.source, "")) for q in one.quotes])
@@ -336,20 +338,22 @@ def _alone(inquiry: Inquiry, done: SubmitWork) -> Iterator[str]:
             yield f"“{one.text[:120]}” rests on one site alone. Quote another site, too, or drop the claim."
 
 
-def _keep_claims(inquiry: Inquiry, order: Order, claims: Sequence[ProposedClaim], places: Mapping[Any, Any]) -> None:
-    number = Claim.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0
+def _keep_claims(
+    inquiry: Inquiry, order: Assignment, claims: Sequence[ProposedClaim], places: Mapping[Any, Any]
+) -> None:
+    number = InquiryClaim.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0
     sources = {one.number: one for one in inquiry.sources.all()}
     known = {one.number: carried(one) for one in inquiry.claims.all()}
     for count, one in enumerate(claims, number + 1):
         said = [carries(q.quote, sources[q.source].kind) for q in one.quotes]
         support = [inquiry.question, *said, *(text for n in one.reasoned_from for text in known.get(n, ()))]
         bare = bool(unsupported(one.text, [*support, *calculated(inquiry, order.place, support)]))
-        row = Claim.objects.create(
+        row = InquiryClaim.objects.create(
             inquiry=inquiry, order=order, number=count, text=one.text, reasoned_from=list(one.reasoned_from), bare=bare
         )
         for q in one.quotes:
             parts = [[part.start, part.end] for part in places[q.source, q.quote].parts]
-            Quote.objects.create(claim=row, source=sources[q.source], text=q.quote, parts=parts)
+            ClaimQuote.objects.create(claim=row, source=sources[q.source], text=q.quote, parts=parts)
     SearchText.objects.add(inquiry.pk, index_words("\n".join(one.text for one in claims)))
 
 
@@ -369,7 +373,7 @@ def save_exhausted(pk: UUID, station: InquiryStage, why: str) -> None:
 def save_retry(pk: UUID, by: str) -> None:
     inquiry = load_inquiry(pk)
     number = len(inquiry.assignments_in_order) + 1
-    Order.objects.create(inquiry=inquiry, number=number, kind=AssignmentKind.RETRY, by_name=by)
+    Assignment.objects.create(inquiry=inquiry, number=number, kind=AssignmentKind.RETRY, by_name=by)
 
 
 def save_hint(pk: UUID, kind: AssignmentKind, by: str, words: str = "") -> None:
@@ -402,13 +406,13 @@ def conclude(pk: UUID) -> None:
 def erase(pk: UUID) -> None:
     """All texts; numbers, decisions, names and times stay."""
     Inquiry.objects.filter(pk=pk).update(question="", answer="", trace="", why="")
-    Order.objects.filter(inquiry=pk).update(instruction="", reply="", feedback="", error="")
-    Move.objects.filter(inquiry=pk).update(thought="", arguments="", done="", refused="", result="")
+    Assignment.objects.filter(inquiry=pk).update(instruction="", reply="", feedback="", error="")
+    InquiryMove.objects.filter(inquiry=pk).update(thought="", arguments="", done="", refused="", result="")
     blank = dict.fromkeys(("title", "asked", "address", "bytes_digest", "text_digest", "read"), "")
-    Source.objects.filter(inquiry=pk).update(**blank)
-    Claim.objects.filter(inquiry=pk).update(text="")
-    Quote.objects.filter(claim__inquiry=pk).update(text="")
-    Passage.objects.filter(source__inquiry=pk).delete()
+    InquirySource.objects.filter(inquiry=pk).update(**blank)
+    InquiryClaim.objects.filter(inquiry=pk).update(text="")
+    ClaimQuote.objects.filter(claim__inquiry=pk).update(text="")
+    SourcePassage.objects.filter(source__inquiry=pk).delete()
     forget_folded()
     _forget_words()
 

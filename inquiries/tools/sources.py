@@ -6,7 +6,7 @@ from engine.models import Effect
 from engine.text.search_terms import index_words
 from engine.tools import Tool, ToolRefused, ToolUse, schema_title
 
-from ..models import Inquiry, Passage, Source
+from ..models import Inquiry, InquirySource, SourcePassage
 
 SHOWN = 6_000  # characters
 PASSAGES = 5
@@ -38,14 +38,14 @@ def _inquiry(use: ToolUse) -> Inquiry:
 
 
 def search_sources(asked: SearchSourcesArguments, use: ToolUse) -> str:
-    found = Passage.objects.best(_inquiry(use).pk, index_words(asked.words), PASSAGES)
+    found = SourcePassage.objects.best(_inquiry(use).pk, index_words(asked.words), PASSAGES)
     if not found:
         return "No passage has any of these words."
     return "\n\n".join(f"{one.source}, from character {one.start}:\n{one.text.strip()}" for one in found)[:SHOWN]
 
 
 def read_source(asked: ReadSourceArguments, use: ToolUse) -> str:
-    sources = Source.objects.filter(inquiry=_inquiry(use)).select_related("document")
+    sources = InquirySource.objects.filter(inquiry=_inquiry(use)).select_related("document")
     source = sources.filter(number=asked.source).first()
     if source is None:
         raise ToolRefused(f"There is no source {asked.source}. There are {sources.count()}.")

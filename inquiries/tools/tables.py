@@ -10,7 +10,7 @@ from engine.models import Effect
 from engine.tools import Tool, ToolRefused, ToolUse
 from toolbox import csv_query, documents
 
-from ..models import Source
+from ..models import InquirySource
 
 
 class ReadTableArguments(BaseModel):
@@ -43,7 +43,7 @@ async def query_table(asked: QueryTableArguments, use: ToolUse) -> str:
 
 
 async def _lines(asked: ReadTableArguments, use: ToolUse) -> Sequence[str]:
-    found = Source.objects.filter(inquiry=use.run.pk, number=asked.source)
+    found = InquirySource.objects.filter(inquiry=use.run.pk, number=asked.source)
     source = await found.select_related("document").afirst()
     if source is None or not source.is_csv:
         raise ToolRefused(f"Source {asked.source} is no CSV. {await sync_to_async(_which)(use)}")
@@ -54,7 +54,7 @@ async def _lines(asked: ReadTableArguments, use: ToolUse) -> Sequence[str]:
 
 
 def _which(use: ToolUse) -> str:
-    found = Source.objects.filter(inquiry=use.run.pk).listed()
+    found = InquirySource.objects.filter(inquiry=use.run.pk).listed()
     return f"CSVs are: {', '.join(str(one) for one in found if one.is_csv) or 'none'}."
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from runs.procedure.spec import specs
 from runs.views.row_lookup import row_for
 
-from ..models import Claim
+from ..models import InquiryClaim
 
 
 @require_GET
@@ -26,7 +26,7 @@ def source(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     return render(request, "inquiries/source.html", {**face.page(pk), **context})
 
 
-def _quoted(claims: Sequence[Claim], source: int) -> set[tuple[int, int]]:
+def _quoted(claims: Sequence[InquiryClaim], source: int) -> set[tuple[int, int]]:
     quotes = (quote for claim in claims for quote in claim.quotes.all() if quote.source_id == source)
     return {(start, end) for quote in quotes for start, end in quote.parts}
 

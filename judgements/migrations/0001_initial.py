@@ -53,6 +53,22 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='CouncilMember',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('seat', models.CharField(choices=[('A', 'A'), ('B', 'B'), ('C', 'C')], max_length=1)),
+                ('name', models.CharField(max_length=60)),
+                ('criteria', models.TextField(max_length=4000)),
+                ('fallback', models.CharField(blank=True, max_length=200)),
+                ('model', models.CharField(blank=True, max_length=200)),
+                ('version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='judgements.councilversion')),
+            ],
+            options={
+                'db_table': 'judgements_member',
+                'ordering': ['seat'],
+            },
+        ),
+        migrations.CreateModel(
             name='CouncilChange',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -103,7 +119,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Agent',
+            name='JudgementAgent',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('seat', models.CharField(choices=[('A', 'A'), ('B', 'B'), ('C', 'C')], max_length=1)),
@@ -114,23 +130,9 @@ class Migration(migrations.Migration):
                 ('judgement', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='agents', to='judgements.judgement')),
             ],
             options={
+                'db_table': 'judgements_agent',
                 'ordering': ['seat'],
                 'permissions': [('own_agents', "Can judge by agents of one's own, not of a council")],
-            },
-        ),
-        migrations.CreateModel(
-            name='Member',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('seat', models.CharField(choices=[('A', 'A'), ('B', 'B'), ('C', 'C')], max_length=1)),
-                ('name', models.CharField(max_length=60)),
-                ('criteria', models.TextField(max_length=4000)),
-                ('fallback', models.CharField(blank=True, max_length=200)),
-                ('model', models.CharField(blank=True, max_length=200)),
-                ('version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='judgements.councilversion')),
-            ],
-            options={
-                'ordering': ['seat'],
             },
         ),
         migrations.CreateModel(
@@ -163,7 +165,7 @@ class Migration(migrations.Migration):
                 ('decision', models.CharField(choices=[(judgements.rules.AgentDecision['APPROVE'], judgements.rules.AgentDecision['APPROVE']), (judgements.rules.AgentDecision['REJECT'], judgements.rules.AgentDecision['REJECT'])], max_length=7)),
                 ('reason', models.TextField()),
                 ('created', models.DateTimeField(auto_now_add=True)),
-                ('agent', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='judgements.agent')),
+                ('agent', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='judgements.judgementagent')),
                 ('call', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='decision', to='engine.modelcall')),
             ],
             options={
@@ -175,12 +177,12 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(models.F('council'), models.F('number'), name='one_council_version_per_number'),
         ),
         migrations.AddConstraint(
-            model_name='agent',
-            constraint=models.UniqueConstraint(models.F('judgement'), models.F('seat'), name='one_agent_per_seat'),
+            model_name='councilmember',
+            constraint=models.UniqueConstraint(models.F('version'), models.F('seat'), name='one_member_per_seat'),
         ),
         migrations.AddConstraint(
-            model_name='member',
-            constraint=models.UniqueConstraint(models.F('version'), models.F('seat'), name='one_member_per_seat'),
+            model_name='judgementagent',
+            constraint=models.UniqueConstraint(models.F('judgement'), models.F('seat'), name='one_agent_per_seat'),
         ),
         migrations.AddConstraint(
             model_name='rounddecision',

@@ -136,7 +136,7 @@ def create_councils(apps, schema_editor):
 
 def found(apps, name, members):
     Council, Version, Member, Change = (
-        apps.get_model("judgements", model) for model in ("Council", "CouncilVersion", "Member", "CouncilChange")
+        apps.get_model("judgements", model) for model in ("Council", "CouncilVersion", "CouncilMember", "CouncilChange")
     )
     council = Council.objects.create(name=name)
     version = Version.objects.create(council=council, number=1, name=name)

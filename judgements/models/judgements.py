@@ -16,7 +16,7 @@ from engine.models.budgets import Budget
 from engine.models.child_runs import NO_OTHER_OWNER
 from engine.text.invisible_chars import visible_text
 from engine.text.search_terms import index_words, label_term
-from runs.models import RunFlag, SearchText, Start, initial_labels
+from runs.models import PresetUse, RunFlag, SearchText, initial_labels
 from runs.rights import SEE, RunRight, User
 from runs.row_queries import with_run
 
@@ -118,7 +118,8 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
             prompt_version=prompts.VERSION,
         )
         seated = [
-            Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip(rules.SEATS, agents, strict=True)
+            JudgementAgent(judgement=judgement, seat=seat, **agent)
+            for seat, agent in zip(rules.SEATS, agents, strict=True)
         ]
         cached_sql.insert(run)
         cached_sql.insert(judgement)
@@ -128,7 +129,7 @@ class JudgementQuerySet(models.QuerySet["Judgement"]):
         words = [label_term("rehearsal", rehearsal), *judgement.preview(), *names]
         cached_sql.insert(SearchText(run=run, words=" ".join(words)))
         if council:
-            Start.objects.create(run=run, shelf="council", key=council.council_id, owner=owner, rehearsal=rehearsal)
+            PresetUse.objects.create(run=run, shelf="council", key=council.council_id, owner=owner, rehearsal=rehearsal)
         sealing.record_submission(judgement.pk)
         return judgement
 
@@ -245,10 +246,11 @@ class Judgement(models.Model):
 DECIDED = ("agent__seat", "round", "decision", "agent__model", "call__model")
 
 
-class Agent(AgentColumns):
+class JudgementAgent(AgentColumns):
     judgement = models.ForeignKey(Judgement, on_delete=models.PROTECT, related_name="agents")
 
     class Meta:
+        db_table = "judgements_agent"
         ordering = ["seat"]
         permissions = [("own_agents", "Can judge by agents of one's own, not of a council")]
         constraints = [models.UniqueConstraint("judgement", "seat", name="one_agent_per_seat")]
@@ -278,7 +280,7 @@ class Agent(AgentColumns):
 
 
 class RoundDecision(models.Model):
-    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="decisions")
+    agent = models.ForeignKey(JudgementAgent, on_delete=models.PROTECT, related_name="decisions")
     round = models.PositiveSmallIntegerField()
     decision = models.CharField(max_length=7, choices=[(d, d) for d in AgentDecision])
     reason = models.TextField()

@@ -97,7 +97,7 @@ class CouncilVersion(PresetVersion):
 
     def set_content(self, held: Mapping[str, Any]) -> None:
         seated = zip(rules.SEATS, held["agents"], strict=True)
-        Member.objects.bulk_create(Member(version=self, seat=seat, **agent) for seat, agent in seated)
+        CouncilMember.objects.bulk_create(CouncilMember(version=self, seat=seat, **agent) for seat, agent in seated)
 
 
 class CouncilChange(PresetChange):
@@ -148,12 +148,13 @@ class AgentColumns(models.Model):
         return {"name": self.name, "model": self.model, "criteria": self.criteria, "fallback": self.fallback}
 
 
-class Member(AgentColumns):
+class CouncilMember(AgentColumns):
     """One seat of a council version. An empty model means the installation's default model."""
 
     version = models.ForeignKey(CouncilVersion, on_delete=models.CASCADE, related_name="members")
     model = models.CharField(max_length=200, blank=True)
 
     class Meta:
+        db_table = "judgements_member"
         ordering = ["seat"]
         constraints = [models.UniqueConstraint("version", "seat", name="one_member_per_seat")]

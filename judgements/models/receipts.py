@@ -23,7 +23,7 @@ from django.utils import timezone
 from engine.audit import sealing
 from engine.ledger import signing
 from engine.ledger.hashing import EntryDraft, canonical, format_timestamp
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.llm.providers import is_rehearsal
 from engine.models import record_name
 from runs.presets import NAME_LENGTH
@@ -81,7 +81,7 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         Writes the receipt and its audit log entry in one transaction. Raises ReceiptRefused if the judgement is not
         approved, or no longer so.
         """
-        Leaf.objects.lock()
+        LogLeaf.objects.lock()
         judgement = Judgement.objects.select_related("run", "council_version").get(pk=judgement.pk)
         _refuse_without_approval(judgement)
         now = timezone.now()
@@ -89,7 +89,7 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         receipt.expires = now + timedelta(seconds=lifetime)
         receipt.agents_sha256, receipt.rehearsal = agents_sha256(judgement), _rehearsed(judgement)
         head = sealing.append_entries(judgement.pk, [receipt.issue_draft()])
-        Leaf.objects.add(head)
+        LogLeaf.objects.add(head)
         receipt.issue_entry = head.seq
         receipt.save(force_insert=True)
         return _signed(receipt, head.hash)
@@ -107,7 +107,7 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         """Mark a receipt as used, which works once, and write the audit log entry. Raises ReceiptRefused if it is
         not valid. `first`: also raise if another receipt of the same judgement was used."""
         _refuse_unsigned(statement)
-        Leaf.objects.lock()
+        LogLeaf.objects.lock()
         receipt = self._kept(statement)
         _refuse_used_up(receipt, audience)
         if first and self.filter(judgement=receipt.judgement_id).exclude(consumed=None).exists():
@@ -116,7 +116,7 @@ class ReceiptQuerySet(models.QuerySet["Receipt"]):
         _refuse_unexpected(receipt.judgement, expected)
         receipt.consumed, receipt.consumed_by, receipt.expected = timezone.now(), record_name(by), asdict(expected)
         head = sealing.append_entries(receipt.judgement_id, [receipt.use_draft()])
-        Leaf.objects.add(head)
+        LogLeaf.objects.add(head)
         receipt.use_entry = head.seq
         receipt.save(update_fields=["consumed", "consumed_by", "expected", "use_entry"])
         return receipt

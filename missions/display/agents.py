@@ -14,7 +14,7 @@ from runs.formatting import user_label
 from runs.procedure.spec import RunSnapshot
 from runs.questions import AGAIN
 
-from ..models import Agent, Mission, Step, queries
+from ..models import Mission, MissionAgent, MissionStep, queries
 from ..models.forks import in_order
 from ..rules import MEMORY_LENGTH, MOST_MESSAGES, AgentState
 from ..tools.output import output_facts
@@ -97,7 +97,7 @@ def agent_tree(shown: Mapping[int, MissionAgentView], mission: Mission, parent: 
             yield MissionAgentView(*line, found.last, below=tuple(agent_tree(shown, mission, one.number)))
 
 
-def _agent(seen: RunSnapshot[Mission], one: Agent) -> MissionAgentView:
+def _agent(seen: RunSnapshot[Mission], one: MissionAgent) -> MissionAgentView:
     mission = seen.row
     steps = mission.steps_of(one.number)
     state, word = _state(seen, one)
@@ -130,7 +130,7 @@ def _forks(seen: RunSnapshot[Mission]) -> dict[int, str]:
     return {one.pk: f"{address}?step={place}" for place, one in enumerate(in_order(seen.row), 1) if one.settled}
 
 
-def _state(seen: RunSnapshot[Mission], one: Agent) -> tuple[str, str]:
+def _state(seen: RunSnapshot[Mission], one: MissionAgent) -> tuple[str, str]:
     run = seen.run
     state, word = STATES[state_of(seen.row, one, timezone.now())]
     if state != "judging":
@@ -146,12 +146,12 @@ def _state(seen: RunSnapshot[Mission], one: Agent) -> tuple[str, str]:
     return ("idle", "Idle") if run.status == Run.Status.QUEUED else (state, word)
 
 
-def _asks(seen: RunSnapshot[Mission], one: Agent) -> bool:
+def _asks(seen: RunSnapshot[Mission], one: MissionAgent) -> bool:
     """Whether its last step waits at a gate."""
     return any(gate.pending and gate.step.startswith(f"{one.number}.") for gate in seen.gates)
 
 
-def _keeps(mission: Mission, one: Agent) -> str:
+def _keeps(mission: Mission, one: MissionAgent) -> str:
     _, text = queries.agent_memory(mission, one.number)
     history = queries.messages_now(mission, one.number)
     return f"memory {len(text):,} of {MEMORY_LENGTH:,}, history {history} of {MOST_MESSAGES} messages"
@@ -160,7 +160,7 @@ def _keeps(mission: Mission, one: Agent) -> str:
 # ---- steps ----------------------------------------------------------------------------------------------------
 
 
-def _step(seen: RunSnapshot[Mission], one: Step, fork: str) -> MissionStepView:
+def _step(seen: RunSnapshot[Mission], one: MissionStep, fork: str) -> MissionStepView:
     state, word = _came_to(seen, one)
     effect, out = _effect(one.tool)
     return MissionStepView(
@@ -168,7 +168,7 @@ def _step(seen: RunSnapshot[Mission], one: Step, fork: str) -> MissionStepView:
     )
 
 
-def _came_to(seen: RunSnapshot[Mission], one: Step) -> tuple[str, str]:
+def _came_to(seen: RunSnapshot[Mission], one: MissionStep) -> tuple[str, str]:
     if not one.tool:
         return "none", "Said"
     if not one.settled:
@@ -199,7 +199,7 @@ def _effect(name: str) -> tuple[str, bool]:
     return ("sandbox", False) if tool.contained else ("leaves the sandbox", True)
 
 
-def _about(one: Step) -> str:
+def _about(one: MissionStep) -> str:
     """The argument that says most."""
     try:
         arguments = json.loads(one.args) if one.args else {}
@@ -209,7 +209,7 @@ def _about(one: Step) -> str:
     return found if len(found) <= LONGEST_ARGUMENT else f"{found[:LONGEST_ARGUMENT]}…"
 
 
-def _result(one: Step) -> str:
+def _result(one: MissionStep) -> str:
     """Its end, which says most; all of it stands in the record."""
     head, _, rest = one.result.partition("\n")
     said = (rest if output_facts(head) else one.result).strip("\n")

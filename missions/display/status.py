@@ -10,7 +10,7 @@ from runs.formatting import format_duration, user_label
 from runs.procedure.spec import STATUS_LABELS, RunSnapshot
 from runs.questions import OpenQuestion, by_step
 
-from ..models import Agent, Mission, queries
+from ..models import Mission, MissionAgent, queries
 from ..models.queries import asked_in
 from ..rules import DONE, UNPROVEN, AgentState
 
@@ -78,12 +78,12 @@ def questions(seen: RunSnapshot[Mission]) -> Mapping[int, OpenQuestion]:
     return {asked_in(step)[1]: question for step, question in by_step(seen.questions, seen.texts).items()}
 
 
-def active_agents(mission: Mission) -> Sequence[Agent]:
+def active_agents(mission: Mission) -> Sequence[MissionAgent]:
     now = timezone.now()
     return [one for one in mission.crew_list if state_of(mission, one, now) == AgentState.RUNNING]
 
 
-def state_of(mission: Mission, agent: Agent, now: datetime) -> AgentState:
+def state_of(mission: Mission, agent: MissionAgent, now: datetime) -> AgentState:
     return queries.agent_situation(mission, agent.number, now).state
 
 

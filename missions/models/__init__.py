@@ -1,35 +1,44 @@
 from .files import FileVersion
 from .forks import CarriedStep
-from .memories import Activation, Memory, MemoryUse, MemoryVersion
-from .missions import Agent, Check, Halt, Message, Mission, Pause, Step, title_of
+from .memories import Memory, MemoryActivation, MemoryUse, MemoryVersion
+from .missions import (
+    AgentStop,
+    Mission,
+    MissionAgent,
+    MissionCheck,
+    MissionMessage,
+    MissionPause,
+    MissionStep,
+    title_of,
+)
 from .presets import Crew, CrewChange, CrewVersion, MissionTeamChanged
 from .repositories import Repository
-from .short_term_memory import ShortMemory, Summary
-from .terminals import Connection, Terminal, TerminalInput
+from .short_term_memory import HistorySummary, ShortTermMemory
+from .terminals import Terminal, TerminalConnection, TerminalInput
 
 __all__ = [
-    "Activation",
-    "Agent",
+    "AgentStop",
     "CarriedStep",
-    "Check",
-    "Connection",
     "Crew",
     "CrewChange",
     "CrewVersion",
     "FileVersion",
-    "Halt",
+    "HistorySummary",
     "Memory",
+    "MemoryActivation",
     "MemoryUse",
     "MemoryVersion",
-    "Message",
     "Mission",
+    "MissionAgent",
+    "MissionCheck",
+    "MissionMessage",
+    "MissionPause",
+    "MissionStep",
     "MissionTeamChanged",
-    "Pause",
     "Repository",
-    "ShortMemory",
-    "Step",
-    "Summary",
+    "ShortTermMemory",
     "Terminal",
+    "TerminalConnection",
     "TerminalInput",
     "title_of",
 ]

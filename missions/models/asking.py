@@ -8,7 +8,7 @@ from engine.models.gates import GateState
 
 from .. import rules
 from ..rules import GROWS, HALT_STEP, LIMIT_STEP, MissionLimits
-from .missions import GATES, Halt, Mission, gates_about_it
+from .missions import GATES, AgentStop, Mission, gates_about_it
 
 
 def _asked(mission: Mission) -> Sequence[Gate]:
@@ -17,7 +17,7 @@ def _asked(mission: Mission) -> Sequence[Gate]:
     return list(gates_about_it().filter(run=mission.pk)) if held is None else held
 
 
-def halt_step(mission: Mission, halt: Halt) -> str:
+def halt_step(mission: Mission, halt: AgentStop) -> str:
     """The place of the question about it: a person is asked once."""
     earlier = [one.pk for one in mission.halts.all() if one.agent_id == halt.agent_id and one.pk <= halt.pk]
     number = next(one.number for one in mission.crew_list if one.pk == halt.agent_id)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from ..workspace_files import FIRST, FileChange, digest_of
 
 if TYPE_CHECKING:
-    from .missions import Mission, Step
+    from .missions import Mission, MissionStep
 
 
 class FileVersionQuerySet(models.QuerySet["FileVersion"]):
@@ -22,7 +22,7 @@ class FileVersionQuerySet(models.QuerySet["FileVersion"]):
         changes = [FileChange(path, "A", digest_of(data), len(data), data.decode()) for path, data in found]
         self.add(mission, None, changes)
 
-    def add(self, mission: "Mission", step: "Step | None", changes: Sequence[FileChange]) -> None:
+    def add(self, mission: "Mission", step: "MissionStep | None", changes: Sequence[FileChange]) -> None:
         if not changes:
             return
         last = self.filter(mission=mission).aggregate(Max("number"))["number__max"] or 0
@@ -57,7 +57,7 @@ class FileVersion(models.Model):
     change of what a repository held at first. `text` is empty of what is no text, or too long to be kept."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="files")
-    step = models.ForeignKey("missions.Step", on_delete=models.PROTECT, null=True, related_name="files")
+    step = models.ForeignKey("missions.MissionStep", on_delete=models.PROTECT, null=True, related_name="files")
     number = models.PositiveIntegerField()
     path = models.TextField()
     change = models.CharField(max_length=1)

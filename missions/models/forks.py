@@ -15,15 +15,15 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Fork
 
 from ..rules import COORDINATOR
 from ..workspace_files import FIRST
 from .files import FileVersion, newest_file_versions
-from .memories import Activation
-from .missions import Agent, Halt, Message, Mission, Step
-from .short_term_memory import ShortMemory, Summary
+from .memories import MemoryActivation
+from .missions import AgentStop, Mission, MissionAgent, MissionMessage, MissionStep
+from .short_term_memory import HistorySummary, ShortTermMemory
 from .terminals import Terminal
 
 RESULT = "mission.result"  # the kind of entry that tells what came of a step
@@ -39,7 +39,7 @@ class CarriedStep(models.Model):
     that this agent has done, here and before; `heard`: the newest message of this mission that its prompt had."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="carried")
-    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="carried")
+    agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="carried")
     number = models.PositiveSmallIntegerField()
     reasoning = models.TextField(blank=True)
     tool = models.CharField(max_length=120, blank=True)
@@ -68,10 +68,10 @@ class CarriedStep(models.Model):
         return json.loads(self.args) if self.args else {}
 
 
-Past = Step | CarriedStep
+Past = MissionStep | CarriedStep
 
 
-def in_order(mission: Mission) -> list[Step]:
+def in_order(mission: Mission) -> list[MissionStep]:
     """Its steps as they came to their ends, those that have not at last: by their places here it is forked."""
     return sorted(mission.steps.all(), key=lambda one: (one.settled is None, one.settled or one.made, one.pk))
 
@@ -85,12 +85,12 @@ class MissionMoment:
     number: int
 
     @cached_property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[MissionStep]:
         """In the order in which they came to their ends."""
         return in_order(self.mission)
 
     @property
-    def step(self) -> Step:
+    def step(self) -> MissionStep:
         return self.steps[self.number - 1]
 
     @property
@@ -101,11 +101,11 @@ class MissionMoment:
         return settled
 
     @property
-    def done(self) -> list[Step]:
+    def done(self) -> list[MissionStep]:
         return self.steps[: self.number]
 
     @cached_property
-    def undone(self) -> list[Step]:
+    def undone(self) -> list[MissionStep]:
         return sorted(self.steps[self.number :], key=lambda one: one.pk)
 
     @cached_property
@@ -120,17 +120,17 @@ class MissionMoment:
     # ---- what was there ---------------------------------------------------------------------------------------
 
     @cached_property
-    def crew(self) -> list[Agent]:
+    def crew(self) -> list[MissionAgent]:
         """Without gaps in their numbers, by which messages name them."""
         there = [one.number for one in self.mission.crew_list if self.has(one.made, one.parent)]
         return [one for one in self.mission.crew_list if one.number <= max(there)]
 
     @cached_property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[MissionMessage]:
         return [one for one in self.mission.messages_in_order if self.has(one.made, one.sender)]
 
     @cached_property
-    def later_messages(self) -> list[Message]:
+    def later_messages(self) -> list[MissionMessage]:
         kept = {one.pk for one in self.messages}
         return [one for one in self.mission.messages_in_order if one.pk not in kept]
 
@@ -174,30 +174,30 @@ class MissionMoment:
         kept = {one.pk for one in self.done}
         return [one for one in self.mission.terminals.all() if one.step_id not in kept]
 
-    def short_memory(self, agent: Agent) -> ShortMemory | None:
+    def short_memory(self, agent: MissionAgent) -> ShortTermMemory | None:
         made = [one for one in self.mission.short_memories.all() if one.agent_id == agent.pk]
         return max((one for one in made if self.has(one.made, one.by)), key=lambda one: one.version, default=None)
 
-    def summary(self, agent: Agent) -> Summary | None:
+    def summary(self, agent: MissionAgent) -> HistorySummary | None:
         made = [one for one in self.mission.summaries.all() if one.agent_id == agent.pk and one.holds]
         there = [one for one in made if self.has(one.made, agent.number)]
         return there[-1] if there else None
 
-    def past(self, agent: Agent) -> list[Past]:
+    def past(self, agent: MissionAgent) -> list[Past]:
         """All that it had done, here and before."""
         before = [one for one in self.mission.carried.all() if one.agent_id == agent.pk]
         return [*sorted(before, key=lambda one: one.number), *(one for one in self.done if one.agent_id == agent.pk)]
 
-    def halts(self) -> list[Halt]:
+    def halts(self) -> list[AgentStop]:
         """Of those that nobody had let go on. The one whose step it is goes on: somebody has looked at it."""
         counts = {one.pk: sum(step.agent_id == one.pk for step in self.done) for one in self.crew}
         found = [one for one in self.mission.halts.all() if one.made <= self.at and one.agent_id in counts]
         return [one for one in found if one.after == counts[one.agent_id] and one.agent_id != self.step.agent_id]
 
-    def entry(self) -> Entry | None:
+    def entry(self) -> AuditEntry | None:
         """That which tells how the step came to its end; None where it is not in the record yet."""
         place = (self.step.agent.number, self.step.number)
-        for entry in Entry.objects.filter(run=self.mission.pk, kind=RESULT).order_by("seq"):
+        for entry in AuditEntry.objects.filter(run=self.mission.pk, kind=RESULT).order_by("seq"):
             facts = json.loads(entry.line)["facts"]
             if (facts["agent"], facts["number"]) == place:
                 return entry
@@ -234,10 +234,10 @@ def bring_along(moment: MissionMoment, mission: Mission, words: str = "", by_nam
     _bring_files(moment, mission)
     for halt in moment.halts():
         told = {"agent": agents[halt.agent.number], "why": halt.why, "text": halt.text}
-        Halt.objects.create(mission=mission, after=0, heard=bisect_right(numbers, halt.heard), **told)
+        AgentStop.objects.create(mission=mission, after=0, heard=bisect_right(numbers, halt.heard), **told)
 
 
-def _bring_agent(moment: MissionMoment, before: Agent, agent: Agent, numbers: Sequence[int]) -> None:
+def _bring_agent(moment: MissionMoment, before: MissionAgent, agent: MissionAgent, numbers: Sequence[int]) -> None:
     mission = agent.mission
     names = ("reasoning", "tool", "args", "ok", "result")
     rows = []
@@ -247,15 +247,15 @@ def _bring_agent(moment: MissionMoment, before: Agent, agent: Agent, numbers: Se
         rows.append(CarriedStep(mission=mission, agent=agent, number=number, heard=heard, **told))
     CarriedStep.objects.bulk_create(rows)
     if kept := moment.short_memory(before):
-        ShortMemory.objects.create(mission=mission, agent=agent, version=1, text=kept.text, by=kept.by)
+        ShortTermMemory.objects.create(mission=mission, agent=agent, version=1, text=kept.text, by=kept.by)
     if made := moment.summary(before):
-        Summary.objects.create(mission=mission, agent=agent, covers=made.covers, text=made.text)
-    chosen: dict[int, Activation] = {}
+        HistorySummary.objects.create(mission=mission, agent=agent, covers=made.covers, text=made.text)
+    chosen: dict[int, MemoryActivation] = {}
     for activation in moment.mission.activations.all():
         if activation.agent_id == before.pk and moment.has(activation.made, before.number):
             chosen[activation.memory_id] = activation
     for activation in chosen.values():
-        Activation.objects.create(mission=mission, agent=agent, memory_id=activation.memory_id, on=activation.on)
+        MemoryActivation.objects.create(mission=mission, agent=agent, memory_id=activation.memory_id, on=activation.on)
 
 
 def _bring_messages(moment: MissionMoment, mission: Mission, words: str, by_name: str) -> None:
@@ -267,7 +267,9 @@ def _bring_messages(moment: MissionMoment, mission: Mission, words: str, by_name
     told.append({"sender": 0, "recipient": COORDINATOR, "text": FORKED.format(number=key, lived=lived)})
     if words:
         told.append({"sender": 0, "by_name": by_name, "recipient": COORDINATOR, "text": words})
-    Message.objects.bulk_create([Message(mission=mission, number=n, **one) for n, one in enumerate(told, 1)])
+    MissionMessage.objects.bulk_create(
+        [MissionMessage(mission=mission, number=n, **one) for n, one in enumerate(told, 1)]
+    )
 
 
 def _bring_files(moment: MissionMoment, mission: Mission) -> None:

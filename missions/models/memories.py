@@ -100,16 +100,17 @@ class MemoryVersion(models.Model):
         return rules.memory_access(agent, **{name: getattr(self, name) for name in LISTS})
 
 
-class Activation(models.Model):
+class MemoryActivation(models.Model):
     """That an agent has brought a memory into its prompt, or put it away, for this mission alone."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="activations")
-    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="activations")
+    agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="activations")
     memory = models.ForeignKey(Memory, on_delete=models.PROTECT, related_name="+")
     on = models.BooleanField()
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_activation"
         ordering = ["pk"]
         default_permissions = ()
 
@@ -121,7 +122,7 @@ class MemoryUse(models.Model):
     """That a version stands whole in the prompts of an agent from here on, or no longer."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="memory_uses")
-    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="memory_uses")
+    agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="memory_uses")
     version = models.ForeignKey(MemoryVersion, on_delete=models.PROTECT, related_name="uses")
     on = models.BooleanField()
     made = models.DateTimeField(default=timezone.now)

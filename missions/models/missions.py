@@ -45,7 +45,7 @@ def gates_about_it() -> GateQuerySet:
 class MissionQuerySet(models.QuerySet["Mission"]):
     def active(self) -> "MissionQuerySet":
         """With all that its rules and its prompts look at."""
-        steps = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
+        steps = MissionStep.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         lists = ("agents", "halts", "messages", "pauses", "terminals", "short_memories", "summaries", "carried")
         kept = ("activations", Prefetch("memory_uses", MemoryUse.objects.select_related("version").order_by("pk")))
         gates = Prefetch("run__gates", gates_about_it(), to_attr=GATES)
@@ -56,7 +56,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
     def with_agents(self) -> "MissionQuerySet":
         """With everything that a page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
-        rows = Step.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
+        rows = MissionStep.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         steps = Prefetch("steps", rows.order_by("pk"))
         lists = ("agents", "halts", "messages", "pauses", "terminals__inputs", "short_memories", "summaries", "files")
         found = with_run(self).select_related("final_check", "repository", "run__fork")
@@ -120,7 +120,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             prompt_version=prompts.PROMPT_VERSION,
         )
         for number, one in enumerate(agents, 1):
-            Agent.objects.create(mission=mission, number=number, folded=fold_name(one["name"]), **one)
+            MissionAgent.objects.create(mission=mission, number=number, folded=fold_name(one["name"]), **one)
         if follows and not carry:
             short_term_memory.carry_over_memory(follows, mission)
         from .files import FileVersion
@@ -133,7 +133,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         if carry:
             carry(mission)
         if note:
-            Message.objects.create(mission=mission, number=1, sender=0, recipient=COORDINATOR, text=note)
+            MissionMessage.objects.create(mission=mission, number=1, sender=0, recipient=COORDINATOR, text=note)
         words = [*initial_labels(run), label_term("rehearsal", any(map(is_rehearsal, held)))]
         words += [label_term("crew", crew.crew_id)] if crew else []
         words += [label_term("flag", MissionFlag.FOLLOWS)] if follows else []
@@ -188,22 +188,22 @@ class Mission(models.Model):
         return MissionLimits.of(self.limits)
 
     @cached_property
-    def crew_list(self) -> "list[Agent]":
+    def crew_list(self) -> "list[MissionAgent]":
         return sorted(self.agents.all(), key=lambda one: one.number)
 
-    def agent(self, number: int) -> "Agent":
+    def agent(self, number: int) -> "MissionAgent":
         return next(one for one in self.crew_list if one.number == number)
 
-    def steps_of(self, number: int) -> "list[Step]":
+    def steps_of(self, number: int) -> "list[MissionStep]":
         return sorted((one for one in self.steps.all() if one.agent.number == number), key=lambda one: one.number)
 
-    def past_of(self, number: int) -> "list[Step | CarriedStep]":
+    def past_of(self, number: int) -> "list[MissionStep | CarriedStep]":
         """With what came along from the mission that this one was forked from, the oldest first."""
         carried = (one for one in self.carried.all() if one.agent_id == self.agent(number).pk)
         return [*sorted(carried, key=lambda one: one.number), *self.steps_of(number)]
 
     @property
-    def messages_in_order(self) -> "list[Message]":
+    def messages_in_order(self) -> "list[MissionMessage]":
         return sorted(self.messages.all(), key=lambda one: one.number)
 
     @property
@@ -212,7 +212,7 @@ class Mission(models.Model):
         return getattr(self, "repository", None)
 
     @property
-    def finish(self) -> "Step | None":
+    def finish(self) -> "MissionStep | None":
         """The step by which it was finished."""
         done = (one for one in self.steps.all() if one.tool == "finish" and one.settled and one.ok)
         return next(done, None)
@@ -228,7 +228,7 @@ class Mission(models.Model):
         return any(is_rehearsal(one.model) for one in self.agents.all())
 
 
-class Agent(models.Model):
+class MissionAgent(models.Model):
     """One of the crew. `parent` is the number of whoever made it, 0 of those that were there from the beginning."""
 
     mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="agents")
@@ -244,6 +244,7 @@ class Agent(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_agent"
         ordering = ["number"]
         default_permissions = ()
         constraints = [
@@ -259,12 +260,12 @@ class Agent(models.Model):
         return self.number == COORDINATOR
 
 
-class Step(models.Model):
+class MissionStep(models.Model):
     """One answer of an agent, and what came of it. `heard`: the newest message that its prompt had; `last`: only
     `finish` could be said; `args`: JSON; `ok`: the tool did what it was asked for."""
 
     mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="steps")
-    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="steps")
+    agent = models.ForeignKey(MissionAgent, on_delete=models.PROTECT, related_name="steps")
     number = models.PositiveSmallIntegerField()
     reasoning = models.TextField(blank=True)
     tool = models.CharField(max_length=120, blank=True)
@@ -279,6 +280,7 @@ class Step(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_step"
         ordering = ["pk"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("agent", "number", name="one_mission_step_of_a_number")]
@@ -295,7 +297,7 @@ class Step(models.Model):
         return json.loads(self.args) if self.args else {}
 
 
-class Halt(models.Model):
+class AgentStop(models.Model):
     """An agent that came to an error after a step: no usable answer, the same call again and again, refused again and
     again. `heard` as of a step: whoever may let it go on writes to it."""
 
@@ -305,7 +307,7 @@ class Halt(models.Model):
         REFUSED = "refused", "refused again and again"
 
     mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="halts")
-    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="halts")
+    agent = models.ForeignKey(MissionAgent, on_delete=models.PROTECT, related_name="halts")
     after = models.PositiveSmallIntegerField()
     why = models.CharField(max_length=10, choices=Why)
     text = models.TextField(blank=True)
@@ -313,6 +315,7 @@ class Halt(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_halt"
         ordering = ["pk"]
         default_permissions = ()
 
@@ -320,7 +323,7 @@ class Halt(models.Model):
         return f"{self.agent} after step {self.after}"
 
 
-class Message(models.Model):
+class MissionMessage(models.Model):
     """From an agent, a person, or the mission itself (`sender` 0, with or without a name), to an agent, or to people
     (`recipient` 0). Numbers are one order for all."""
 
@@ -334,6 +337,7 @@ class Message(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_message"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("mission", "number", name="one_mission_message_of_a_number")]
@@ -346,7 +350,7 @@ class Message(models.Model):
         return self.sender == 0 and bool(self.by_name)
 
 
-class Pause(models.Model):
+class MissionPause(models.Model):
     mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="pauses")
     number = models.PositiveSmallIntegerField()
     on = models.BooleanField()
@@ -354,6 +358,7 @@ class Pause(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_pause"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("mission", "number", name="one_pause_of_a_number")]
@@ -362,7 +367,7 @@ class Pause(models.Model):
         return "paused" if self.on else "resumed"
 
 
-class Check(models.Model):
+class MissionCheck(models.Model):
     """What the check came to, in a fresh sandbox over a copy of the workspace. Without an exit code it could not run,
     and `reason` says why."""
 
@@ -375,6 +380,7 @@ class Check(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_check"
         default_permissions = ()
 
     def __str__(self) -> str:

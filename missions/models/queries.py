@@ -24,7 +24,7 @@ from ..rules import COORDINATOR, PERSON, AgentSituation, LimitsUsed
 from . import asking, memory_selection
 from .files import FileVersion, newest_file_versions
 from .forks import Past
-from .missions import Agent, Halt, Message, Mission, Step
+from .missions import AgentStop, Mission, MissionAgent, MissionMessage, MissionStep
 from .repositories import Repository
 from .terminals import Terminal
 
@@ -77,7 +77,7 @@ def asked_in(step: str) -> tuple[str, int]:
 
 def _has_ended(mission: Mission, last: Past, number: int) -> bool:
     """The command that it waits for; else one of its own, since it was asked for the step after which it stopped."""
-    if not isinstance(last, Step):
+    if not isinstance(last, MissionStep):
         return False  # what it had waited for is not here
     wanted = last.arguments.get("for_command") if last.tool == "wait" else None
     rows = [one for one in mission.terminals.all() if one.ended]
@@ -125,9 +125,9 @@ def _is_of(mission: Mission, step: int, number: int) -> bool:
     return any(one.pk == step and one.agent.number == number for one in mission.steps.all())
 
 
-def halt_of(mission: Mission, number: int) -> Halt:
+def halt_of(mission: Mission, number: int) -> AgentStop:
     """That of an agent which has one."""
-    halt: Halt = _halt(mission, number, len(mission.steps_of(number)))
+    halt: AgentStop = _halt(mission, number, len(mission.steps_of(number)))
     return halt
 
 
@@ -242,7 +242,7 @@ def written_since(mission: Mission, number: int, moment: datetime) -> bool:
 # ---- prompts --------------------------------------------------------------------------------------------------
 
 
-def tools_of(mission: Mission, agent: Agent) -> list[Tool[Any]]:
+def tools_of(mission: Mission, agent: MissionAgent) -> list[Tool[Any]]:
     """Also those of servers that it may have, as far as they are on."""
     return tools_named(agent.tools, coordinates=agent.coordinates)
 
@@ -262,7 +262,7 @@ def first_step(agent: Mapping[str, Any], goal: str, check: str, *, coordinates: 
     return step_prompt(AgentWork(*about, tools=offered, goal=goal, check=check, **rest))
 
 
-def arguments_of(mission: Mission, agent: Agent) -> dict[str, type[BaseModel]]:
+def arguments_of(mission: Mission, agent: MissionAgent) -> dict[str, type[BaseModel]]:
     return {one.name: one.arguments for one in tools_of(mission, agent)}
 
 
@@ -317,21 +317,21 @@ def newest_versions(pk: UUID) -> dict[str, FileVersion]:
     return newest_file_versions(FileVersion.objects.filter(mission=pk))
 
 
-def was_refused(mission: Mission, step: Step) -> str:
+def was_refused(mission: Mission, step: MissionStep) -> str:
     """Why somebody refused the same act of anybody in the crew; empty where nobody did."""
-    for one in Step.objects.filter(mission=mission, tool=step.tool, args=step.args).exclude(pk=step.pk):
+    for one in MissionStep.objects.filter(mission=mission, tool=step.tool, args=step.args).exclude(pk=step.pk):
         call = one.tool_call
         if call and call.gate and call.gate.state == GateState.REJECTED:
             return call.error
     return ""
 
 
-def refused_in_a_row(agent: Agent) -> list[str]:
+def refused_in_a_row(agent: MissionAgent) -> list[str]:
     """Of what it asked for, why the newest was refused, without an approval in between; the oldest first. Older ones
     of which a person has heard already do not count."""
     found: list[str] = []
-    told = agent.halts.filter(why=Halt.Why.REFUSED).order_by("-pk").values_list("after", flat=True).first() or 0
-    asked = Step.objects.filter(agent=agent, number__gt=told, tool_call__gate__isnull=False)
+    told = agent.halts.filter(why=AgentStop.Why.REFUSED).order_by("-pk").values_list("after", flat=True).first() or 0
+    asked = MissionStep.objects.filter(agent=agent, number__gt=told, tool_call__gate__isnull=False)
     for one in asked.select_related("tool_call__gate").order_by("-number"):
         gate = one.tool_call.gate if one.tool_call else None
         if gate is None or gate.state != GateState.REJECTED:
@@ -383,25 +383,25 @@ def agent_work(mission: Mission, number: int, worked: float, now: datetime) -> A
     )
 
 
-def _renewed(mission: Mission, agent: Agent, memories: Sequence[memory_selection.KnownMemory]) -> dict[str, Any]:
+def _renewed(mission: Mission, agent: MissionAgent, memories: Sequence[memory_selection.KnownMemory]) -> dict[str, Any]:
     """Said once, for the step that follows has them."""
     names = memory_selection.refresh_folder(mission, agent, memories)
     return {"memories_that_have_changed": names} if names else {}
 
 
-def short_memory_by(mission: Mission, agent: Agent) -> str:
+def short_memory_by(mission: Mission, agent: MissionAgent) -> str:
     """Who else has written it last; empty where the agent itself did."""
     made = [one for one in mission.short_memories.all() if one.agent_id == agent.pk]
     by = max(made, key=lambda one: one.version).by if made else agent.number
     return _name(mission, by) if by != agent.number else ""
 
 
-def summary_of(mission: Mission, agent: Agent) -> Any:
+def summary_of(mission: Mission, agent: MissionAgent) -> Any:
     made = [one for one in mission.summaries.all() if one.agent_id == agent.pk and one.holds]
     return made[-1] if made else None
 
 
-def _not_summarised(mission: Mission, agent: Agent, steps: Sequence[Past], covers: int) -> int:
+def _not_summarised(mission: Mission, agent: MissionAgent, steps: Sequence[Past], covers: int) -> int:
     """How many steps are left out as they are too many, and no summary of them could be made."""
     failed = any(one.agent_id == agent.pk and not one.holds for one in mission.summaries.all())
     counts = [messages_in(one) for one in _history(mission, agent.number, steps, covers)] if failed else []
@@ -425,7 +425,7 @@ def messages_of(work: AgentWork) -> int:
     return sum(map(messages_in, work.history)) + len(work.heard)
 
 
-def _said_before(mission: Mission, agent: Agent, shown: Sequence[PromptMessage]) -> list[PromptMessage]:
+def _said_before(mission: Mission, agent: MissionAgent, shown: Sequence[PromptMessage]) -> list[PromptMessage]:
     """What people have said last to anybody, as far as no message of its history shows it."""
     said = [said_by(mission, one, agent) for one in mission.messages_in_order if one.of_person][-SAID_BEFORE:]
     return [one for one in said if one not in shown]
@@ -455,7 +455,7 @@ def _heard(mission: Mission, number: int, after: int, until: int) -> list[Prompt
     return [said_by(mission, one, agent) for one in found]
 
 
-def said_by(mission: Mission, one: Message, hears: Agent) -> PromptMessage:
+def said_by(mission: Mission, one: MissionMessage, hears: MissionAgent) -> PromptMessage:
     """A message as this agent hears it: an order, or words of somebody else."""
     if not one.sender:
         return PromptMessage("person", one.by_name, one.text) if one.by_name else PromptMessage("system", "", one.text)
@@ -463,7 +463,7 @@ def said_by(mission: Mission, one: Message, hears: Agent) -> PromptMessage:
     return PromptMessage(kinds.get(one.sender, "agent"), _name(mission, one.sender), one.text)
 
 
-def superior(agent: Agent) -> int:
+def superior(agent: MissionAgent) -> int:
     """To whom it reports: whoever made it, else the coordinator, who reports to people."""
     return agent.parent or (0 if agent.coordinates else COORDINATOR)
 
@@ -472,7 +472,7 @@ def _name(mission: Mission, number: int) -> str:
     return mission.agent(number).name if number else PERSON
 
 
-def _now(mission: Mission, agent: Agent, used: LimitsUsed, now: datetime) -> dict[str, Any]:
+def _now(mission: Mission, agent: MissionAgent, used: LimitsUsed, now: datetime) -> dict[str, Any]:
     limits = asking.bounds_of(mission)
     others = [one for one in mission.crew_list if one.number != agent.number]
     found: dict[str, Any] = {
@@ -501,7 +501,7 @@ def own_branch(pk: UUID) -> str:
     return f"magi/{str(pk)[:8]}"
 
 
-def _other(mission: Mission, one: Agent, now: datetime) -> str:
+def _other(mission: Mission, one: MissionAgent, now: datetime) -> str:
     first = one.description.partition(".")[0][:100]
     return f"{one.name} ({agent_situation(mission, one.number, now).state}): {first}"
 
@@ -539,7 +539,7 @@ def step_in_room(work: AgentWork, model: str, mark: str | None = None) -> tuple[
 
 
 def summary_in_room(
-    agent: Agent, goal: str, before: str, history: Sequence[PromptStep], mark: str | None = None
+    agent: MissionAgent, goal: str, before: str, history: Sequence[PromptStep], mark: str | None = None
 ) -> Fitted:
     """The request for a summary of this history, as `step_in_room`."""
 
@@ -564,7 +564,7 @@ def _heard_again(shorter: Sequence[PromptStep], history: Sequence[PromptStep]) -
     return [replace(one, heard=said) for one, said in zip(shorter, heard, strict=True)]
 
 
-def shorter_in_room(agent: Agent, text: str, known: Sequence[str], mark: str | None = None) -> Fitted:
+def shorter_in_room(agent: MissionAgent, text: str, known: Sequence[str], mark: str | None = None) -> Fitted:
     def asked(shown: Any, said: str) -> Messages:
         return memory.shorten_messages(agent.name, text, shown["memories"], rules.MEMORY_LENGTH, mark, said)
 

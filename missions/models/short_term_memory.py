@@ -13,17 +13,18 @@ if TYPE_CHECKING:
 OUTCOME_TEXT = "The mission before came to this: {result}"
 
 
-class ShortMemory(models.Model):
+class ShortTermMemory(models.Model):
     """`by` is the number of the agent that wrote it."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="short_memories")
-    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="short_memories")
+    agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="short_memories")
     version = models.PositiveSmallIntegerField()
     text = models.TextField(blank=True)
     by = models.PositiveSmallIntegerField()
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_shortmemory"
         ordering = ["pk"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("agent", "version", name="one_short_memory_of_a_version")]
@@ -32,13 +33,13 @@ class ShortMemory(models.Model):
         return f"Short-term memory of {self.agent}, {self.version}"
 
 
-class Summary(models.Model):
+class HistorySummary(models.Model):
     """Stands for all steps of an agent up to `covers`. `dump`: the history that it was made from, as its prompt had it,
     and the SHA-256 of that. Without a call it came along from the mission before, or it failed and has no text: then
     nothing was left out."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="summaries")
-    agent = models.ForeignKey("missions.Agent", on_delete=models.PROTECT, related_name="summaries")
+    agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="summaries")
     covers = models.PositiveSmallIntegerField()
     text = models.TextField(blank=True)
     dump = models.TextField(blank=True)
@@ -47,6 +48,7 @@ class Summary(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_summary"
         ordering = ["pk"]
         default_permissions = ()
 
@@ -65,8 +67,8 @@ def carry_over_memory(before: "Mission", mission: "Mission") -> None:
     for agent in mission.agents.all():
         one = earlier.get(agent.folded)
         if one and (kept := one.short_memories.order_by("version").last()) and kept.text:
-            ShortMemory.objects.create(mission=mission, agent=agent, version=1, text=kept.text, by=agent.number)
+            ShortTermMemory.objects.create(mission=mission, agent=agent, version=1, text=kept.text, by=agent.number)
         made = one.summaries.exclude(text="").last() if one else None
         said = [made.text if made else "", OUTCOME_TEXT.format(result=before.result) if agent.coordinates else ""]
         if text := "\n\n".join(filter(None, said if before.result else said[:1])):
-            Summary.objects.create(mission=mission, agent=agent, covers=0, text=text)
+            HistorySummary.objects.create(mission=mission, agent=agent, covers=0, text=text)

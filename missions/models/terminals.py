@@ -12,7 +12,7 @@ class Terminal(models.Model):
     name of its folder. `size` and `digest` are of all that it said."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="terminals")
-    step = models.OneToOneField("missions.Step", on_delete=models.PROTECT, related_name="terminal")
+    step = models.OneToOneField("missions.MissionStep", on_delete=models.PROTECT, related_name="terminal")
     number = models.PositiveSmallIntegerField()
     command = models.TextField(blank=True)
     spool = models.CharField(max_length=40)
@@ -43,7 +43,7 @@ class TerminalInput(models.Model):
     one, by a person."""
 
     terminal = models.ForeignKey(Terminal, on_delete=models.PROTECT, related_name="inputs")
-    step = models.OneToOneField("missions.Step", on_delete=models.PROTECT, null=True, related_name="input")
+    step = models.OneToOneField("missions.MissionStep", on_delete=models.PROTECT, null=True, related_name="input")
     by_name = models.CharField(max_length=150, blank=True)
     number = models.PositiveSmallIntegerField()
     text = models.TextField(blank=True)
@@ -58,7 +58,7 @@ class TerminalInput(models.Model):
         return f"Input {self.number} of {self.terminal}"
 
 
-class Connection(models.Model):
+class TerminalConnection(models.Model):
     """One that a command with a network has asked for: only those to the approved hosts were `allowed`. `sent` and
     `received` are bytes."""
 
@@ -73,6 +73,7 @@ class Connection(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "missions_connection"
         ordering = ["pk"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("terminal", "number", name="one_connection_of_a_number")]

@@ -33,11 +33,11 @@ from .flags import flags_of
 from .forks import CarriedStep
 from .memories import MemoryVersion
 from .memory_selection import note_uses
-from .missions import Agent, Check, Halt, Message, Mission, Pause, Step
+from .missions import AgentStop, Mission, MissionAgent, MissionCheck, MissionMessage, MissionPause, MissionStep
 from .queries import agent_memory, load_mission
 from .repositories import Repository
-from .short_term_memory import ShortMemory, Summary
-from .terminals import HOST_LENGTH, OUTPUT_LENGTH, Connection, Terminal, TerminalInput
+from .short_term_memory import HistorySummary, ShortTermMemory
+from .terminals import HOST_LENGTH, OUTPUT_LENGTH, Terminal, TerminalConnection, TerminalInput
 
 NOTHING_LEFT_TEXT = f"{queries.NOTHING_LEFT}: finish, or say what you need."
 GIVEN_UP = "{by} has given up the machine {host}: commands that lived there were cut. Look before you go on."
@@ -48,8 +48,8 @@ REPEAT_WARNING_FROM = "This was the "
 REPEAT_TEXT = REPEAT_WARNING_FROM + "{count} time in a row that the same call came to the same. Do something else."
 STOPPED_BY = "{name} has stopped: {why}"
 WENT_ON: Mapping[str, str] = {
-    Halt.Why.REFUSED: "Go on without what was refused.",
-    Halt.Why.SAME: "Go on, and do something else than before.",
+    AgentStop.Why.REFUSED: "Go on without what was refused.",
+    AgentStop.Why.SAME: "Go on, and do something else than before.",
 }
 
 
@@ -74,9 +74,9 @@ class CommandEnd:
 def save_agent_message(
     pk: UUID, *, sender: int, recipient: int, text: str, by_name: str = "", go_on: bool = False
 ) -> int:
-    number = (Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
+    number = (MissionMessage.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
     said = {"sender": sender, "recipient": recipient, "by_name": by_name[:150], "go_on": go_on}
-    Message.objects.create(mission_id=pk, number=number, text=clean_storable_text(text), **said)
+    MissionMessage.objects.create(mission_id=pk, number=number, text=clean_storable_text(text), **said)
     if by_name or go_on:  # whoever goes on needs no word of a person any more
         Gate.objects.filter(run=pk, step__startswith=f"{rules.HALT_STEP}{recipient}.").void()
     return number
@@ -94,9 +94,9 @@ def save_step(
     pk: UUID, agent: int, heard: int, last: bool, remembered: Sequence[int], call: ModelCall, said: StepAnswer
 ) -> None:
     """A step, and with it the number of a command, or of what is typed, and which memories its prompt had."""
-    row = Agent.objects.get(pk=agent)
-    number = Step.objects.filter(agent=row).count() + 1
-    step = Step(
+    row = MissionAgent.objects.get(pk=agent)
+    number = MissionStep.objects.filter(agent=row).count() + 1
+    step = MissionStep(
         mission_id=pk, agent=row, number=number, reasoning=clean_storable_text(said.reasoning), heard=heard, last=last
     )
     step.tool, step.args, step.call = said.tool, clean_storable_text(said.args), call
@@ -112,7 +112,7 @@ def save_step(
     SearchText.objects.add(pk, index_words(said.reasoning))
 
 
-def _number_command(step: Step, said: StepAnswer) -> None:
+def _number_command(step: MissionStep, said: StepAnswer) -> None:
     before = Terminal.objects.filter(mission=step.mission_id).aggregate(Max("number"))["number__max"] or 0
     spool = f"{step.agent.number}-{step.number}"
     command = clean_storable_text(said.arguments["command"])
@@ -122,7 +122,7 @@ def _number_command(step: Step, said: StepAnswer) -> None:
         TerminalInput.objects.create(terminal=made, step=step, number=1, text=clean_storable_text(first))
 
 
-def _number_input(step: Step, said: StepAnswer) -> None:
+def _number_input(step: MissionStep, said: StepAnswer) -> None:
     terminal = Terminal.objects.filter(mission=step.mission_id, number=said.arguments["command_id"]).first()
     if terminal and not said.arguments["terminate"]:
         before = terminal.inputs.aggregate(Max("number"))["number__max"] or 0
@@ -135,7 +135,7 @@ def save_result(
     pk: UUID, step: int, call: ToolCall | None, changes: Sequence[FileChange], ends: Sequence[CommandEnd]
 ) -> None:
     """What came of a step: its line, the files that are otherwise since, the commands that have ended."""
-    row = Step.objects.select_related("agent", "mission").get(pk=step)
+    row = MissionStep.objects.select_related("agent", "mission").get(pk=step)
     if row.settled:
         return
     tool = get_tool(row.tool)
@@ -145,7 +145,7 @@ def save_result(
     values |= {"tool_call": call} if call and call.pk else {}
     count = _same(row, result, changes)
     note = f"\n{REPEAT_TEXT.format(count=ordinal(count))}" if count >= rules.SAME_TOLD else ""
-    Step.objects.filter(pk=step, settled=None).update(
+    MissionStep.objects.filter(pk=step, settled=None).update(
         result=clean_storable_text(redact_secrets(result) + note), **values
     )
     FileVersion.objects.add(row.mission, row, changes)
@@ -156,16 +156,19 @@ def save_result(
         _end_the_asking(pk, row.agent, reasons)
     if count >= rules.SAME_STOPS:
         stop_agent(
-            pk, row.agent, Halt.Why.SAME, f"{row.tool} came to the same {count} times, and nothing changed meanwhile."
+            pk,
+            row.agent,
+            AgentStop.Why.SAME,
+            f"{row.tool} came to the same {count} times, and nothing changed meanwhile.",
         )
 
 
-def _end_the_asking(pk: UUID, agent: Agent, reasons: Sequence[str]) -> None:
+def _end_the_asking(pk: UUID, agent: MissionAgent, reasons: Sequence[str]) -> None:
     """The agent reads why, and a person says how it goes on."""
     said = " ".join(f"({number}) {reason}" for number, reason in enumerate(reasons, 1))
     text = REFUSED_IN_A_ROW.format(count=len(reasons), reasons=said)
     save_agent_message(pk, sender=0, recipient=agent.number, text=f"You have stopped: {text}")
-    stop_agent(pk, agent, Halt.Why.REFUSED, text)
+    stop_agent(pk, agent, AgentStop.Why.REFUSED, text)
 
 
 def save_last_changes(pk: UUID, changes: Sequence[FileChange]) -> None:
@@ -173,9 +176,9 @@ def save_last_changes(pk: UUID, changes: Sequence[FileChange]) -> None:
     FileVersion.objects.add(mission, mission.finish, changes)
 
 
-def _same(row: Step, result: str, changes: Sequence[FileChange]) -> int:
+def _same(row: MissionStep, result: str, changes: Sequence[FileChange]) -> int:
     """How often the newest steps of an agent came to the same, with nothing changed meanwhile."""
-    before = Step.objects.filter(agent=row.agent, number__lt=row.number).select_related("call")
+    before = MissionStep.objects.filter(agent=row.agent, number__lt=row.number).select_related("call")
     before = before.defer("call__prompt", "call__answer").order_by("-number")[: rules.SAME_STOPS - 1]
     moves = [_move(one, one.result) for one in reversed(before)] + [_move(row, result)]
     if changes or rules.same_in_a_row(moves) == 1:
@@ -183,14 +186,14 @@ def _same(row: Step, result: str, changes: Sequence[FileChange]) -> int:
     return rules.same_in_a_row(moves, _changed(row))
 
 
-def _move(one: Step, result: str) -> rules.StepMove:
+def _move(one: MissionStep, result: str) -> rules.StepMove:
     state = queries.facts_of(result).get("state", "")
     waits = bool(one.ok or not one.settled) and rules.waits(one.tool, one.arguments, state)
     moments = one.call.started, one.made, one.settled or timezone.now()
     return rules.StepMove((one.tool, one.args, _plain(result)), *moments, waits)
 
 
-def _changed(row: Step) -> datetime | None:
+def _changed(row: MissionStep) -> datetime | None:
     """When files, output of other commands, or what was said to this agent were otherwise last."""
     pk, agent = row.mission_id, row.agent.number
     others = Terminal.objects.filter(mission=pk).exclude(
@@ -198,7 +201,7 @@ def _changed(row: Step) -> datetime | None:
     )
     moments = [
         FileVersion.objects.filter(mission=pk).aggregate(last=Max("made"))["last"],
-        Message.objects.filter(mission=pk, recipient=agent).aggregate(last=Max("made"))["last"],
+        MissionMessage.objects.filter(mission=pk, recipient=agent).aggregate(last=Max("made"))["last"],
         TerminalInput.objects.filter(terminal__mission=pk, step=None).aggregate(last=Max("made"))["last"],
         others.aggregate(last=Max("ended"))["last"],
         *(workspace.spool(pk, one.spool).changed for one in others.filter(ended=None)),
@@ -217,7 +220,7 @@ def _plain(result: str) -> str:
     return f"{facts.get('exit_code')}{facts.get('state')}{facts.get('cursor')}{shown}"
 
 
-def _never_began(step: Step) -> None:
+def _never_began(step: MissionStep) -> None:
     """It was refused: no command ever was."""
     now = timezone.now()
     Terminal.objects.filter(step=step, ended=None).update(reason="refused", ended=now)
@@ -231,7 +234,7 @@ def save_command_exits(pk: UUID, ends: Sequence[CommandEnd], now: datetime | Non
         if open_ones.update(output=output, ended=now or timezone.now(), **values):
             ask_no_more_how_it_goes_on(pk)
             reached = [
-                Connection(
+                TerminalConnection(
                     mission_id=pk,
                     terminal_id=one.terminal,
                     number=number,
@@ -239,18 +242,20 @@ def save_command_exits(pk: UUID, ends: Sequence[CommandEnd], now: datetime | Non
                 )
                 for number, each in enumerate(one.reached, 1)
             ]
-            Connection.objects.bulk_create(reached)
+            TerminalConnection.objects.bulk_create(reached)
 
 
 def save_failure(pk: UUID, agent: int, why: str) -> None:
-    stop_agent(pk, Agent.objects.get(pk=agent), Halt.Why.FAILED, why)
+    stop_agent(pk, MissionAgent.objects.get(pk=agent), AgentStop.Why.FAILED, why)
 
 
-def stop_agent(pk: UUID, agent: Agent, why: str, text: str) -> None:
+def stop_agent(pk: UUID, agent: MissionAgent, why: str, text: str) -> None:
     """It does nothing more until somebody who may lets it go on; whoever made it is told, or people are."""
-    after = Step.objects.filter(agent=agent).count()
-    heard = Message.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0
-    Halt.objects.create(mission_id=pk, agent=agent, after=after, why=why, text=clean_storable_text(text), heard=heard)
+    after = MissionStep.objects.filter(agent=agent).count()
+    heard = MissionMessage.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0
+    AgentStop.objects.create(
+        mission_id=pk, agent=agent, after=after, why=why, text=clean_storable_text(text), heard=heard
+    )
     save_agent_message(
         pk, sender=0, recipient=queries.superior(agent), text=STOPPED_BY.format(name=agent.name, why=text)
     )
@@ -283,20 +288,20 @@ def notify_nothing_left(pk: UUID, asking: Sequence[int] = ()) -> None:
 
 def refuse_answered(pk: UUID, heard: int) -> None:
     """Answered, where somebody has said something meanwhile: by that they go on, and nobody need be asked."""
-    if Message.objects.filter(mission=pk, number__gt=heard).exists():
+    if MissionMessage.objects.filter(mission=pk, number__gt=heard).exists():
         raise AlreadyAnswered
 
 
 def refuse_revived(pk: UUID, agent: int, heard: int) -> None:
     """Answered, where somebody who may has let it go on meanwhile."""
-    said = Message.objects.filter(mission=pk, recipient=agent, number__gt=heard)
+    said = MissionMessage.objects.filter(mission=pk, recipient=agent, number__gt=heard)
     if said.filter(Q(go_on=True) | ~Q(by_name="")).exists():
         raise AlreadyAnswered
 
 
 def keep_halt_answer(pk: UUID, halt: int, gate: int) -> None:
     """How a person has an agent that had stopped go on, if at all."""
-    row = Halt.objects.select_related("agent").get(pk=halt)
+    row = AgentStop.objects.select_related("agent").get(pk=halt)
     choice = Gate.objects.with_decisions().get(pk=gate).choice
     by, words = _used(gate)
     usual = {rules.GO_ON: WENT_ON.get(row.why, "Go on."), rules.OTHERWISE: "Do it in another way."}
@@ -329,14 +334,14 @@ def _used(gate: int) -> tuple[str, str]:
 
 def save_question(pk: UUID, step: int, gate: int, answer: str, result: str) -> None:
     """What somebody answered, who is heard as any person is; nothing where the time for it was over."""
-    row = Step.objects.select_related("agent").get(pk=step)
+    row = MissionStep.objects.select_related("agent").get(pk=step)
     if row.settled:
         return
     by, _ = _used(gate)
     if answer:
         save_agent_message(pk, sender=0, recipient=row.agent.number, text=answer, by_name=by)
     values = {"ok": bool(answer), "settled": timezone.now()}
-    Step.objects.filter(pk=step, settled=None).update(result=result, **values)
+    MissionStep.objects.filter(pk=step, settled=None).update(result=result, **values)
 
 
 # ---- memory ---------------------------------------------------------------------------------------------------
@@ -344,7 +349,7 @@ def save_question(pk: UUID, step: int, gate: int, answer: str, result: str) -> N
 
 def save_summary(pk: UUID, agent: int, covers: int, dump: str, call: ModelCall, said: SummarisedHistory) -> None:
     """Dump, summary and facts in one commit."""
-    row = Agent.objects.get(pk=agent)
+    row = MissionAgent.objects.get(pk=agent)
     digest = sha256(dump.encode()).hexdigest()
     made = {
         "covers": covers,
@@ -353,19 +358,19 @@ def save_summary(pk: UUID, agent: int, covers: int, dump: str, call: ModelCall, 
         "digest": digest,
         "call": call,
     }
-    Summary.objects.create(mission_id=pk, agent=row, **made)
+    HistorySummary.objects.create(mission_id=pk, agent=row, **made)
     if said.facts:
         version, text = agent_memory(load_mission(pk), row.number)
         save_memory(pk, agent, version, "\n".join([text, *said.facts]).strip())
 
 
 def save_missing_summary(pk: UUID, agent: int, covers: int) -> None:
-    Summary.objects.create(mission_id=pk, agent_id=agent, covers=covers)
+    HistorySummary.objects.create(mission_id=pk, agent_id=agent, covers=covers)
 
 
 def save_memory(pk: UUID, agent: int, version: int, text: str) -> None:
-    row = Agent.objects.get(pk=agent)
-    ShortMemory.objects.create(
+    row = MissionAgent.objects.get(pk=agent)
+    ShortTermMemory.objects.create(
         mission_id=pk, agent=row, version=version + 1, text=clean_storable_text(text), by=row.number
     )
 
@@ -379,7 +384,7 @@ def save_shortened_memory(pk: UUID, agent: int, version: int, call: ModelCall, t
 
 def keep_check(pk: UUID, command: str, call: ToolCall, exit_code: int | None, reason: str) -> None:
     values = {"exit_code": exit_code, "reason": reason[:40], "output": call.output or call.error}
-    Check.objects.create(
+    MissionCheck.objects.create(
         mission_id=pk, command=clean_storable_text(command), tool_call=call if call.pk else None, **values
     )
 
@@ -398,7 +403,7 @@ def conclude(pk: UUID) -> None:
     SearchText.objects.add(pk, [label_term("outcome", came_to), *flags, *index_words(said.get("result", ""))])
 
 
-def why_unproven(check: Check | None) -> str:
+def why_unproven(check: MissionCheck | None) -> str:
     if check is None:
         return "The check was not run."
     if check.exit_code is None:
@@ -407,27 +412,27 @@ def why_unproven(check: Check | None) -> str:
 
 
 def pause(pk: UUID, on: bool, by_name: str) -> None:
-    number = (Pause.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
-    Pause.objects.create(mission_id=pk, number=number, on=on, by_name=by_name[:150])
+    number = (MissionPause.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
+    MissionPause.objects.create(mission_id=pk, number=number, on=on, by_name=by_name[:150])
 
 
 def erase(pk: UUID) -> None:
     """All texts, and the workspace with them; numbers, tools, codes, sizes and times stay."""
     Mission.objects.filter(pk=pk).update(goal="", check_command="", customs="", result="", unproven="")
-    Agent.objects.filter(mission=pk).update(description="")
-    Step.objects.filter(mission=pk).update(reasoning="", args="", result="")
+    MissionAgent.objects.filter(mission=pk).update(description="")
+    MissionStep.objects.filter(mission=pk).update(reasoning="", args="", result="")
     CarriedStep.objects.filter(mission=pk).update(reasoning="", args="", result="")
-    Halt.objects.filter(mission=pk).update(text="")
-    Message.objects.filter(mission=pk).update(text="")
-    Check.objects.filter(mission=pk).update(command="", output="")
+    AgentStop.objects.filter(mission=pk).update(text="")
+    MissionMessage.objects.filter(mission=pk).update(text="")
+    MissionCheck.objects.filter(mission=pk).update(command="", output="")
     FileVersion.objects.filter(mission=pk).update(path="", digest="", text="")
     Repository.objects.filter(mission=pk).update(address="", branch="", left_out="")
     Terminal.objects.filter(mission=pk).update(command="", digest="", output="")
     TerminalInput.objects.filter(terminal__mission=pk).update(text="")
-    Connection.objects.filter(mission=pk).update(host="")
+    TerminalConnection.objects.filter(mission=pk).update(host="")
     # what was accepted is the library's
     MemoryVersion.objects.filter(mission=pk).exclude(accepted=True).update(description="", text="", front="")
-    ShortMemory.objects.filter(mission=pk).update(text="")
-    Summary.objects.filter(mission=pk).update(text="", dump="", digest="")
+    ShortTermMemory.objects.filter(mission=pk).update(text="")
+    HistorySummary.objects.filter(mission=pk).update(text="", dump="", digest="")
     transaction.on_commit(lambda: workspace.remove(pk))
     transaction.on_commit(lambda: publishing.remove(pk))

@@ -8,7 +8,7 @@ from pydantic import Field
 from engine.models import Effect
 from engine.tools import Tool, ToolRefused, ToolUse
 
-from ..models import Agent, Mission, ShortMemory, writes
+from ..models import Mission, MissionAgent, ShortTermMemory, writes
 from ..models.queries import agent_memory, superior, usage_of
 from ..rules import COORDINATOR, MEMORY_LENGTH, PERSON, agent_name_problem, fold_name, spawn_problem
 from .output import SHOWN, MissionToolArgumentsBase, agent_of, mission_of, tool_text
@@ -72,7 +72,7 @@ def send_message(asked: SendMessageArguments, use: ToolUse) -> str:
     return tool_text("send_message", to=to.name)
 
 
-def is_ping_pong(mission: Mission, agent: Agent, other: Agent) -> int:
+def is_ping_pong(mission: Mission, agent: MissionAgent, other: MissionAgent) -> int:
     """How many messages these two have written to one another since either of them did anything else."""
     two = {agent.number, other.number}
     done = [
@@ -84,7 +84,7 @@ def is_ping_pong(mission: Mission, agent: Agent, other: Agent) -> int:
     return sum(one.made > max(done) for one in said) if done else len(said)
 
 
-def _named(mission: Mission, name: str) -> Agent:
+def _named(mission: Mission, name: str) -> MissionAgent:
     found = next((one for one in mission.crew_list if one.folded == fold_name(name)), None)
     if found is None:
         names = ", ".join(one.name for one in mission.crew_list)
@@ -107,7 +107,7 @@ def make_agent(asked: MakeAgentArguments, use: ToolUse) -> str:
     wanted = own if asked.tools is None else asked.tools
     if strange := [one for one in wanted if one not in own]:
         raise ToolRefused(f"tools: you cannot give {', '.join(strange)}.")
-    made = Agent.objects.create(
+    made = MissionAgent.objects.create(
         mission=mission,
         number=len(mission.crew_list) + 1,
         name=asked.name,
@@ -122,7 +122,7 @@ def make_agent(asked: MakeAgentArguments, use: ToolUse) -> str:
     return tool_text("make_new_agent", name=made.name, number=made.number)
 
 
-def depth_of(mission: Mission, agent: Agent) -> bool:
+def depth_of(mission: Mission, agent: MissionAgent) -> bool:
     return agent.depth + 1 < mission.bounds.depth
 
 
@@ -150,11 +150,11 @@ def edit_memory(asked: EditMemoryArguments, use: ToolUse) -> str:
     return tool_text("edit_stm", version=version + 1)
 
 
-def _keep(mission: Mission, agent: Agent, version: int, text: str, by: int) -> None:
-    ShortMemory.objects.create(mission=mission, agent=agent, version=version, text=text, by=by)
+def _keep(mission: Mission, agent: MissionAgent, version: int, text: str, by: int) -> None:
+    ShortTermMemory.objects.create(mission=mission, agent=agent, version=version, text=text, by=by)
 
 
-def _is_below(mission: Mission, other: Agent, agent: Agent) -> bool:
+def _is_below(mission: Mission, other: MissionAgent, agent: MissionAgent) -> bool:
     while above := superior(other):
         if above == agent.number:
             return True

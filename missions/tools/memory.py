@@ -8,7 +8,7 @@ from engine.tools import Tool, ToolRefused, ToolUse
 
 from .. import memory_review
 from ..memory_files import DESCRIPTION_LENGTH, LISTS, TEXT_LENGTH, InvalidMemoryFile, MemoryFile
-from ..models import Agent, Mission
+from ..models import Mission, MissionAgent
 from ..models.memories import memory_named
 from ..models.memory_selection import (
     LIBRARY,
@@ -85,7 +85,9 @@ def propose_memory(asked: ProposeMemoryArguments, use: ToolUse) -> str:
     return submit_proposal("propose_memory", mission, agent, made, "", asked.base_version)
 
 
-def submit_proposal(tool: str, mission: Mission, agent: Agent, made: MemoryFile, file: str, base: int | None) -> str:
+def submit_proposal(
+    tool: str, mission: Mission, agent: MissionAgent, made: MemoryFile, file: str, base: int | None
+) -> str:
     """Refused with what stands in its way."""
     memory = memory_named(made.name, mission.library)
     library = memory.library if memory else mission.library
@@ -99,7 +101,7 @@ def submit_proposal(tool: str, mission: Mission, agent: Agent, made: MemoryFile,
     return tool_text(tool, sentence, name=made.name, file=version.memory.file, proposal=version.number)
 
 
-def is_visible(agent: Agent, version: memory_review.MemoryVersion) -> bool:
+def is_visible(agent: MissionAgent, version: memory_review.MemoryVersion) -> bool:
     return LIBRARY in agent.rights or version.visibility_for(agent.name) != MemoryAccess.NOTHING
 
 

@@ -10,7 +10,7 @@ from engine.tools import Tool, ToolRefused, ToolUse
 from .. import memory_files
 from ..memory_files import InvalidMemoryFile
 from ..memory_review import current_version
-from ..models import Agent, Mission
+from ..models import Mission, MissionAgent
 from ..models.memories import MemoryVersion, memory_named, values_from_file
 from ..workspace_files import FileProblem
 from .files import EditFileArguments, WriteFileArguments, replace_once
@@ -38,11 +38,11 @@ def refuse_edit(asked: EditFileArguments, use: ToolUse) -> str:
     return _proposed("edit_file", agent, mission, memory.file, after)
 
 
-def _seen(agent: Agent, version: MemoryVersion | None) -> MemoryVersion | None:
+def _seen(agent: MissionAgent, version: MemoryVersion | None) -> MemoryVersion | None:
     return version if version and is_visible(agent, version) else None
 
 
-def _proposed(tool: str, agent: Agent, mission: Mission, file: str, content: str) -> str:
+def _proposed(tool: str, agent: MissionAgent, mission: Mission, file: str, content: str) -> str:
     try:
         made = memory_files.parse_memory_file(content)
     except InvalidMemoryFile as wrong:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from engine.tools import ToolRefused, ToolUse, schema_title
 
-from ..models import Agent, Mission
+from ..models import Mission, MissionAgent
 from ..secret_redaction import redact_secrets
 
 SHOWN, FIRST, LAST = 12_000, 4_000, 7_000  # characters
@@ -39,10 +39,10 @@ def cut_text(text: str, advice: str) -> str:
     return f"{text[:FIRST]}\n… {left_out:,} characters are left out; {advice} …\n{text[-LAST:]}"
 
 
-def agent_of(use: ToolUse) -> Agent:
+def agent_of(use: ToolUse) -> MissionAgent:
     """Who uses it, by the place in the run. In a thread that may read rows."""
     number, _, _ = use.step.partition(".")
-    found = Agent.objects.select_related("mission__run").filter(mission=use.run.pk, number=number or 0).first()
+    found = MissionAgent.objects.select_related("mission__run").filter(mission=use.run.pk, number=number or 0).first()
     if found is None:
         raise ToolRefused("Only an agent of a mission can do this.")
     return found

@@ -15,7 +15,7 @@ from runs.rights import STEER
 from runs.views.row_lookup import row_for
 
 from .. import comments
-from ..models import Agent
+from ..models import MissionAgent
 
 ENDED_TEXT = "The mission is over: nobody hears it any more. “Continue” begins another one from here."
 KEYS = {
@@ -91,4 +91,4 @@ def _again(request: HttpRequest, pk: UUID, refused: Exception, text: str = "", t
 
 
 def _spoken(pk: UUID, **more: Any) -> dict[str, Any]:
-    return {"display": {"id": str(pk), "agents": list(Agent.objects.filter(mission=pk))}, **more}
+    return {"display": {"id": str(pk), "agents": list(MissionAgent.objects.filter(mission=pk))}, **more}

@@ -116,7 +116,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='OfficeVersion',
+            name='OfficeDocumentVersion',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveIntegerField()),
@@ -125,6 +125,7 @@ class Migration(migrations.Migration):
                 ('document', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='office.officedocument')),
             ],
             options={
+                'db_table': 'office_officeversion',
                 'ordering': ['-number'],
                 'constraints': [models.UniqueConstraint(fields=('document', 'number'), name='one_office_version_of_a_number')],
             },

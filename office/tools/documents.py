@@ -2,7 +2,7 @@ from pydantic import ConfigDict, Field
 
 from engine.models import Effect
 from engine.tools import Tool, ToolOutput, ToolRefused, ToolUse
-from office.models import OfficeDocument, OfficeVersion
+from office.models import OfficeDocument, OfficeDocumentVersion
 
 from .arguments import LONGEST_TEXT, Long, OfficeToolArguments, Query, format_list, joined_fields
 
@@ -45,7 +45,7 @@ def read(asked: ReadDocumentArguments, use: ToolUse) -> ToolOutput:
         raise ToolRefused(f"There is no document named {asked.name}." + (f" There is {near}." if near else ""))
     if asked.version in (None, document.version):
         return ToolOutput(document.text, outside=document.outside)
-    earlier = OfficeVersion.objects.filter(document=document, number=asked.version).first()
+    earlier = OfficeDocumentVersion.objects.filter(document=document, number=asked.version).first()
     if earlier is None:
         raise ToolRefused(f"{document.name} has {document.version} versions.")
     return ToolOutput(earlier.text, outside=document.outside)

@@ -85,7 +85,9 @@ def create_teams(apps, schema_editor):
 
 
 def found(apps, values):
-    Team, Version, Agent, Change = (apps.get_model("plans", f"Team{part}") for part in ("", "Version", "Agent", "Change"))
+    Team, Version, Agent, Change = (
+        apps.get_model("plans", f"Team{part}") for part in ("", "Version", "AgentRow", "Change")
+    )
     kept = {"name": values["name"], "retention_days": 0}
     team = Team.objects.create(**kept)
     own = {name: values[name] for name in ("description", "examples")}

@@ -1,26 +1,26 @@
 from . import writes
-from .plans import OUTCOMES, Plan, Revision, models_of, title_of
-from .presets import Team, TeamAgent, TeamChange, TeamChanged, TeamVersion
-from .projects import Matter
-from .sent import Sent, Told
-from .steps import Message, Move, Step, StepState
+from .plans import OUTCOMES, Plan, PlanRevision, models_of, title_of
+from .presets import Team, TeamAgentRow, TeamChange, TeamChanged, TeamVersion
+from .projects import Project
+from .sent import SentEvent, SentGate
+from .steps import PlanMessage, PlanStep, PlanStepMove, PlanStepState
 
 __all__ = [
     "OUTCOMES",
-    "Matter",
-    "Message",
-    "Move",
     "Plan",
-    "Revision",
-    "Sent",
-    "Step",
-    "StepState",
+    "PlanMessage",
+    "PlanRevision",
+    "PlanStep",
+    "PlanStepMove",
+    "PlanStepState",
+    "Project",
+    "SentEvent",
+    "SentGate",
     "Team",
-    "TeamAgent",
+    "TeamAgentRow",
     "TeamChange",
     "TeamChanged",
     "TeamVersion",
-    "Told",
     "models_of",
     "title_of",
     "writes",

@@ -26,9 +26,9 @@ from runs.row_queries import with_run
 from .. import prompts
 from ..rules.approval_policy import ApprovalKind, RequiredApproval, TeamPolicy, needs_no_approval
 from ..rules.enums import PlanOutcome, RevisionCause, RevisionStatus
-from .presets import TeamAgent, TeamVersion
-from .projects import Matter
-from .steps import Move, Step, choices
+from .presets import TeamAgentRow, TeamVersion
+from .projects import Project
+from .steps import PlanStep, PlanStepMove, choices
 
 TASK_LENGTH = 20_000
 TITLE_LENGTH = 80
@@ -60,8 +60,8 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         """
         gates = Prefetch("run__gates", Gate.objects.prefetch_related("decisions").order_by("pk"))
         left = () if with_texts else (*MOVE_TEXTS, *(f"tool_call__{name}" for name in TEXTS))
-        called = Move.objects.select_related("tool_call").defer(*left)
-        with_calls = Step.objects.select_related("agent").prefetch_related("states", Prefetch("moves", called))
+        called = PlanStepMove.objects.select_related("tool_call").defer(*left)
+        with_calls = PlanStep.objects.select_related("agent").prefetch_related("states", Prefetch("moves", called))
         steps = Prefetch("steps", with_calls)
         own = self.filter(run__owner=owner, matter__owner=owner, matter__erased=None).select_related("run", "matter")
         return own.prefetch_related(gates, steps, "revisions", "messages").order_by("-run__created", "-pk")
@@ -115,7 +115,7 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         plan = self.create(
             run=run,
             task=task,
-            matter=Matter.objects.of_name(owner, matter) if matter else None,
+            matter=Project.objects.of_name(owner, matter) if matter else None,
             matter_name=matter,
             team_version=team,
             policy=policy.as_json() if policy else team.policy,
@@ -143,8 +143,8 @@ def _unknown(asked: Sequence[str]) -> int | None:
 
 
 def _steps(*left: str) -> Prefetch:
-    moves = Prefetch("moves", Move.objects.select_related("tool_call").defer(*left))
-    return Prefetch("steps", Step.objects.select_related("agent").prefetch_related(moves, "states"))
+    moves = Prefetch("moves", PlanStepMove.objects.select_related("tool_call").defer(*left))
+    return Prefetch("steps", PlanStep.objects.select_related("agent").prefetch_related(moves, "states"))
 
 
 def models_of(team: TeamVersion) -> list[str]:
@@ -164,7 +164,7 @@ class Plan(models.Model):
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="plan")
     task = models.TextField(max_length=TASK_LENGTH)
-    matter = models.ForeignKey(Matter, on_delete=models.PROTECT, null=True, related_name="plans")
+    matter = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="plans")
     matter_name = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001 - older ones do not say
     team_version = models.ForeignKey(TeamVersion, on_delete=models.PROTECT, related_name="plans")
     policy = models.JSONField()
@@ -193,7 +193,7 @@ class Plan(models.Model):
         return replace(policy, plan=_ruled(policy.plan, rules, "plan"), steps=steps)
 
     @cached_property
-    def agents(self) -> Sequence[TeamAgent]:
+    def agents(self) -> Sequence[TeamAgentRow]:
         return list(self.team_version.agents.all())
 
     @cached_property
@@ -243,7 +243,7 @@ class Plan(models.Model):
     def planner(self) -> str:
         return str(self.asked_models[0])
 
-    def model_of(self, agent: TeamAgent) -> str:
+    def model_of(self, agent: TeamAgentRow) -> str:
         return str(self.asked_models[1 + [one.pk for one in self.agents].index(agent.pk)])
 
     @property
@@ -251,7 +251,7 @@ class Plan(models.Model):
         return any(map(is_rehearsal, self.asked_models))
 
     @property
-    def current(self) -> "Revision":
+    def current(self) -> "PlanRevision":
         return max(self.revisions.all(), key=lambda one: one.number)
 
     @property
@@ -259,17 +259,17 @@ class Plan(models.Model):
         """The number of the plan that there is; 0 before the first. Questions, and what was never planned, are none."""
         return sum(one.has_steps for one in self.revisions.all())
 
-    def revision_number(self, revision: "Revision") -> int:
+    def revision_number(self, revision: "PlanRevision") -> int:
         """What that one is called; 0 where it brought no steps."""
         upto = [one for one in self.revisions.all() if one.number <= revision.number and one.has_steps]
         return len(upto) if revision.has_steps else 0
 
     @property
-    def steps_now(self) -> list["Step"]:
+    def steps_now(self) -> list["PlanStep"]:
         """Those of the current revision, in their order."""
         return sorted((one for one in self.steps.all() if one.last_in is None), key=lambda one: one.position)
 
-    def step(self, number: int) -> "Step":
+    def step(self, number: int) -> "PlanStep":
         return next(one for one in self.steps.all() if one.number == number)
 
 
@@ -280,7 +280,7 @@ def _ruled(demand: RequiredApproval, rules: Sequence[GateRule], kind: str, effec
     return strictest(demand, rule.policy) if rule else demand
 
 
-class Revision(models.Model):
+class PlanRevision(models.Model):
     """What caused a plan, or a new one for the rest, and what came of it: `questions`, one a line, or steps. `number`
     counts what was ordered; people count what was planned (`Plan.revision`).
 
@@ -302,6 +302,7 @@ class Revision(models.Model):
     places = models.JSONField(null=True)
 
     class Meta:
+        db_table = "plans_revision"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("plan", "number", name="one_revision_of_a_number")]

@@ -104,10 +104,10 @@ class TeamVersion(PresetVersion):
 
     def set_content(self, held: Mapping[str, Any]) -> None:
         agents = enumerate(written_content(held)["agents"], 1)
-        TeamAgent.objects.bulk_create(TeamAgent(version=self, seat=seat, **one) for seat, one in agents)
+        TeamAgentRow.objects.bulk_create(TeamAgentRow(version=self, seat=seat, **one) for seat, one in agents)
 
 
-class TeamAgent(models.Model):
+class TeamAgentRow(models.Model):
     """Without a model it takes the installation's default one. `tools`: their names."""
 
     version = models.ForeignKey(TeamVersion, on_delete=models.CASCADE, related_name="agents")
@@ -120,6 +120,7 @@ class TeamAgent(models.Model):
     tools = models.JSONField(default=list)
 
     class Meta:
+        db_table = "plans_teamagent"
         ordering = ["seat"]
         default_permissions = ()
         constraints = [

@@ -13,7 +13,7 @@ from engine.models import TITLE_LENGTH, after_deadlock
 from engine.text.invisible_chars import visible_text
 
 
-class ProjectQuerySet(models.QuerySet["Matter"]):
+class ProjectQuerySet(models.QuerySet["Project"]):
     def existing(self) -> "ProjectQuerySet":
         return self.filter(erased=None)
 
@@ -22,7 +22,7 @@ class ProjectQuerySet(models.QuerySet["Matter"]):
         found = self.existing().filter(owner=owner)
         return found.filter(name=name) if clean_storable_text(name) == name else found.none()
 
-    def of_name(self, owner: Any, name: str) -> "Matter":
+    def of_name(self, owner: Any, name: str) -> "Project":
         """Made where there is none; as it is, it stays until this transaction ends."""
         found = self.existing().filter(owner=owner, name=name).first()  # of nobody there may be two of one name
         found = found or self.get_or_create(owner=owner, name=name, erased=None)[0]
@@ -36,7 +36,7 @@ class ProjectQuerySet(models.QuerySet["Matter"]):
         self.existing().filter(owner=owner).update(erased=timezone.now(), name="", title="")
 
 
-class Matter(models.Model):
+class Project(models.Model):
     """Plans of one person that know of each other, under a name of its owner's. `erased`: when it was taken away, and
     its plans were to be. `title`: what its owner calls it instead of by its name. `closed`: it is in no lists and
     choices."""
@@ -52,6 +52,7 @@ class Matter(models.Model):
     objects = ProjectQuerySet.as_manager()
 
     class Meta:
+        db_table = "plans_matter"
         ordering = ["created"]
         default_permissions = ()
         constraints = [

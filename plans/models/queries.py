@@ -38,9 +38,9 @@ from ..rules.claims import claim_note, figures
 from ..rules.enums import RevisionCause, RevisionStatus, StepEffect, StepStatus, strongest
 from ..rules.gate_text import GateText, GateToolLine
 from ..rules.scheduling import MOVES, PlanSituation
-from .plans import Plan, Revision
-from .presets import TeamAgent, TeamVersion
-from .steps import Message, Move, Step, StepState
+from .plans import Plan, PlanRevision
+from .presets import TeamAgentRow, TeamVersion
+from .steps import PlanMessage, PlanStep, PlanStepMove, PlanStepState
 
 GATE_OF_STEP = re.compile(r"step-(\d+)(?:-|$)")
 OF_STEP = re.compile(r"step-(\d{1,4})-")
@@ -55,21 +55,21 @@ def load_plan(pk: UUID) -> Plan:
     at after every part, so by statements that are made once."""
     [plan], [plan.run] = fetch(Plan, "pk", [pk]), fetch(Run, "pk", [pk])
     [plan.team_version] = fetch(TeamVersion, "plans", [pk])
-    plan.agents = fetch(TeamAgent, "version__plans", [pk], "seat")
-    steps, agents = fetch(Step, "plan", [pk], "number"), {one.pk: one for one in plan.agents}
-    of_step = group_by_column(fetch(Move, "step__plan", [pk], "series", "number"), "step_id")
+    plan.agents = fetch(TeamAgentRow, "version__plans", [pk], "seat")
+    steps, agents = fetch(PlanStep, "plan", [pk], "number"), {one.pk: one for one in plan.agents}
+    of_step = group_by_column(fetch(PlanStepMove, "step__plan", [pk], "series", "number"), "step_id")
     for step in steps:
         step.plan, step.agent = plan, agents.get(step.agent_id) if step.agent_id else None
         freeze_row(step, moves=of_step[step.pk])
         for move in of_step[step.pk]:
             move.step = step
     _with_used(steps)
-    freeze_row(plan, steps=steps, revisions=fetch(Revision, "plan", [pk], "number"))
+    freeze_row(plan, steps=steps, revisions=fetch(PlanRevision, "plan", [pk], "number"))
     state_of_plan(plan)  # it remembers what they ask for
     return plan
 
 
-def _with_used(steps: Iterable[Step]) -> None:
+def _with_used(steps: Iterable[PlanStep]) -> None:
     """What the calls of those steps did that are completed and were to do more than read."""
     completed = [step for step in steps if step.may_claim]
     keys = {step: [move.tool_call_id for move in step.moves.all() if move.tool_call_id] for step in completed}
@@ -85,7 +85,7 @@ def _with_used(steps: Iterable[Step]) -> None:
         step.used = strongest(effects) if effects else None
 
 
-def note_of(step: Step) -> str:
+def note_of(step: PlanStep) -> str:
     return claim_note(state_of_step(step))
 
 
@@ -108,13 +108,13 @@ def state_of_plan(plan: Plan) -> PlanSituation:
     )
 
 
-def _revision(row: Revision) -> scheduling.RevisionSituation:
+def _revision(row: PlanRevision) -> scheduling.RevisionSituation:
     return scheduling.RevisionSituation(
         row.number, RevisionStatus(row.standing), RevisionCause(row.cause), bool(row.by_name)
     )
 
 
-def state_of_step(row: Step) -> scheduling.StepSituation:
+def state_of_step(row: PlanStep) -> scheduling.StepSituation:
     moves = row.moves_now
     last = moves[-1] if moves else None
     waits = last is not None and last.settled is None
@@ -165,7 +165,7 @@ def state_in(plan: Plan) -> PlanState:
     return PlanState(plan.run.is_ended, plan.stopped, len(plan.steps.all()), len(revisions) - len(never), orders)
 
 
-def why_not(action: PlanAction, plan: Plan, step: Step | None = None) -> str:
+def why_not(action: PlanAction, plan: Plan, step: PlanStep | None = None) -> str:
     """Why this is refused, of a plan that was read with its states and messages; empty where it is not."""
     if step is None:
         return actions.why_not(action, state_in(plan))
@@ -174,7 +174,7 @@ def why_not(action: PlanAction, plan: Plan, step: Step | None = None) -> str:
     return actions.why_not(action, state_in(plan), state_of_step(step), times)
 
 
-def possible(plan: Plan, step: Step | None = None) -> list[str]:
+def possible(plan: Plan, step: PlanStep | None = None) -> list[str]:
     """What can be done to it now, or to one of its steps, in the words of the API."""
     offered = PlanAction if step else (PlanAction.SAY,)
     return [action.value for action in offered if not why_not(action, plan, step)]
@@ -186,7 +186,7 @@ def refused_at(gate: Gate) -> set[tuple[str, str]]:
         return set()
     kind = ApprovalKind(gate.kind)
     number = number_of(gate)
-    step = state_of_step(Step.objects.get(plan=gate.run_id, number=number)) if number else None
+    step = state_of_step(PlanStep.objects.get(plan=gate.run_id, number=number)) if number else None
     return set(actions.refused_at(kind, state_of(gate.run_id), step))
 
 
@@ -199,7 +199,7 @@ def number_of(gate: Gate) -> int | None:
 # ---- what is decided about --------------------------------------------------------------------------------
 
 
-def subject_of(plan: Plan, step: Step, action: str = "") -> GateText:
+def subject_of(plan: Plan, step: PlanStep, action: str = "") -> GateText:
     """By what is true now: where a tool is described otherwise since, this is another text."""
     version = plan.team_version
     return GateText(
@@ -227,7 +227,7 @@ def text_of_plan(plan: Plan) -> str:
     return gate_text.text_of_plan(plan.task, [subject_of(plan, step) for step in asked])
 
 
-def text_of_failure(step: Step) -> str:
+def text_of_failure(step: PlanStep) -> str:
     said = step.error or "Something that it needs is missing."
     return f"{step}:\n{gate_text.quoted(step.action)}\n\nWhat was said of it:\n{gate_text.quoted(said)}"
 
@@ -241,7 +241,7 @@ DONE_TEXT = "This was done already: its result stands above."
 TOO_MANY_CALLS = "There are no calls left for this step: reply, or give up."
 
 
-def questions_of(plan: Plan, kind: ApprovalKind, step: Step | None) -> tuple[str, str, str]:
+def questions_of(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> tuple[str, str, str]:
     """The place, title and text of what is asked."""
     of = f"of {plan.run.shown_title}"
     if kind is ApprovalKind.BUDGET:
@@ -262,12 +262,12 @@ def questions_of(plan: Plan, kind: ApprovalKind, step: Step | None) -> tuple[str
     return step.moves_now[-1].key, title, step.moves_now[-1].text
 
 
-def is_pending_at(gate: Gate, step: Step) -> bool:
+def is_pending_at(gate: Gate, step: PlanStep) -> bool:
     """Whether it asks about that step, or about what happens within it."""
     return gate.step == step.gate_step or gate.step.startswith(f"{step.gate_step}-")
 
 
-def pending_gate(plan: Plan, kind: ApprovalKind, step: Step | None) -> bool:
+def pending_gate(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> bool:
     """Whether that is still to be decided, as the plan stands now."""
     if plan.stopped:
         return False
@@ -292,7 +292,7 @@ def pending_gate(plan: Plan, kind: ApprovalKind, step: Step | None) -> bool:
 # ---- what is told to models -------------------------------------------------------------------------------
 
 
-def planner_brief(plan: Plan, revision: Revision) -> PlannerBrief:
+def planner_brief(plan: Plan, revision: PlanRevision) -> PlannerBrief:
     now = plan.steps_now
     with_states(now)
     return PlannerBrief(
@@ -325,12 +325,12 @@ def _times_asked(plan: Plan) -> int:
     return ModelCall.objects.filter(pk__in=asked, status=ModelCall.Status.ANSWERED).count() if asked else 0
 
 
-def tools_brief_of(plan: Plan, step: Step) -> ToolsBrief:
+def tools_brief_of(plan: Plan, step: PlanStep) -> ToolsBrief:
     with_states([step])
     return ToolsBrief(plan.task, step.action, step.owner, owners_of(plan.agents), len(step.history))
 
 
-def notes_of(plan: Plan, revision: Revision) -> str:
+def notes_of(plan: Plan, revision: PlanRevision) -> str:
     """Why it is planned anew: also by what caused earlier ones that nobody has planned, and all that has failed."""
     backwards = sorted(plan.revisions.all(), key=lambda one: -one.number)
     causes = [revision, *takewhile(lambda one: one.planned is None, backwards[1:])]
@@ -338,16 +338,16 @@ def notes_of(plan: Plan, revision: Revision) -> str:
     return "\n\n".join(filter(None, [*(one.notes for one in reversed(causes)), *map(failure_of, failed)]))
 
 
-def failed_in(plan: Plan) -> list[Step]:
+def failed_in(plan: Plan) -> list[PlanStep]:
     """What was not left out by anybody."""
     return [step for step in plan.steps_now if step.status == StepStatus.FAILED and not step.skipped]
 
 
-def failure_of(step: Step) -> str:
+def failure_of(step: PlanStep) -> str:
     return f"{step.action}\n{step} failed: {step.error or 'something that it needs is missing.'}"
 
 
-def owners_of(agents: Iterable[TeamAgent]) -> list[PromptOwner]:
+def owners_of(agents: Iterable[TeamAgentRow]) -> list[PromptOwner]:
     return [*(PromptOwner(one.name, one.description, [*map(_shown, one.tools_now)]) for one in agents), PLAN_SEAT]
 
 
@@ -384,7 +384,7 @@ def _example(plan: Plan) -> ExamplePlan | None:
 
 def step_labels(keys: Collection[tuple[UUID, str]]) -> dict[tuple[UUID, str], tuple[str, str]]:
     """By runs and keys of moves: the step as everything calls it, and where it stands on its page."""
-    rows = Step.objects.filter(plan__in={plan for plan, _ in keys}, last_in=None)
+    rows = PlanStep.objects.filter(plan__in={plan for plan, _ in keys}, last_in=None)
     there = set(rows.values_list("plan", "number"))
     numbers = {(plan, key): int(match[1]) for plan, key in keys if (match := OF_STEP.match(key))}
     found = {where: number for where, number in numbers.items() if (where[0], number) in there}
@@ -407,7 +407,7 @@ def has_untrusted_input(plan: Plan) -> bool:
     return own or ((plan.matter_id or plan.earlier_id) is not None and has_read_untrusted_input(plan.run))
 
 
-def agent_work(plan: Plan, step: Step) -> agent.StepWork:
+def agent_work(plan: Plan, step: PlanStep) -> agent.StepWork:
     assert step.agent  # noqa: S101 - a person is not prompted
     needed, made = _needed(plan, step), step.moves_now
     with_states([*needed, step])
@@ -420,7 +420,7 @@ def agent_work(plan: Plan, step: Step) -> agent.StepWork:
         action=step.action,
         tools=usable_of(step.tools),
         results=[agent.StepResult(one.action, one.reply, note_of(one)) for one in needed],
-        remarks=[said.content for said in fetch(Message, "plan", [plan.pk], "number") if said.is_remark_to(step)],
+        remarks=[said.content for said in fetch(PlanMessage, "plan", [plan.pk], "number") if said.is_remark_to(step)],
         moves=[_made(move, move.tool_call_id in outside) for move in made],
         left=MOVES - len(made),
     )
@@ -459,14 +459,14 @@ def usable_of(names: Iterable[str]) -> list[agent.OfferedTool]:
     return [agent.OfferedTool(tool.name, tool.description, tool.schema, not tool.server) for tool in usable]
 
 
-def _needed(plan: Plan, step: Step) -> Sequence[Step]:
+def _needed(plan: Plan, step: PlanStep) -> Sequence[PlanStep]:
     before = [one for one in plan.steps_now if one.position < step.position and one.status == StepStatus.COMPLETED]
     return before if step.needs is None else [one for one in before if one.number in step.needs]
 
 
 def needed_by(plan: UUID, number: int) -> list[int]:
     """The number of this step, and of all whose results come to it, by whatever way."""
-    steps = {step.number: step for step in Step.objects.filter(plan=plan)}
+    steps = {step.number: step for step in PlanStep.objects.filter(plan=plan)}
     found, left = [], [number]
     while left:
         step = steps[left.pop()]
@@ -480,28 +480,28 @@ def needed_by(plan: UUID, number: int) -> list[int]:
 def planned_from(plan: UUID, number: int) -> list[int]:
     """The number of this step, and of those that its planner was told of: what was done, what was left and why others
     failed are words in its action."""
-    steps = list(Step.objects.filter(plan=plan))
+    steps = list(PlanStep.objects.filter(plan=plan))
     return [number, *_planned_from(steps, next(one for one in steps if one.number == number))]
 
 
-def _planned_from(steps: Iterable[Step], step: Step) -> list[int]:
+def _planned_from(steps: Iterable[PlanStep], step: PlanStep) -> list[int]:
     return [one.number for one in steps if one.first_in < step.first_in]
 
 
-def _from_outside(moves: Iterable[Move]) -> set[int]:
+def _from_outside(moves: Iterable[PlanStepMove]) -> set[int]:
     """The calls of these that brought text of strangers, by their keys."""
     calls = [move.tool_call_id for move in moves if move.tool_call_id]
     return {pk for pk, outside in select(ToolCall, "pk", calls, ("pk", "outside")) if outside}
 
 
-def with_states(steps: Sequence[Step]) -> None:
+def with_states(steps: Sequence[PlanStep]) -> None:
     """What each of these has come through is read at once."""
-    of_step = group_by_column(fetch(StepState, "step", [step.pk for step in steps], "number"), "step_id")
+    of_step = group_by_column(fetch(PlanStepState, "step", [step.pk for step in steps], "number"), "step_id")
     for step in steps:
         freeze_row(step, states=of_step[step.pk])
 
 
-def _made(move: Move, outside: bool) -> agent.MadeMove:
+def _made(move: PlanStepMove, outside: bool) -> agent.MadeMove:
     return agent.MadeMove(move.act, move.thought, move.tool, move.arguments, move.text, move.result, outside)
 
 
@@ -518,7 +518,7 @@ def ending_of(plan: Plan) -> summary.Ending:
     return summary.Ending(did, figures_of(plan))
 
 
-def _calls(step: Step) -> list[str]:
+def _calls(step: PlanStep) -> list[str]:
     made = [move.tool_call for move in step.moves.all() if move.tool_call]
     return [f"{call.tool} ({call.effect}, {call.status}): {json.dumps(_first_line(call))}" for call in made]
 
@@ -527,6 +527,6 @@ def _first_line(call: ToolCall) -> str:
     return next(iter((call.output or call.error).splitlines()), "")[:300]
 
 
-def arguments_by_tool(step: Step) -> Mapping[str, type]:
+def arguments_by_tool(step: PlanStep) -> Mapping[str, type]:
     known = available_tools("plan")
     return {name: known[name].arguments for name in step.tools if name in known}

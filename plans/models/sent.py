@@ -8,11 +8,11 @@ from django.db import models
 from engine.models import Gate
 
 from .plans import Plan
-from .projects import Matter
-from .steps import Step
+from .projects import Project
+from .steps import PlanStep
 
 
-class SentGateQuerySet(models.QuerySet["Sent"]):
+class SentGateQuerySet(models.QuerySet["SentGate"]):
     def by_step(self, token: int, plan: UUID) -> dict[UUID, int]:
         return dict(self.filter(token=token, step__plan=plan).values_list("step", "gate"))
 
@@ -21,23 +21,26 @@ class SentGateQuerySet(models.QuerySet["Sent"]):
         that of the answer: of two requests at once none waits for the other in a circle."""
         known = dict(self.filter(token=token, step__in=sent).values_list("step", "gate"))
         new = [
-            Sent(token=token, step_id=step, gate_id=gate)
+            SentGate(token=token, step_id=step, gate_id=gate)
             for step, gate in sorted(sent.items())
             if known.get(step) != gate
         ]
-        Sent.objects.bulk_create(new, update_conflicts=True, unique_fields=["token", "step"], update_fields=["gate"])
+        SentGate.objects.bulk_create(
+            new, update_conflicts=True, unique_fields=["token", "step"], update_fields=["gate"]
+        )
 
 
-class Sent(models.Model):
+class SentGate(models.Model):
     """The gate that a token, by its key, was sent last for a step: what its yes or no to that step is about."""
 
     token = models.BigIntegerField()
-    step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="+")
+    step = models.ForeignKey(PlanStep, on_delete=models.PROTECT, related_name="+")
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="+")
 
     objects = SentGateQuerySet.as_manager()
 
     class Meta:
+        db_table = "plans_sent"
         default_permissions = ()
         constraints = [models.UniqueConstraint(fields=["token", "step"], name="one_gate_sent_for_a_step")]
 
@@ -45,8 +48,8 @@ class Sent(models.Model):
         return f"Gate {self.gate_id} to token {self.token}"
 
 
-class SentEventQuerySet(models.QuerySet["Told"]):
-    def numbers(self, matter: Matter, happened: Sequence[tuple[UUID, str]]) -> dict[tuple[UUID, str], int]:
+class SentEventQuerySet(models.QuerySet["SentEvent"]):
+    def numbers(self, matter: Project, happened: Sequence[tuple[UUID, str]]) -> dict[tuple[UUID, str], int]:
         """The number of each of these, by plan and key: those that are new get the next ones, in their order.
 
         In a transaction that holds the matter.
@@ -59,11 +62,11 @@ class SentEventQuerySet(models.QuerySet["Told"]):
         return there | new
 
 
-class Told(models.Model):
+class SentEvent(models.Model):
     """An event of a matter, by its number in the stream of all of them: so a stream goes on where it was left, whatever
     has happened in which plan. `key`: of what happened in the plan."""
 
-    matter = models.ForeignKey(Matter, on_delete=models.PROTECT, related_name="+")
+    matter = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+")
     number = models.PositiveIntegerField()
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="+")
     key = models.CharField(max_length=60)
@@ -71,6 +74,7 @@ class Told(models.Model):
     objects = SentEventQuerySet.as_manager()
 
     class Meta:
+        db_table = "plans_told"
         default_permissions = ()
         constraints = [
             models.UniqueConstraint(fields=["matter", "number"], name="one_event_of_a_number"),

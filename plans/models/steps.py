@@ -16,7 +16,7 @@ from engine.models import ModelCall, ToolCall
 
 from ..prompts.planner import PERSON
 from ..rules.enums import StepEffect, StepEvent, StepOwner, StepStatus, strongest
-from .presets import TeamAgent
+from .presets import TeamAgentRow
 
 ANSWER = "Answer"  # the source of a person's words to what the planner or an agent asked
 
@@ -25,7 +25,7 @@ def choices(words: Any) -> list[tuple[str, str]]:
     return [(word.value, word.value.replace("_", " ")) for word in words]
 
 
-class Step(models.Model):
+class PlanStep(models.Model):
     """One action of one owner: an agent, or a person where there is none. Its number is its own for ever. `last_in`:
     the revision that dropped it. `tools_due`: its action is another one, and the planner has still to say who does it
     with which tools. `series`: how often it was tried, from nought."""
@@ -36,7 +36,7 @@ class Step(models.Model):
     position = models.PositiveSmallIntegerField()
     first_in = models.PositiveSmallIntegerField()
     last_in = models.PositiveSmallIntegerField(null=True)
-    agent = models.ForeignKey(TeamAgent, on_delete=models.PROTECT, null=True, related_name="+")
+    agent = models.ForeignKey(TeamAgentRow, on_delete=models.PROTECT, null=True, related_name="+")
     tools = models.JSONField(default=list)
     tools_due = models.BooleanField(default=False)
     needs = models.JSONField(null=True)
@@ -47,6 +47,7 @@ class Step(models.Model):
     began = models.DateTimeField(null=True)
 
     class Meta:
+        db_table = "plans_step"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("plan", "number", name="one_step_of_a_number")]
@@ -74,7 +75,7 @@ class Step(models.Model):
         return next((one.why for one in reversed(self.history) if one.status == StepStatus.FAILED and one.why), "")
 
     @property
-    def history(self) -> "Sequence[StepState]":
+    def history(self) -> "Sequence[PlanStepState]":
         return sorted(self.states.all(), key=lambda one: one.number)
 
     @property
@@ -124,16 +125,16 @@ class Step(models.Model):
         return f"step-{self.number}-{self.series}"
 
     @property
-    def moves_now(self) -> list["Move"]:
+    def moves_now(self) -> list["PlanStepMove"]:
         return [move for move in self.moves.all() if move.series == self.series]
 
 
-class StepState(models.Model):
+class PlanStepState(models.Model):
     """How a step came to stand as it does. `by_name`: whose word it was, as they were called then; `by_user`: who gave
     it another text, whatever their name is by now. `why`: a reply, a reason, or what is wrong. Where that changed what
     the step is, what it is since: `action` and `held`."""
 
-    step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="states")
+    step = models.ForeignKey(PlanStep, on_delete=models.PROTECT, related_name="states")
     number = models.PositiveSmallIntegerField()
     status = models.CharField(max_length=20, choices=choices(StepStatus))
     event = models.CharField(max_length=10, choices=choices(StepEvent), blank=True)
@@ -146,6 +147,7 @@ class StepState(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "plans_stepstate"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("step", "number", name="one_step_state_of_a_number")]
@@ -154,10 +156,10 @@ class StepState(models.Model):
         return f"{self.step}: {self.status}"
 
 
-class Move(models.Model):
+class PlanStepMove(models.Model):
     """One answer of a step's agent. `tool_call` is what came of a call, `answer` what a person said to a question."""
 
-    step = models.ForeignKey(Step, on_delete=models.PROTECT, related_name="moves")
+    step = models.ForeignKey(PlanStep, on_delete=models.PROTECT, related_name="moves")
     series = models.PositiveSmallIntegerField()
     number = models.PositiveSmallIntegerField()
     act = models.CharField(max_length=10)
@@ -173,6 +175,7 @@ class Move(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "plans_move"
         ordering = ["series", "number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("step", "series", "number", name="one_move_of_a_number")]
@@ -185,7 +188,7 @@ class Move(models.Model):
         return f"step-{self.step.number}-{self.series}-{self.number}"
 
 
-class Message(models.Model):
+class PlanMessage(models.Model):
     """What its planner, its agents and people said. `to_step`: the number of the one that it is for, 0: the planner."""
 
     plan = models.ForeignKey("plans.Plan", on_delete=models.PROTECT, related_name="messages")
@@ -197,6 +200,7 @@ class Message(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "plans_message"
         ordering = ["number"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("plan", "number", name="one_plan_message_of_a_number")]
@@ -204,6 +208,6 @@ class Message(models.Model):
     def __str__(self) -> str:
         return f"Message {self.number}"
 
-    def is_remark_to(self, step: Step) -> bool:
+    def is_remark_to(self, step: PlanStep) -> bool:
         """What it asked itself, its agent reads with the move that asked."""
         return self.to_step == step.number and self.source != ANSWER

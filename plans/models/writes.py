@@ -32,10 +32,10 @@ from ..rules.enums import (
 )
 from ..rules.places import StepPlace, place_of
 from ..rules.scheduling import BEFORE_WORK, is_asked
-from .plans import Plan, Revision
-from .presets import TeamAgent
+from .plans import Plan, PlanRevision
+from .presets import TeamAgentRow
 from .queries import failure_of, line_of, load_plan, pending_gate, questions_of, state_of, state_of_step, subject_of
-from .steps import Message, Move, Step, StepState
+from .steps import PlanMessage, PlanStep, PlanStepMove, PlanStepState
 
 PLANNER, MANAGER, HUMAN = "Planner", "GroupChatManager", "Human"
 
@@ -68,32 +68,32 @@ def request_revision(plan: UUID, cause: RevisionCause, notes: str = "", by: str 
     if refused := why_not_replanned(state):
         raise PlanLimitReached(refused)
     number = state.orders + 1
-    before = Revision.objects.get(plan=plan, number=state.orders)
+    before = PlanRevision.objects.get(plan=plan, number=state.orders)
     supersede_revision(before, RevisionStatus.REPLACED)
     Gate.objects.filter(run=plan, step__in=[before.gate_step, before.question_step]).void()
-    Revision.objects.create(plan_id=plan, number=number, cause=cause, notes=notes, by_name=by, cause_step=step)
+    PlanRevision.objects.create(plan_id=plan, number=number, cause=cause, notes=notes, by_name=by, cause_step=step)
     if notes and by:
         SearchText.objects.add(plan, index_words(notes))
 
 
 def request_revision_after_failure(plan: UUID, number: int) -> None:
     """As `order`, unless somebody was faster: a revision that is due already finds what has failed."""
-    now = Revision.objects.filter(plan=plan).latest("number")
+    now = PlanRevision.objects.filter(plan=plan).latest("number")
     if now.standing in (RevisionStatus.PROPOSED, RevisionStatus.ACCEPTED):
         with suppress(PlanLimitReached):  # then a person is asked at the next look
             request_revision(
-                plan, RevisionCause.FAILURE, failure_of(Step.objects.get(plan=plan, number=number)), step=number
+                plan, RevisionCause.FAILURE, failure_of(PlanStep.objects.get(plan=plan, number=number)), step=number
             )
 
 
-def supersede_revision(revision: Revision, standing: RevisionStatus, **values: Any) -> None:
-    Revision.objects.filter(pk=revision.pk).update(standing=standing, **values)
+def supersede_revision(revision: PlanRevision, standing: RevisionStatus, **values: Any) -> None:
+    PlanRevision.objects.filter(pk=revision.pk).update(standing=standing, **values)
 
 
 def save_plan(plan: UUID, number: int, call: ModelCall, said: ProposedPlan, told: Collection[int]) -> None:
     """What the planner answered, unless something else was wanted meanwhile: then it stays as a call and no more.
     `told`: the steps of which it knew that they had failed."""
-    revision = Revision.objects.get(plan=plan, number=number)
+    revision = PlanRevision.objects.get(plan=plan, number=number)
     if revision.standing != RevisionStatus.ORDERED:
         return
     standing = RevisionStatus.ASKED if said.questions else RevisionStatus.PROPOSED
@@ -104,13 +104,13 @@ def save_plan(plan: UUID, number: int, call: ModelCall, said: ProposedPlan, told
         save_message(plan, PLANNER, "\n".join(said.questions))
         return
     places = _keep_steps(Plan.objects.planned().get(pk=plan), number, said.steps, told)
-    Revision.objects.filter(pk=revision.pk).update(places=places)
+    PlanRevision.objects.filter(pk=revision.pk).update(places=places)
     save_message(plan, PLANNER, said.thought or f"Revision {Plan.objects.get(pk=plan).revision}.")
 
 
 def ask_how_to_plan(plan: UUID, number: int, why: str) -> None:
     """The planner gave nothing that can be used: people say how the rest is planned, or that it ends."""
-    revision = Revision.objects.get(plan=plan, number=number)
+    revision = PlanRevision.objects.get(plan=plan, number=number)
     if revision.standing != RevisionStatus.ORDERED:
         return
     call = ModelCall.objects.filter(run=plan, step=revision.gate_step).latest("pk")
@@ -131,7 +131,7 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[ProposedStep], told
     places = [place.number for place in order[fixed:]]
     for position, number in enumerate(places, last + 1):
         if number in kept:
-            Step.objects.filter(pk=kept[number].pk).update(position=position)
+            PlanStep.objects.filter(pk=kept[number].pk).update(position=position)
             continue
         step, action = new[number]
         step.position = position
@@ -144,13 +144,13 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[ProposedStep], told
 
 def _placed(
     plan: Plan, revision: int, planned: Sequence[ProposedStep], order: list[StepPlace], highest: int
-) -> tuple[dict[int, tuple[Step, str]], dict[int, Step]]:
+) -> tuple[dict[int, tuple[PlanStep, str]], dict[int, PlanStep]]:
     """Steps that are new, with their actions, and those that stay, each by its number; in `order` they get their
     places. `highest`: of the numbers that there were."""
     old = [step for step in plan.steps_now if step.status in BEFORE_WORK and not step.tools_due]
     waiting = {(subject_of(plan, step).matches, _as_key(step.needs)): step for step in reversed(old)}
-    new: dict[int, tuple[Step, str]] = {}
-    kept: dict[int, Step] = {}
+    new: dict[int, tuple[PlanStep, str]] = {}
+    kept: dict[int, PlanStep] = {}
     numbers: dict[int, int] = {}  # of steps as the planner has numbered them
     for called, wanted in enumerate(planned, highest + 1):
         needs = None if wanted.needs is None else [numbers.get(need, need) for need in wanted.needs]
@@ -166,18 +166,18 @@ def _placed(
     return new, kept
 
 
-def _place(step: Step, highest: int) -> StepPlace:
+def _place(step: PlanStep, highest: int) -> StepPlace:
     return StepPlace(step.number, _as_key(step.needs), is_new=step.number > highest)
 
 
-def _before(plan: Plan, step: Step) -> set[int]:
+def _before(plan: Plan, step: PlanStep) -> set[int]:
     """The numbers of all steps that came before it, but for those that were left out."""
     left_out = (StepStatus.REJECTED, StepStatus.SUPERSEDED)
     before = [one for one in plan.steps_now if one.position < step.position and one.status not in left_out]
     return {one.number for one in before if not one.skipped}
 
 
-def _goes_on(step: Step, told: Collection[int]) -> bool:
+def _goes_on(step: PlanStep, told: Collection[int]) -> bool:
     """Whether a revision leaves it as it is: what is done or under way, and what failed while it was planned, for
     nobody has seen to that yet."""
     unseen = step.status == StepStatus.FAILED and not step.skipped and step.number not in told
@@ -188,8 +188,8 @@ def _as_key(needs: list[int] | None) -> tuple[int, ...] | None:
     return None if needs is None else tuple(needs)
 
 
-def _new(plan: Plan, revision: int, number: int, wanted: ProposedStep, needs: list[int] | None) -> Step:
-    return Step(
+def _new(plan: Plan, revision: int, number: int, wanted: ProposedStep, needs: list[int] | None) -> PlanStep:
+    return PlanStep(
         plan=plan,
         number=number,
         first_in=revision,
@@ -204,20 +204,20 @@ def effect_of(names: Iterable[str]) -> StepEffect:
     return strongest([line_of(name).effect for name in names])
 
 
-def _drop(revision: int, steps: Iterable[Step], told: Collection[int]) -> None:
+def _drop(revision: int, steps: Iterable[PlanStep], told: Collection[int]) -> None:
     """What this revision does not take over: what waits is not asked any more."""
     for step in steps:
         if _goes_on(step, told):
             continue
         if step.status in BEFORE_WORK:
             set_step_state(step, StepEvent.DROP)
-        Step.objects.filter(pk=step.pk).update(last_in=revision - 1)
+        PlanStep.objects.filter(pk=step.pk).update(last_in=revision - 1)
 
 
 def accept_revision(plan: UUID) -> None:
     """The newest one: an earlier one is never proposed any more. With it stands of which steps nobody has to be asked:
     passed one by one they would take as many looks and commits."""
-    if not Revision.objects.filter(plan=plan, standing=RevisionStatus.PROPOSED).update(
+    if not PlanRevision.objects.filter(plan=plan, standing=RevisionStatus.PROPOSED).update(
         standing=RevisionStatus.ACCEPTED
     ):
         return
@@ -231,7 +231,7 @@ def accept_revision(plan: UUID) -> None:
 
 
 def set_step_state(
-    step: Step, event: StepEvent, by: str = "", why: str = "", author: Any = None, **values: Any
+    step: PlanStep, event: StepEvent, by: str = "", why: str = "", author: Any = None, **values: Any
 ) -> None:
     """Let this happen to a step, on record. NotPossible. What is asked about it, where it is settled, is void.
 
@@ -247,7 +247,7 @@ def set_step_state(
     if event is StepEvent.AGAIN:
         values |= {"series": step.series + 1}
     values |= {"status": status}
-    cached_sql.update(Step, step.pk, **{name: getattr(value, "pk", value) for name, value in values.items()})
+    cached_sql.update(PlanStep, step.pk, **{name: getattr(value, "pk", value) for name, value in values.items()})
     for name, value in values.items():
         setattr(step, name, value)
     if status not in (StepStatus.AWAITING, StepStatus.APPROVED, StepStatus.WORKING):
@@ -256,13 +256,13 @@ def set_step_state(
     _state(step, status, event=event, by_name=by, by_user=author, why=why, made=now, **what)
 
 
-def _state(step: Step, status: StepStatus, *, first: bool = False, **values: Any) -> None:
-    numbers = [] if first else cached_sql.select(StepState, "step", [step.pk], ["number"])
+def _state(step: PlanStep, status: StepStatus, *, first: bool = False, **values: Any) -> None:
+    numbers = [] if first else cached_sql.select(PlanStepState, "step", [step.pk], ["number"])
     about = {"step": step, "number": len(numbers) + 1, "status": status, "series": step.series}
-    cached_sql.insert(StepState(**about, **values))
+    cached_sql.insert(PlanStepState(**about, **values))
 
 
-def _void(step: Step) -> None:
+def _void(step: PlanStep) -> None:
     """All that is asked about it: its own gate, and those within it."""
     if cached_sql.exists(Gate, "run", [step.plan_id], state=Gate.State.PENDING):
         its = Q(step=step.gate_step) | Q(step__startswith=f"{step.gate_step}-")
@@ -271,10 +271,10 @@ def _void(step: Step) -> None:
 
 def approve_step(plan: UUID, number: int) -> None:
     """Nobody has to be asked about it."""
-    _pass(Step.objects.get(plan=plan, number=number))
+    _pass(PlanStep.objects.get(plan=plan, number=number))
 
 
-def _pass(step: Step) -> None:
+def _pass(step: PlanStep) -> None:
     if step.status in (StepStatus.PLANNED, StepStatus.AWAITING) and not step.tools_due:
         set_step_state(step, StepEvent.PASSED if step.status == StepStatus.PLANNED else StepEvent.APPROVE)
 
@@ -308,19 +308,19 @@ def start_step(plan: UUID, number: int) -> None:
     set_step_state(step, StepEvent.BEGIN)
 
 
-def edit(step: Step, by: Any, **values: Any) -> None:
+def edit(step: PlanStep, by: Any, **values: Any) -> None:
     """Another action, owner, tools or needs: nothing that was decided about the step holds any more, and who is asked
     about the whole plan is asked about another one."""
     values = {"action": step.action, "tools": step.tools, **values}
     set_step_state(step, StepEvent.CHANGED, by=record_name(by), author=by, **values, effect=effect_of(values["tools"]))
-    proposed = Revision.objects.filter(plan=step.plan_id, standing=RevisionStatus.PROPOSED)
+    proposed = PlanRevision.objects.filter(plan=step.plan_id, standing=RevisionStatus.PROPOSED)
     Gate.objects.filter(run=step.plan_id, step__in=[one.gate_step for one in proposed]).void()
 
 
 def keep_tools(pk: UUID, number: int, said: NamedTools) -> bool:
     """Who does a step whose action was changed, and with which tools, unless it was changed again meanwhile.
     `number`: how many states it had then."""
-    step = Step.objects.select_related("agent", "plan__team_version").get(pk=pk)
+    step = PlanStep.objects.select_related("agent", "plan__team_version").get(pk=pk)
     if not step.tools_due or step.status not in BEFORE_WORK or len(step.history) != number:
         return False
     held: dict[str, Any] = {"agent": _agent_named(step.plan, said.owner), "tools": list(said.tools), "tools_due": False}
@@ -331,17 +331,17 @@ def keep_tools(pk: UUID, number: int, said: NamedTools) -> bool:
 def give_to_person(plan: UUID, pk: UUID, number: int, why: str) -> None:
     """As `keep_tools`, where the planner gave no answer that can be used."""
     if keep_tools(pk, number, NamedTools(why, PERSON, ())):
-        save_message(plan, MANAGER, f"{why} {Step.objects.get(pk=pk)} is for a person now.")
+        save_message(plan, MANAGER, f"{why} {PlanStep.objects.get(pk=pk)} is for a person now.")
 
 
-def _agent_named(plan: Plan, owner: str) -> TeamAgent | None:
+def _agent_named(plan: Plan, owner: str) -> TeamAgentRow | None:
     """None for a person."""
     return next((one for one in plan.agents if one.name == owner and owner != PERSON), None)
 
 
 def fail_step(plan: UUID, number: int, why: str, series: int | None = None) -> None:
     """`series`: the one that came to nothing, where another one may have begun since."""
-    step = Step.objects.get(plan=plan, number=number)
+    step = PlanStep.objects.get(plan=plan, number=number)
     if step.status == StepStatus.WORKING and series in (None, step.series):
         set_step_state(step, StepEvent.GIVE_UP, why=why)
         save_message(plan, MANAGER, f"{step}: {why}")
@@ -350,9 +350,9 @@ def fail_step(plan: UUID, number: int, why: str, series: int | None = None) -> N
 # ---- moves ------------------------------------------------------------------------------------------------
 
 
-def save_move(seen: Step, call: ModelCall, said: Moved) -> None:
+def save_move(seen: PlanStep, call: ModelCall, said: Moved) -> None:
     """What the agent of a step that was seen working answered, unless the step was settled otherwise meanwhile."""
-    [step] = cached_sql.fetch(Step, "pk", [seen.pk])
+    [step] = cached_sql.fetch(PlanStep, "pk", [seen.pk])
     if step.status != StepStatus.WORKING or step.series != seen.series:
         return
     step.agent = seen.agent  # once it has begun it is the same
@@ -361,7 +361,7 @@ def save_move(seen: Step, call: ModelCall, said: Moved) -> None:
         made |= {"tool": said.tool, "arguments": json.dumps(said.arguments, ensure_ascii=False, sort_keys=True)}
     settled = None if said.act in (AgentAct.CALL, AgentAct.ASK) else timezone.now()
     number = len(seen.moves_now) + 1
-    cached_sql.insert(Move(step=step, series=step.series, number=number, settled=settled, **made))
+    cached_sql.insert(PlanStepMove(step=step, series=step.series, number=number, settled=settled, **made))
     if said.act is AgentAct.REPLY:
         set_step_state(step, StepEvent.REPLY, why=said.text)
     elif said.act is AgentAct.GIVE_UP:
@@ -377,32 +377,34 @@ def save_result(plan: UUID, move: int, call: ToolCall) -> None:
     result = tool.describe_result(call) if tool else call.error
     values = {"result": result, "refused": refused, "settled": timezone.now()}
     values |= {"tool_call": call} if call.pk else {}
-    Move.objects.filter(pk=move, settled=None).update(**values)
+    PlanStepMove.objects.filter(pk=move, settled=None).update(**values)
 
 
 def refuse_call(move: int, why: str) -> None:
     """A call that is not made."""
-    Move.objects.filter(pk=move, settled=None).update(result=why, refused=True, settled=timezone.now())
+    PlanStepMove.objects.filter(pk=move, settled=None).update(result=why, refused=True, settled=timezone.now())
 
 
-def save_answer(step: Step, answer: str) -> None:
-    Move.objects.filter(step=step, series=step.series, settled=None).update(result=answer, settled=timezone.now())
+def save_answer(step: PlanStep, answer: str) -> None:
+    PlanStepMove.objects.filter(step=step, series=step.series, settled=None).update(
+        result=answer, settled=timezone.now()
+    )
 
 
 # ---- what is said, and the end ----------------------------------------------------------------------------
 
 
 def save_message(plan: UUID, source: str, content: str, by: str = "", to: int = 0) -> None:
-    numbers = [number for (number,) in cached_sql.select(Message, "plan", [plan], ["number"])]
+    numbers = [number for (number,) in cached_sql.select(PlanMessage, "plan", [plan], ["number"])]
     about = {"source": source, "content": content, "by_name": by, "to_step": to}
-    cached_sql.insert(Message(plan_id=plan, number=max(numbers, default=0) + 1, **about))
+    cached_sql.insert(PlanMessage(plan_id=plan, number=max(numbers, default=0) + 1, **about))
     SearchText.objects.add(plan, index_words(content))
 
 
 def stop(plan: UUID, by: str = "") -> None:
     """Somebody ends it: it comes to its end at the next look. What has not begun is left out: it waits for nobody."""
     Plan.objects.filter(pk=plan).update(stopped=True)
-    for step in Step.objects.select_related("agent").filter(plan=plan, last_in=None, status__in=BEFORE_WORK):
+    for step in PlanStep.objects.select_related("agent").filter(plan=plan, last_in=None, status__in=BEFORE_WORK):
         set_step_state(step, StepEvent.SKIP, by=by)
 
 
@@ -420,7 +422,7 @@ def erase(plan: UUID) -> None:
     """All texts; statuses, tools, numbers, names and times stay."""
     Plan.objects.filter(pk=plan).update(task="", summary="")
     Plan.objects.filter(pk=plan, matter_name__isnull=False).update(matter_name="")
-    Revision.objects.filter(plan=plan).update(notes="", thought="", questions="")
-    StepState.objects.filter(step__plan=plan).update(why="", action="")
-    Move.objects.filter(step__plan=plan).update(thought="", arguments="", text="", result="")
-    Message.objects.filter(plan=plan).update(content="")
+    PlanRevision.objects.filter(plan=plan).update(notes="", thought="", questions="")
+    PlanStepState.objects.filter(step__plan=plan).update(why="", action="")
+    PlanStepMove.objects.filter(step__plan=plan).update(thought="", arguments="", text="", result="")
+    PlanMessage.objects.filter(plan=plan).update(content="")

@@ -17,7 +17,7 @@ from runs.views.row_lookup import row_for
 from .. import comments, viewer_actions
 from ..display import heard_by
 from ..forms import CommentForm, StepEditForm
-from ..models import Plan, Step
+from ..models import Plan, PlanStep
 from ..models.queries import why_not
 from ..rules.actions import OVER, PlanAction
 
@@ -83,7 +83,7 @@ def edit_step(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     return redirect(specs()["plan"].page_name("live"), pk)
 
 
-def _change_of(step: Step, form: StepEditForm, request: HttpRequest) -> dict[str, Any]:
+def _change_of(step: PlanStep, form: StepEditForm, request: HttpRequest) -> dict[str, Any]:
     """With no tools where the planner is to name them: its box is ticked, and nobody has chosen any anew."""
     asked = form.change
     same = asked["owner"] == step.owner and set(asked["tools"]) == set(step.tools)
@@ -91,7 +91,7 @@ def _change_of(step: Step, form: StepEditForm, request: HttpRequest) -> dict[str
     return {**asked, "tools": None} if request.POST.get("planner") and untouched else asked
 
 
-def _change(request: HttpRequest, plan: Plan, found: Step, status: int = 200, **more: Any) -> HttpResponse:
+def _change(request: HttpRequest, plan: Plan, found: PlanStep, status: int = 200, **more: Any) -> HttpResponse:
     context = {"step": found, "display": {"id": str(plan.pk)}, **viewer_actions.step_edit_form(plan, found), **more}
     if status != 200:
         context |= {name: request.POST.get(name, "") for name in ("action", "needs")}

@@ -14,7 +14,7 @@ from runs.procedure.spec import specs
 
 from .. import projects
 from ..forms import ProjectForm
-from ..models import Matter, Plan
+from ..models import Plan, Project
 
 SWITCH = "switch"  # closed or open again
 
@@ -22,7 +22,7 @@ SWITCH = "switch"  # closed or open again
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_page(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Of its owner alone."""
-    found = get_object_or_404(Matter.objects.existing().filter(owner=request.user.pk), pk=pk)
+    found = get_object_or_404(Project.objects.existing().filter(owner=request.user.pk), pk=pk)
     if request.method != "POST":
         return _page(request, found, ProjectForm({"title": found.title}))
     if request.POST.get("do") == SWITCH:
@@ -37,7 +37,7 @@ def project_page(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("plan-matter", pk)
 
 
-def _page(request: HttpRequest, found: Matter, form: ProjectForm, status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, found: Project, form: ProjectForm, status: int = 200) -> HttpResponse:
     plans = projects.plans_of_projects([found])[found.pk]
     context = {
         "matter": found,

@@ -25,7 +25,7 @@ from .. import procedure
 from ..estimate import planning_cost
 from ..examples import EXAMPLES, example_by_key
 from ..forms import NO_TEAM, PlanForm, find_team, start_values, too_long_for
-from ..models import Matter, Plan, Team, TeamChanged, TeamVersion, models_of, queries
+from ..models import Plan, Project, Team, TeamChanged, TeamVersion, models_of, queries
 from ..projects import similar_plans
 from ..rules.approval_policy import TeamPolicy, needs_no_approval
 from ..rules.enums import StepEffect
@@ -237,13 +237,13 @@ def _tool(name: str, effect: StepEffect | None) -> tuple[str, str, str]:
 
 def _matters(user: Any) -> list[tuple[str, str]]:
     """Names and titles of those that one may go on with, the newest first."""
-    own = Matter.objects.existing().filter(owner=user, closed=None)
+    own = Project.objects.existing().filter(owner=user, closed=None)
     return list(own.order_by("-created").values_list("name", "title")[:100])
 
 
 def _remembered(user: Any, matter: str | None) -> dict[str, Any]:
     """What the planner is told of a matter: of which plans, and how they came out."""
-    plans = Plan.objects.filter(matter__in=Matter.objects.existing().filter(owner=user, name=matter or ""))
+    plans = Plan.objects.filter(matter__in=Project.objects.existing().filter(owner=user, name=matter or ""))
     plans = plans.select_related("run")
     over = plans.filter(run__outcome__isnull=False, run__redacted=None).order_by("-run__created")
     face = specs()["plan"]

@@ -25,7 +25,7 @@ from runs.presets import NAME_LENGTH, PresetChanged, views
 
 from .. import team_files
 from ..models import Team, TeamVersion
-from ..models.presets import NOTHING, TeamAgent
+from ..models.presets import NOTHING, TeamAgentRow
 from ..policy_suggestions import suggested_policy
 from ..rules.approval_policy import POLICIES
 from ..rules.enums import StepEffect
@@ -161,7 +161,7 @@ def _common(team: Team | None, opened: int) -> dict[str, Any]:
 
 def _gone() -> frozenset[str]:
     """Tools that teams name and nothing here has."""
-    named = TeamAgent.objects.filter(version__in=Team.objects.values("current")).values_list("tools", flat=True)
+    named = TeamAgentRow.objects.filter(version__in=Team.objects.values("current")).values_list("tools", flat=True)
     return frozenset(name for some in named for name in some) - available_tools("plan").keys() - set(server_tools())
 
 

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja.operation import Operation
 from ninja.utils import contribute_operation_callback
 
-from engine.models import Pace, RateLimitReached, recent_submissions
+from engine.models import RateBucket, RateLimitReached, recent_submissions
 from engine.models.rate_limits import Limits
 
 from .errors import AGAIN, LEFT, POLICY, ApiError
@@ -29,7 +29,7 @@ POLICY_HEADER = {
 def limit_headers(name: str, limits: Limits) -> dict[str, str]:
     """Return the current state of a limit as header fields."""
     [(key, limit)] = limits.items()
-    left = Pace.objects.left(key, limit)
+    left = RateBucket.objects.left(key, limit)
     policy = f'"{name}";q={limit.at_once};w={round(limit.at_once * limit.seconds)}'
     return {POLICY: policy, LEFT: f'"{name}";r={left.number};t={left.seconds}'}
 

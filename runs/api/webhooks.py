@@ -12,7 +12,14 @@ from ninja import Field, Query, Router
 
 from engine.models import RunEventType
 from engine.web.url_policy import AddressRefused
-from runs.models.webhooks import ADDRESS_LENGTH, SAVED_LENGTH, Delivery, Hook, WebhookDeliveryState, WebhookFormat
+from runs.models.webhooks import (
+    ADDRESS_LENGTH,
+    SAVED_LENGTH,
+    Webhook,
+    WebhookDelivery,
+    WebhookDeliveryState,
+    WebhookFormat,
+)
 from runs.procedure.spec import specs
 from runs.webhooks import forms
 
@@ -98,7 +105,7 @@ def create_webhook(request: HttpRequest, asked: NewWebhook) -> HttpResponse:
     if forms.has_reached_limit(owner):
         raise ApiError(409, forms.TOO_MANY_TEXT)
     values = asked.model_dump(exclude={"address", "run"})
-    hook = Hook.objects.create(owner=owner, address=address, run_id=run, **values)
+    hook = Webhook.objects.create(owner=owner, address=address, run_id=run, **values)
     return json_response({**_hook(hook), "secret": hook.secret}, HTTPStatus.CREATED)
 
 
@@ -120,7 +127,9 @@ def _run(request: HttpRequest, asked: str) -> Any:
 def list_webhooks(request: HttpRequest) -> HttpResponse:
     """Addresses are shown in full. Anyone who knows an address of Slack, Mattermost or Teams can post there."""
     reject_unknown_parameters(request)
-    return json_response({"results": [_hook(one) for one in Hook.objects.filter(owner=credential_of(request).owner)]})
+    return json_response(
+        {"results": [_hook(one) for one in Webhook.objects.filter(owner=credential_of(request).owner)]}
+    )
 
 
 @router.delete(
@@ -166,20 +175,20 @@ def resend_delivery(request: HttpRequest, id: int, number: int) -> HttpResponse:
     return json_response(_delivery(one), HTTPStatus.ACCEPTED)
 
 
-def _own(request: HttpRequest, pk: int) -> Hook:
-    hook = Hook.objects.filter(owner=credential_of(request).owner, pk=pk).first()
+def _own(request: HttpRequest, pk: int) -> Webhook:
+    hook = Webhook.objects.filter(owner=credential_of(request).owner, pk=pk).first()
     if hook is None:
         raise ApiError(404, "There is no such hook.")
     return hook
 
 
-def _hook(one: Hook) -> dict[str, Any]:
+def _hook(one: Webhook) -> dict[str, Any]:
     names = ("address", "shape", "kind", "saved", "what")
     run = str(one.run_id) if one.run_id else None
     return {"id": one.pk, **{name: getattr(one, name) for name in names}, "run": run, "made": isoformat(one.made)}
 
 
-def _delivery(one: Delivery) -> dict[str, Any]:
+def _delivery(one: WebhookDelivery) -> dict[str, Any]:
     names = ("message_id", "what", "state", "attempts", "status", "error")
     return {
         "id": one.pk,

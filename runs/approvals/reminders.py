@@ -14,7 +14,7 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from engine.models import Gate, NoMail, Notice, Reminder
+from engine.models import EmailOptOut, Gate, Notice, Reminder
 from engine.models.emails import address_complaint
 from engine.text.invisible_chars import single_line
 
@@ -62,7 +62,9 @@ def _write_letters(now: datetime) -> None:
 
 
 def wants_email(user: Any) -> bool:
-    return bool(settings.EMAIL_URL) and can_receive_email(user) and not NoMail.objects.filter(user=user.pk).exists()
+    return (
+        bool(settings.EMAIL_URL) and can_receive_email(user) and not EmailOptOut.objects.filter(user=user.pk).exists()
+    )
 
 
 def can_receive_email(user: Any) -> bool:

@@ -1,12 +1,12 @@
-from .grants import Given, GivenLook, revoke_all_access
+from .grants import AccessGrant, GrantView, revoke_all_access
 from .idempotency import KEY_LENGTH, IdempotencyConflict, IdempotencyKey, idempotency_digest
-from .presets import Start, newest_uses
+from .presets import PresetUse, newest_uses
 from .search import (
     NAME_LENGTH,
     QUERY_LENGTH,
     REHEARSED,
     RunFlag,
-    SavedView,
+    SavedSearch,
     SearchText,
     TooManySearches,
     count_arrivals,
@@ -16,28 +16,28 @@ from .search import (
     matching_runs,
     order_by_arrival,
 )
-from .share_links import Badge, Share, ShareLook
-from .webhooks import Delivery, Hook
+from .share_links import BadgeLink, ShareLink, ShareLinkView
+from .webhooks import Webhook, WebhookDelivery
 
 __all__ = [
     "KEY_LENGTH",
     "NAME_LENGTH",
     "QUERY_LENGTH",
     "REHEARSED",
-    "Badge",
-    "Delivery",
-    "Given",
-    "GivenLook",
-    "Hook",
+    "AccessGrant",
+    "BadgeLink",
+    "GrantView",
     "IdempotencyConflict",
     "IdempotencyKey",
+    "PresetUse",
     "RunFlag",
-    "SavedView",
+    "SavedSearch",
     "SearchText",
-    "Share",
-    "ShareLook",
-    "Start",
+    "ShareLink",
+    "ShareLinkView",
     "TooManySearches",
+    "Webhook",
+    "WebhookDelivery",
     "count_arrivals",
     "counts_by_arrival",
     "delete_erased_text",

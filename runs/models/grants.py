@@ -8,12 +8,12 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from .share_links import Badge, LinkView, Share
+from .share_links import BadgeLink, LinkView, ShareLink
 
 TO_LENGTH = 150
 
 
-class AccessGrantQuerySet(models.QuerySet["Given"]):
+class AccessGrantQuerySet(models.QuerySet["AccessGrant"]):
     def active(self) -> Self:
         """Return grants that are not revoked, whose run is not redacted and whose giver is active.
 
@@ -26,7 +26,7 @@ class AccessGrantQuerySet(models.QuerySet["Given"]):
         return self.filter(Q(user=user.pk) | Q(group__in=Group.objects.filter(user=user.pk).values("pk")))
 
 
-class Given(models.Model):
+class AccessGrant(models.Model):
     """Access to one record for one user or a whole group. `to` is their name at that time."""
 
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, related_name="given")
@@ -40,6 +40,7 @@ class Given(models.Model):
     objects = AccessGrantQuerySet.as_manager()
 
     class Meta:
+        db_table = "runs_given"
         ordering = ["-made", "-pk"]
         default_permissions = ()
         constraints = [
@@ -54,7 +55,7 @@ class Given(models.Model):
         return self.to
 
     @property
-    def last_views(self) -> list["GivenLook"]:
+    def last_views(self) -> list["GrantView"]:
         """Return the last view of each user, newest first."""
         return list({look.user_id: look for look in sorted(self.looks.all(), key=lambda look: look.last)}.values())[
             ::-1
@@ -67,13 +68,14 @@ class Given(models.Model):
         return set(Group.objects.filter(pk=self.group_id).values_list("user", flat=True)) - {None}
 
 
-class GivenLook(LinkView):
+class GrantView(LinkView):
     """Views of a record by a user with a grant, counted per hour."""
 
-    given = models.ForeignKey(Given, on_delete=models.CASCADE, related_name="looks")
+    given = models.ForeignKey(AccessGrant, on_delete=models.CASCADE, related_name="looks")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
 
     class Meta(LinkView.Meta):
+        db_table = "runs_givenlook"
         pass
 
 
@@ -82,11 +84,11 @@ def revoke_all_access(run: Any, *, names: bool) -> None:
 
     With `names`, also erase the creators of links and badges, and delete the grants.
     """
-    for rows in (Share.objects, Badge.objects, Given.objects):
+    for rows in (ShareLink.objects, BadgeLink.objects, AccessGrant.objects):
         rows.filter(run=run, ended=None).update(ended=timezone.now())
-    Share.objects.filter(run=run).update(for_whom="")
-    Badge.objects.filter(run=run).update(words="")
+    ShareLink.objects.filter(run=run).update(for_whom="")
+    BadgeLink.objects.filter(run=run).update(words="")
     if names:
-        Share.objects.filter(run=run).update(by=None)
-        Badge.objects.filter(run=run).update(by=None)
-        Given.objects.filter(run=run).delete()
+        ShareLink.objects.filter(run=run).update(by=None)
+        BadgeLink.objects.filter(run=run).update(by=None)
+        AccessGrant.objects.filter(run=run).delete()

@@ -361,7 +361,7 @@ class PresetChange(models.Model):
         }
 
 
-class Start(models.Model):
+class PresetUse(models.Model):
     """The start of a run from the item `key` of a library section (`shelf` is the section's label).
 
     `id` grows from run to run and `owner` is the run's owner, so that the newest runs of an item are found by an index.
@@ -376,6 +376,7 @@ class Start(models.Model):
     rehearsal = models.BooleanField()
 
     class Meta:
+        db_table = "runs_start"
         default_permissions = ()
         indexes = [
             models.Index(fields=["shelf", "key", "-id"], name="start_newest_first"),

@@ -232,9 +232,9 @@ class TooManySearches(Exception):
         super().__init__(f"You have {MAX_SEARCHES} saved views, as many as one person may. Delete one first.")
 
 
-class SavedSearchQuerySet(models.QuerySet["SavedView"]):
+class SavedSearchQuerySet(models.QuerySet["SavedSearch"]):
     @transaction.atomic
-    def save_view(self, user: Any, name: str, query: str) -> "SavedView":
+    def save_view(self, user: Any, name: str, query: str) -> "SavedSearch":
         """Save a view, replacing one of the same name. Raises TooManySearches."""
         view, made = self.update_or_create(user=user, name=name, defaults={"query": query})
         if made and self.filter(user=user).count() > MAX_SEARCHES:
@@ -242,7 +242,7 @@ class SavedSearchQuerySet(models.QuerySet["SavedView"]):
         return view
 
 
-class SavedView(models.Model):
+class SavedSearch(models.Model):
     """A named history filter of a user. `query` is its query string."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
@@ -253,6 +253,7 @@ class SavedView(models.Model):
     objects = SavedSearchQuerySet.as_manager()
 
     class Meta:
+        db_table = "runs_savedview"
         default_permissions = ()  # users only access their own
         ordering = ["made", "pk"]
         constraints = [models.UniqueConstraint("user", "name", name="one_view_per_name")]

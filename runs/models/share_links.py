@@ -60,13 +60,14 @@ class SecretLink(models.Model):
         return self.ended is None and self.until > timezone.now()
 
 
-class Share(SecretLink):
+class ShareLink(SecretLink):
     """A link to one record."""
 
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, related_name="shares")
     for_whom = models.CharField(max_length=FOR_WHOM_LENGTH, blank=True)
 
     class Meta(SecretLink.Meta):
+        db_table = "runs_share"
         pass
 
     def __str__(self) -> str:
@@ -78,10 +79,10 @@ class Share(SecretLink):
 
     def count_view(self, now: datetime) -> None:
         """Count a view. Views within an hour share one row, so that anonymous visitors cannot create many rows."""
-        ShareLook.count(now, share=self)
+        ShareLinkView.count(now, share=self)
 
 
-class Badge(SecretLink):
+class BadgeLink(SecretLink):
     """An image of the outcome of one run, or of the newest run that was started from an item.
 
     The item is `key` of the library section `shelf`. The only text is the outcome with `words` of its creator before
@@ -94,6 +95,7 @@ class Badge(SecretLink):
     words = models.CharField(max_length=WORDS_LENGTH)
 
     class Meta(SecretLink.Meta):
+        db_table = "runs_badge"
         constraints = [
             models.CheckConstraint(
                 condition=Q(run=None, key__isnull=False) | Q(run__isnull=False, key=None), name="badge_of_one_thing"
@@ -126,12 +128,13 @@ class LinkView(models.Model):
             cls._default_manager.create(**of, since=now, last=now)
 
 
-class ShareLook(LinkView):
+class ShareLinkView(LinkView):
     """Views of a record by a share link."""
 
-    share = models.ForeignKey(Share, on_delete=models.CASCADE, related_name="looks")
+    share = models.ForeignKey(ShareLink, on_delete=models.CASCADE, related_name="looks")
 
     class Meta(LinkView.Meta):
+        db_table = "runs_sharelook"
         constraints = [models.CheckConstraint(condition=Q(last__gte=F("since")), name="look_in_order")]
 
 

@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from engine.models import Happening, RunEventType
+from engine.models import RunEvent, RunEventType
 
 ADDRESS_LENGTH, SAVED_LENGTH = 2_000, 100
 # a worker that takes longer has died; the message is sent again under the same id
@@ -35,7 +35,7 @@ class WebhookFormat(models.TextChoices):
     NTFY = "ntfy", "ntfy"
 
 
-class Hook(models.Model):
+class Webhook(models.Model):
     """A webhook. An empty filter matches everything: procedure (`kind`), preset (`saved`), one run, type of event
     (`what`).
 
@@ -54,6 +54,7 @@ class Hook(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     class Meta:
+        db_table = "runs_hook"
         ordering = ["pk"]
         default_permissions = ()
 
@@ -69,7 +70,7 @@ class Hook(models.Model):
         """Return the key in the format that verifiers of Standard Webhooks take."""
         return f"whsec_{base64.b64encode(self.key).decode()}"
 
-    def wants(self, happening: Happening, kind: str, saved: str) -> bool:
+    def wants(self, happening: RunEvent, kind: str, saved: str) -> bool:
         return (
             self.what in ("", happening.what)
             and self.kind in ("", kind)
@@ -86,11 +87,11 @@ class WebhookDeliveryState(models.TextChoices):
     GIVEN_UP = "given_up", "Given up"
 
 
-class WebhookDeliveryQuerySet(models.QuerySet["Delivery"]):
+class WebhookDeliveryQuerySet(models.QuerySet["WebhookDelivery"]):
     def under_way(self) -> Self:
         return self.filter(state__in=(WebhookDeliveryState.TO_SEND, WebhookDeliveryState.SENDING))
 
-    def claim_due(self, busy: Iterable[int] = (), owners: Iterable[int] = ()) -> "Delivery | None":
+    def claim_due(self, busy: Iterable[int] = (), owners: Iterable[int] = ()) -> "WebhookDelivery | None":
         """Claim the next due delivery, except of webhooks in `busy` and of users in `owners`; None if there is none.
 
         The guard is in the UPDATE, so that only one worker gets it. A delivery is due again if its worker did not close
@@ -114,7 +115,7 @@ class WebhookDeliveryQuerySet(models.QuerySet["Delivery"]):
         ).delete()
 
 
-class Delivery(models.Model):
+class WebhookDelivery(models.Model):
     """One message to one webhook.
 
     `message_id` never changes, so that receivers can detect duplicates. The text is read from the rows when it is sent,
@@ -123,7 +124,7 @@ class Delivery(models.Model):
 
     State = WebhookDeliveryState
 
-    hook = models.ForeignKey(Hook, on_delete=models.CASCADE, related_name="deliveries")
+    hook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     happening = models.BigIntegerField()
     run = models.ForeignKey("engine.Run", on_delete=models.CASCADE, related_name="+")
     what = models.CharField(max_length=10, choices=RunEventType)
@@ -143,6 +144,7 @@ class Delivery(models.Model):
     objects = WebhookDeliveryQuerySet.as_manager()
 
     class Meta:
+        db_table = "runs_delivery"
         ordering = ["-pk"]
         default_permissions = ()
         constraints = [models.UniqueConstraint("hook", "happening", name="one_delivery_of_a_happening")]
@@ -166,20 +168,20 @@ class Delivery(models.Model):
         return self._move(state=WebhookDeliveryState.TO_SEND, status=status, error=error[:300], due=due)
 
     def _move(self, **values: Any) -> bool:
-        mine = Delivery.objects.filter(pk=self.pk, state=WebhookDeliveryState.SENDING, attempts=self.attempts)
+        mine = WebhookDelivery.objects.filter(pk=self.pk, state=WebhookDeliveryState.SENDING, attempts=self.attempts)
         return bool(mine.update(**values))
 
     def resend(self) -> bool:
         """Queue it again for another day under the same id."""
         now = timezone.now()
-        ended = Delivery.objects.filter(pk=self.pk).exclude(state=WebhookDeliveryState.SENDING)
+        ended = WebhookDelivery.objects.filter(pk=self.pk).exclude(state=WebhookDeliveryState.SENDING)
         return bool(
             ended.update(state=WebhookDeliveryState.TO_SEND, due=now, until=now + MAX_ATTEMPTS, ended=None, error="")
         )
 
 
-def deliver_to(hook: Hook, happening: Happening) -> Delivery:
-    return Delivery(
+def deliver_to(hook: Webhook, happening: RunEvent) -> WebhookDelivery:
+    return WebhookDelivery(
         hook=hook,
         happening=happening.pk,
         run_id=happening.run_id,
@@ -192,14 +194,14 @@ def deliver_to(hook: Hook, happening: Happening) -> Delivery:
 
 
 @transaction.atomic
-def create_deliveries(happenings: Iterable[Happening], deliveries: Iterable[Delivery]) -> int:
+def create_deliveries(happenings: Iterable[RunEvent], deliveries: Iterable[WebhookDelivery]) -> int:
     """Save the deliveries and delete their events in one transaction; return the number of events.
 
     Events that another worker has processed are left alone.
     """
     mine = {one.pk for one in happenings}
-    held = Happening.objects.filter(pk__in=mine).select_for_update()
+    held = RunEvent.objects.filter(pk__in=mine).select_for_update()
     there = set(held.values_list("pk", flat=True))
-    Delivery.objects.bulk_create([one for one in deliveries if one.happening in there], ignore_conflicts=True)
-    Happening.objects.filter(pk__in=there).delete()
+    WebhookDelivery.objects.bulk_create([one for one in deliveries if one.happening in there], ignore_conflicts=True)
+    RunEvent.objects.filter(pk__in=there).delete()
     return len(there)

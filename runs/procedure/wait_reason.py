@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from engine.models import Gate, ModelCall, Park, Run, ToolCall
+from engine.models import Gate, ModelCall, Run, Suspension, ToolCall
 
 from .point_in_time import row_at_moment
 
@@ -45,7 +45,7 @@ def waits_for_gate(run: Run, gates: Sequence[Gate]) -> str | None:
 
 def parks_of(pk: UUID) -> list[datetime]:
     """Return the times at which the run was suspended."""
-    return list(Park.objects.filter(run=pk).values_list("made", flat=True))
+    return list(Suspension.objects.filter(run=pk).values_list("made", flat=True))
 
 
 def gates_of(pk: UUID) -> list[Gate]:

@@ -16,9 +16,9 @@ from engine.audit.verification import verify_one
 from engine.ledger import signing
 from engine.ledger.checkpoints import Checkpoint
 from engine.ledger.entries import ADOPTED, ENDED
-from engine.ledger.entries import Entry as Sealed
+from engine.ledger.entries import AuditEntry as Sealed
 from engine.ledger.hashing import canonical
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.ledger.report import VerificationFault
 from engine.models import Document, Gate, GateDecision, ModelCall, Review, Run
 from engine.plurals import counted
@@ -288,7 +288,7 @@ def _signature(leaf: int) -> tuple[datetime | None, int]:
 
 def _place_in_log(run: Run) -> str:
     later = Exists(Sealed.objects.filter(run=run.pk, kind=ADOPTED))
-    newest = Leaf.objects.filter(run=run.pk).order_by("-index").annotate(adopted=later)
+    newest = LogLeaf.objects.filter(run=run.pk).order_by("-index").annotate(adopted=later)
     leaf, adopted = newest.values_list("index", "adopted").first() or (None, False)
     if leaf is None:
         return ""

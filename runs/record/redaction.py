@@ -19,13 +19,13 @@ from django.utils import timezone
 from engine.audit import sealing
 from engine.audit.entries_from_rows import names_of
 from engine.ledger import immutability
-from engine.ledger.entries import REDACTED, Entry
+from engine.ledger.entries import REDACTED, AuditEntry
 from engine.models import Review, Run, after_deadlock, record_name
 from engine.pubsub import publish_revision
 from engine.text.search_terms import label_term
 
 from .. import retention
-from ..models import RunFlag, SearchText, Start, delete_erased_text, revoke_all_access
+from ..models import PresetUse, RunFlag, SearchText, delete_erased_text, revoke_all_access
 from ..procedure.spec import spec_of_run, specs
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def redact_run(pk: UUID, by: str, reason: str, *, names: bool = False, once: boo
     SearchText.objects.forget(pk, [label_term("flag", RunFlag.REDACTED)], names=names)
     revoke_all_access(pk, names=names)
     if names:
-        Start.objects.filter(run=pk).update(owner=None)
+        PresetUse.objects.filter(run=pk).update(owner=None)
     return True
 
 
@@ -88,7 +88,7 @@ class RedactionRecord:
 
 def redactions_of(pk: UUID) -> list[RedactionRecord]:
     """Return the redactions of a run, oldest first."""
-    lines = Entry.objects.filter(run=pk, kind=REDACTED).order_by("seq").values_list("line", flat=True)
+    lines = AuditEntry.objects.filter(run=pk, kind=REDACTED).order_by("seq").values_list("line", flat=True)
     return [
         RedactionRecord(datetime.fromisoformat(said["at"]), said["facts"]["by"], said["facts"]["reason"])
         for said in map(json.loads, lines)

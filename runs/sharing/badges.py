@@ -16,7 +16,7 @@ from django.utils import timezone
 from engine.models import Gate, Run, after_deadlock
 
 from .. import reviews
-from ..models import Badge, Start
+from ..models import BadgeLink, PresetUse
 from ..procedure.spec import spec_of_run
 from ..rights import SHARE, PermissionReach
 from ..show_notes import ended_note, made_note
@@ -65,15 +65,15 @@ def _width(text: str) -> int:
 @transaction.atomic
 def create_badge(
     by: Any, days: int, words: str, run: Run | None = None, shelf: str = "", key: int | None = None
-) -> Badge:
+) -> BadgeLink:
     """Create a badge with its secret. Raises ValueError with a message if it is refused."""
     if run is not None:
         run = _locked(run.pk)
         if reason := share_refusal(run):
             raise ValueError(reason)
-    if Badge.objects.holding().filter(by=by).count() >= MAX_BADGES:
+    if BadgeLink.objects.holding().filter(by=by).count() >= MAX_BADGES:
         raise ValueError(TOO_MANY_TEXT)
-    badge = Badge.create(by, days, words=words, run=run, shelf=shelf, key=key)
+    badge = BadgeLink.create(by, days, words=words, run=run, shelf=shelf, key=key)
     badge.save()
     if run:
         reviews.add_note(run, by, made_note(badge))
@@ -82,10 +82,10 @@ def create_badge(
 
 @after_deadlock
 @transaction.atomic
-def revoke_badge(badge: Badge, by: Any) -> None:
+def revoke_badge(badge: BadgeLink, by: Any) -> None:
     """Revoke it immediately; cached images expire within a minute."""
     run = _locked(badge.run_id) if badge.run_id else None
-    if Badge.objects.filter(pk=badge.pk, ended=None).update(ended=timezone.now()) and run:
+    if BadgeLink.objects.filter(pk=badge.pk, ended=None).update(ended=timezone.now()) and run:
         reviews.add_note(run, by, ended_note(badge))
 
 
@@ -95,7 +95,7 @@ def _locked(pk: UUID) -> Run:
 
 def badge_for_secret(secret: str) -> BadgeImage | None:
     """Return the image of a valid badge, or None if its creator may no longer share anything."""
-    badge = Badge.objects.of(secret)
+    badge = BadgeLink.objects.of(secret)
     if badge is None or badge.by is None or SHARE.reach(badge.by) == PermissionReach.NOTHING:
         return None
     if badge.run:
@@ -110,7 +110,7 @@ def _may_be_shown(run: Run, by: Any) -> bool:
 
 def _started(badge: Any) -> list[Run]:
     """Return the newest runs that were started from the item, without rehearsals, which decide nothing."""
-    starts = Start.objects.filter(shelf=badge.shelf, key=badge.key, rehearsal=False)
+    starts = PresetUse.objects.filter(shelf=badge.shelf, key=badge.key, rehearsal=False)
     if SHARE.reach(badge.by) < PermissionReach.ALL:
         starts = starts.filter(owner=badge.by_id)
     return [start.run for start in starts.select_related("run").order_by("-id")[:MAX_RUNS_READ]]

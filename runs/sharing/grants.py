@@ -13,7 +13,7 @@ from engine.models import Run, after_deadlock
 
 from .. import reviews
 from ..formatting import user_label
-from ..models import Given
+from ..models import AccessGrant
 from ..models.grants import TO_LENGTH
 from ..rights import SEE
 from ..show_notes import ended_note, made_note
@@ -54,7 +54,7 @@ def _names(name: str, said: str, rest: str, sort: str) -> list[str]:
 
 @after_deadlock
 @transaction.atomic
-def grant_access(run: Run, by: Any, name: str) -> Given:
+def grant_access(run: Run, by: Any, name: str) -> AccessGrant:
     """Grant access and note it in the record. Raises ValueError with a message if it is refused."""
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if reason := share_refusal(run):
@@ -63,22 +63,22 @@ def grant_access(run: Run, by: Any, name: str) -> Given:
     if user and SEE.covers(user, run):
         raise ValueError(f"{user_label(user)} may see it already.")
     to = user_label(user) if user else f"group {group.name}"
-    there = Given.objects.filter(run=run, ended=None)
+    there = AccessGrant.objects.filter(run=run, ended=None)
     if there.filter(user=user, group=group).exists():
         raise ValueError(f"It was given to {to} already.")
     if there.count() >= MAX_GRANTS:
         raise ValueError(
             f"{MAX_GRANTS} people and groups were given it, as many as there may be. Take it back from one first."
         )
-    given = Given.objects.create(run=run, user=user, group=group, to=to[:TO_LENGTH], by=by)
+    given = AccessGrant.objects.create(run=run, user=user, group=group, to=to[:TO_LENGTH], by=by)
     reviews.add_note(run, by, made_note(given))
     return given
 
 
 @after_deadlock
 @transaction.atomic
-def revoke_access(given: Given, by: Any) -> None:
+def revoke_access(given: AccessGrant, by: Any) -> None:
     """Revoke it immediately, also for users who have the record open."""
     run = Run.objects.select_for_update(no_key=True).get(pk=given.run_id)
-    if Given.objects.filter(pk=given.pk, ended=None).update(ended=timezone.now()):
+    if AccessGrant.objects.filter(pk=given.pk, ended=None).update(ended=timezone.now()):
         reviews.add_note(run, by, ended_note(given))

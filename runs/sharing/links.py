@@ -15,7 +15,7 @@ from django.utils import timezone
 from engine.models import Gate, Run, after_deadlock
 
 from .. import reviews
-from ..models import Share
+from ..models import ShareLink
 from ..models.share_links import MAX_LINKS
 from ..procedure.spec import spec_of_run
 from ..record.document import record_of
@@ -37,14 +37,14 @@ def share_refusal(run: Run) -> str:
 
 @after_deadlock
 @transaction.atomic
-def create_link(run: Run, by: Any, for_whom: str, days: int) -> Share:
+def create_link(run: Run, by: Any, for_whom: str, days: int) -> ShareLink:
     """Create a link with its secret. Raises ValueError with a message if it is refused."""
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if reason := share_refusal(run):
         raise ValueError(reason)
-    if Share.objects.holding().filter(run=run).count() >= MAX_LINKS:
+    if ShareLink.objects.holding().filter(run=run).count() >= MAX_LINKS:
         raise ValueError(f"{MAX_LINKS} links to it hold, as many as there may be. End one first.")
-    share = Share.new(run, by, for_whom, days)
+    share = ShareLink.new(run, by, for_whom, days)
     share.save()
     reviews.add_note(run, by, made_note(share))
     return share
@@ -52,20 +52,20 @@ def create_link(run: Run, by: Any, for_whom: str, days: int) -> Share:
 
 @after_deadlock
 @transaction.atomic
-def revoke_share_link(share: Share, by: Any) -> None:
+def revoke_share_link(share: ShareLink, by: Any) -> None:
     """Revoke it immediately; open pages are refused at the next request."""
     run = Run.objects.select_for_update(no_key=True).get(pk=share.run_id)
-    if Share.objects.filter(pk=share.pk, ended=None).update(ended=timezone.now()):
+    if ShareLink.objects.filter(pk=share.pk, ended=None).update(ended=timezone.now()):
         reviews.add_note(run, by, ended_note(share))
 
 
-def run_for_secret(secret: str) -> Share | None:
+def run_for_secret(secret: str) -> ShareLink | None:
     """Return the valid link with this secret, or None.
 
     It is not valid if the record was redacted, its creator may no longer share it, or a gate hides it from its
     approvers.
     """
-    share = Share.objects.of(secret)
+    share = ShareLink.objects.of(secret)
     if share is None or share.by is None or share_refusal(share.run):
         return None
     shown = Run.objects.filter(pk=share.run_id).exclude(pk__in=Gate.objects.hidden())
@@ -80,7 +80,7 @@ def active_links(run: Run, links: Sequence[Any]) -> list[Any]:
     return [link for link in links if link.is_valid and link.by_id in may]
 
 
-def log_link_view(share: Share) -> None:
+def log_link_view(share: ShareLink) -> None:
     """Count a view. A database that cannot be written must not keep the record from its reader."""
     try:
         with transaction.atomic():

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from ..forms import PlainTextField, posted_values
 from ..library.overview import library_sections
-from ..models import Badge
+from ..models import BadgeLink
 from ..models.share_links import MAX_DAYS, WORDS_LENGTH
 from ..procedure.spec import spec_of_run
 from ..sharing import badges
@@ -71,7 +71,7 @@ def badges_page(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: BadgeForm, status: int = 200, **more: Any) -> HttpResponse:
-    held = Badge.objects.holding().filter(by=request.user.pk).select_related("run")
+    held = BadgeLink.objects.holding().filter(by=request.user.pk).select_related("run")
     chosen = str(form["of"].value() or "")
     context = {
         "form": form,
@@ -87,7 +87,7 @@ def _page(request: HttpRequest, form: BadgeForm, status: int = 200, **more: Any)
     return render(request, "runs/badges.html", {**context, **more}, status=status)
 
 
-def _about(badge: Badge, things: dict[str, str]) -> str:
+def _about(badge: BadgeLink, things: dict[str, str]) -> str:
     if badge.run:
         return f"{spec_of_run(badge.run).noun.capitalize()} {str(badge.run_id)[:8]}"
     return f"{badge.shelf.capitalize()} “{things.get(f'{badge.shelf}:{badge.key}', 'that is gone')}”"
@@ -95,7 +95,7 @@ def _about(badge: Badge, things: dict[str, str]) -> str:
 
 @require_POST
 def revoke_badge(request: HttpRequest, pk: int) -> HttpResponse:
-    badges.revoke_badge(get_object_or_404(Badge, by=request.user, pk=pk), request.user)
+    badges.revoke_badge(get_object_or_404(BadgeLink, by=request.user, pk=pk), request.user)
     messages.success(request, "The badge shows nothing any more.")
     return redirect("badges")
 

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from engine.models import NoMail
+from engine.models import EmailOptOut
 
 from ..approvals.reminders import can_receive_email
 
@@ -17,12 +17,12 @@ def notification_settings(request: HttpRequest) -> HttpResponse:
     user: Any = request.user
     if request.method == "POST":
         if "mail" in request.POST:
-            NoMail.objects.filter(user=user.pk).delete()
+            EmailOptOut.objects.filter(user=user.pk).delete()
         else:
-            NoMail.objects.get_or_create(user_id=user.pk)
+            EmailOptOut.objects.get_or_create(user_id=user.pk)
         return redirect("notices")
     context = {
-        "wanted": not NoMail.objects.filter(user=user.pk).exists(),
+        "wanted": not EmailOptOut.objects.filter(user=user.pk).exists(),
         "reachable": can_receive_email(user),
         "server": bool(settings.EMAIL_URL),
     }

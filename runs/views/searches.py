@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from ..forms import PlainTextField
 from ..history.query import MAX_COUNTED
-from ..models import NAME_LENGTH, QUERY_LENGTH, SavedView, TooManySearches
+from ..models import NAME_LENGTH, QUERY_LENGTH, SavedSearch, TooManySearches
 from ..procedure.filters import ONESELF, PERIOD_NAMES
 from ..rights import SEE, PermissionReach
 from .history_query import HistoryQuery, history_query
@@ -56,7 +56,7 @@ def saved(asked: HistoryQuery) -> list[QuickSearch]:
     history, now = reverse("runs-history"), asked.whole_query
     return [
         QuickSearch(view.name, f"{history}?{view.query}", current=view.query == now, pk=view.pk)
-        for view in SavedView.objects.filter(user=asked.user)
+        for view in SavedSearch.objects.filter(user=asked.user)
     ]
 
 
@@ -135,7 +135,7 @@ def save_search(request: HttpRequest) -> HttpResponse:
     if len(query) > QUERY_LENGTH:
         return _refuse(request, "What is sought is too long to be saved. Seek fewer words.", query)
     try:
-        SavedView.objects.save_view(request.user, form.cleaned_data["name"], query)
+        SavedSearch.objects.save_view(request.user, form.cleaned_data["name"], query)
     except TooManySearches as error:
         return _refuse(request, str(error), query)
     return redirect(_history(query))
@@ -143,7 +143,7 @@ def save_search(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def delete_search(request: HttpRequest, pk: int) -> HttpResponse:
-    get_object_or_404(SavedView, pk=pk, user=request.user).delete()
+    get_object_or_404(SavedSearch, pk=pk, user=request.user).delete()
     return redirect("runs-history")
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from engine.models import Run
 
 from ..forms import PlainTextField
-from ..models import Badge, Given, Share
+from ..models import AccessGrant, BadgeLink, ShareLink
 from ..models.share_links import DEFAULT_DAYS, FOR_WHOM_LENGTH, MAX_DAYS
 from ..procedure.spec import spec_of_run
 from ..record.document import integrity_of
@@ -95,17 +95,17 @@ def _make(request: HttpRequest, face: AnyFace, run: Run) -> HttpResponse:
 
 
 def _page(request: HttpRequest, face: AnyFace, run: Run, status: int = 200, **more: Any) -> HttpResponse:
-    links = list(Share.objects.filter(run=run).select_related("by").prefetch_related("looks"))
+    links = list(ShareLink.objects.filter(run=run).select_related("by").prefetch_related("looks"))
     holding = [one for one in links if one.is_valid]
-    of_it = list(Badge.objects.holding().filter(run=run).select_related("by"))
+    of_it = list(BadgeLink.objects.holding().filter(run=run).select_related("by"))
     context = {
         **face.page(run.pk),
         "run": run,
         "end_page": face.page_name("end-share"),
         "end_badge_page": face.page_name("end-its-badge"),
         "take_back_page": face.page_name("take-back"),
-        "seen": still_granted(Given.objects.active().filter(run=run)),
-        "given": Given.objects.filter(run=run, ended=None).prefetch_related("looks__user"),
+        "seen": still_granted(AccessGrant.objects.active().filter(run=run)),
+        "given": AccessGrant.objects.filter(run=run, ended=None).prefetch_related("looks__user"),
         "giving": GrantForm(auto_id="%s"),
         "form": ShareLinkForm(initial={"days": DEFAULT_DAYS}, auto_id="%s"),
         "most": FOR_WHOM_LENGTH,
@@ -121,7 +121,7 @@ def _page(request: HttpRequest, face: AnyFace, run: Run, status: int = 200, **mo
 @require_POST
 def revoke_link(request: HttpRequest, pk: UUID, link: int, face: AnyFace) -> HttpResponse:
     run = run_for(request, face, pk, SHARE)
-    for one in Share.objects.filter(run=run, pk=link):
+    for one in ShareLink.objects.filter(run=run, pk=link):
         revoke_share_link(one, request.user)
     return redirect(face.page_name("share"), pk)
 
@@ -129,7 +129,7 @@ def revoke_link(request: HttpRequest, pk: UUID, link: int, face: AnyFace) -> Htt
 @require_POST
 def end_badge(request: HttpRequest, pk: UUID, badge: int, face: AnyFace) -> HttpResponse:
     run = run_for(request, face, pk, SHARE)
-    for one in Badge.objects.filter(run=run, pk=badge):
+    for one in BadgeLink.objects.filter(run=run, pk=badge):
         badges.revoke_badge(one, request.user)
     return redirect(face.page_name("share"), pk)
 
@@ -137,7 +137,7 @@ def end_badge(request: HttpRequest, pk: UUID, badge: int, face: AnyFace) -> Http
 @require_POST
 def revoke_grant(request: HttpRequest, pk: UUID, given: int, face: AnyFace) -> HttpResponse:
     run = run_for(request, face, pk, SHARE)
-    for one in Given.objects.filter(run=run, pk=given):
+    for one in AccessGrant.objects.filter(run=run, pk=given):
         revoke_access(one, request.user)
     return redirect(face.page_name("share"), pk)
 

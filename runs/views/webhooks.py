@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from ..forms import parse_number, posted_values
-from ..models.webhooks import Hook
+from ..models.webhooks import Webhook
 from ..webhooks import forms, overview
 from .library import tabs
 
@@ -23,7 +23,7 @@ def webhooks_page(request: HttpRequest) -> HttpResponse:
     if forms.has_reached_limit(request.user):
         return _page(request, form, status=409, refused=forms.TOO_MANY_TEXT)
     owner: Any = request.user
-    made = Hook.objects.create(owner=owner, **form.cleaned_data)
+    made = Webhook.objects.create(owner=owner, **form.cleaned_data)
     return _page(request, forms.WebhookForm(auto_id="%s"), made=made)
 
 
@@ -61,5 +61,5 @@ def resend_delivery(request: HttpRequest, pk: int, number: int) -> HttpResponse:
     return redirect("hook", pk)
 
 
-def _own(request: HttpRequest, pk: int) -> Hook:
-    return get_object_or_404(Hook.objects.select_related("owner"), owner=request.user, pk=pk)
+def _own(request: HttpRequest, pk: int) -> Webhook:
+    return get_object_or_404(Webhook.objects.select_related("owner"), owner=request.user, pk=pk)

@@ -19,7 +19,7 @@ from django.db import connection
 from engine.version import VERSION
 from engine.web.public_sockets import PublicSockets
 from engine.web.url_policy import AddressRefused, check_address, is_allowed
-from runs.models.webhooks import BATCH_PER_USER, BATCH_PER_WEBHOOK, Delivery, WebhookDeliveryState
+from runs.models.webhooks import BATCH_PER_USER, BATCH_PER_WEBHOOK, WebhookDelivery, WebhookDeliveryState
 
 from .formats import PAYLOAD_FORMATS, signature
 from .messages import delivery_message, fan_out_events
@@ -63,7 +63,7 @@ async def send_periodically() -> None:
 
 class WebhookSender:
     def __init__(self) -> None:
-        self._sending: dict[asyncio.Task[None], Delivery] = {}
+        self._sending: dict[asyncio.Task[None], WebhookDelivery] = {}
         self._forget_at = 0.0
 
     async def look(self) -> None:
@@ -71,12 +71,12 @@ class WebhookSender:
         while await _by_rows(fan_out_events):
             pass
         if time.monotonic() >= self._forget_at:
-            await _by_rows(Delivery.objects.all().forget)
+            await _by_rows(WebhookDelivery.objects.all().forget)
             self._forget_at = time.monotonic() + CLEANUP_INTERVAL
         while len(self._sending) < SEND_BATCH:
             hooks = _most((one.hook_id for one in self._sending.values()), BATCH_PER_WEBHOOK)
             owners = _most((one.hook.owner_id for one in self._sending.values()), BATCH_PER_USER)
-            delivery = await _by_rows(partial(Delivery.objects.claim_due, hooks, owners))
+            delivery = await _by_rows(partial(WebhookDelivery.objects.claim_due, hooks, owners))
             if delivery is None:
                 return
             task = asyncio.create_task(_deliver(delivery))
@@ -92,7 +92,7 @@ def _most(keys: Iterable[int], most: int) -> list[int]:
     return [key for key, number in Counter(keys).items() if number >= most]
 
 
-async def _deliver(delivery: Delivery) -> None:
+async def _deliver(delivery: WebhookDelivery) -> None:
     message = await _by_rows(partial(delivery_message, delivery))
     if message is None:
         nobody = "Whose hook it is may not see it any more, or nobody can show it here."
@@ -111,7 +111,7 @@ async def _deliver(delivery: Delivery) -> None:
         await _by_rows(partial(delivery.postpone, answer.status, answer.error, answer.after))
 
 
-async def post(delivery: Delivery, message: Any) -> WebhookResponse:
+async def post(delivery: WebhookDelivery, message: Any) -> WebhookResponse:
     """Make one attempt. It connects to no internal address, wherever the name resolves to, and follows no redirect."""
     import aiohttp
 

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from engine.models import RunEventType
 from engine.web.url_policy import AddressRefused, check_address, host_of, is_allowed, is_internal_host
 from runs.forms import PlainTextField
-from runs.models.webhooks import ADDRESS_LENGTH, SAVED_LENGTH, Hook, WebhookFormat
+from runs.models.webhooks import ADDRESS_LENGTH, SAVED_LENGTH, Webhook, WebhookFormat
 from runs.procedure.spec import specs
 
 MAX_WEBHOOKS = 20  # of one user
@@ -22,7 +22,7 @@ EVENT_CHOICES = (
 
 
 def has_reached_limit(owner: Any) -> bool:
-    return Hook.objects.filter(owner=owner).count() >= MAX_WEBHOOKS
+    return Webhook.objects.filter(owner=owner).count() >= MAX_WEBHOOKS
 
 
 def webhook_address(typed: str) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from engine.models import Gate, Happening, Run, RunEventType
-from runs.models.webhooks import Delivery, Hook, create_deliveries, deliver_to
+from engine.models import Gate, Run, RunEvent, RunEventType
+from runs.models.webhooks import Webhook, WebhookDelivery, create_deliveries, deliver_to
 from runs.procedure.spec import spec_of_run, specs
 from runs.rights import SEE
 from runs.run_object import isoformat
@@ -18,15 +18,15 @@ EVENT_NAMES = {RunEventType.OVER: "run.over", RunEventType.ASKS: "run.asks"}
 
 def fan_out_events() -> bool:
     """Turn the oldest events into deliveries; return whether there may be more."""
-    happenings = list(Happening.objects.select_related("run")[:FAN_OUT_BATCH])
+    happenings = list(RunEvent.objects.select_related("run")[:FAN_OUT_BATCH])
     if not happenings:
         return False
-    hooks = list(Hook.objects.select_related("owner"))
+    hooks = list(Webhook.objects.select_related("owner"))
     create_deliveries(happenings, [deliver_to(hook, one) for one in happenings for hook in _who_wants(hooks, one)])
     return len(happenings) == FAN_OUT_BATCH
 
 
-def _who_wants(hooks: Sequence[Hook], happening: Happening) -> list[Hook]:
+def _who_wants(hooks: Sequence[Webhook], happening: RunEvent) -> list[Webhook]:
     """Return the webhooks that receive the event.
 
     Child runs are reported by their parents only. Nobody is notified of a run that the webhook's owner may not see.
@@ -46,7 +46,7 @@ def _saved(run: Run) -> str:
     return glance.saved if glance else ""
 
 
-def delivery_message(delivery: Delivery) -> Mapping[str, Any] | None:
+def delivery_message(delivery: WebhookDelivery) -> Mapping[str, Any] | None:
     """Build the message from the current rows; None if the owner may no longer see the run or its procedure is gone."""
     run = delivery.run
     if run.procedure not in specs() or not SEE.covers(delivery.hook.owner, run):
@@ -73,7 +73,7 @@ def _of_run(run: Run) -> dict[str, Any]:
     }
 
 
-def _of_gate(delivery: Delivery) -> dict[str, Any]:
+def _of_gate(delivery: WebhookDelivery) -> dict[str, Any]:
     gate = Gate.objects.filter(pk=delivery.gate).first() if delivery.gate else None
     if gate is None:
         return {}

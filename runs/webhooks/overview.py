@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, Q
 
 from engine.models import Run
-from runs.models.webhooks import Delivery, Hook, WebhookDeliveryState
+from runs.models.webhooks import Webhook, WebhookDelivery, WebhookDeliveryState
 from runs.procedure.spec import spec_of_run, specs
 from runs.rights import SEE
 
@@ -41,7 +41,7 @@ class WebhookSummary:
 class DeliveryLine:
     """One message. Title and address are empty if the owner may no longer see the run."""
 
-    delivery: Delivery
+    delivery: WebhookDelivery
     title: str
     address: str
 
@@ -60,7 +60,7 @@ class DeliveryLine:
 
 def webhooks_of(user: Any) -> list[WebhookSummary]:
     """Return the user's webhooks with the number of stored deliveries in each state."""
-    counted = Hook.objects.filter(owner=user).annotate(
+    counted = Webhook.objects.filter(owner=user).annotate(
         arrived=_in(WebhookDeliveryState.SENT),
         under_way=_in(WebhookDeliveryState.TO_SEND, WebhookDeliveryState.SENDING),
         given_up=_in(WebhookDeliveryState.GIVEN_UP),
@@ -72,7 +72,7 @@ def _in(*states: str) -> Count:
     return Count("deliveries", filter=Q(deliveries__state__in=states))
 
 
-def deliveries_of(hook: Hook, before: int = 0) -> tuple[Sequence[DeliveryLine], int]:
+def deliveries_of(hook: Webhook, before: int = 0) -> tuple[Sequence[DeliveryLine], int]:
     """Return the newest deliveries, and the id of the last one if there are older ones, else 0."""
     rows = hook.deliveries.select_related("run")
     rows = rows.filter(pk__lt=before) if before else rows
@@ -83,7 +83,7 @@ def deliveries_of(hook: Hook, before: int = 0) -> tuple[Sequence[DeliveryLine], 
     return [_sent(one, one.run_id in seen) for one in found[:PAGE_SIZE]], older
 
 
-def _sent(one: Delivery, seen: bool) -> DeliveryLine:
+def _sent(one: WebhookDelivery, seen: bool) -> DeliveryLine:
     if not seen or one.run.procedure not in specs():
         return DeliveryLine(one, "", "")
     return DeliveryLine(one, one.run.shown_title, spec_of_run(one.run).address("live", one.run_id))

@@ -24,13 +24,13 @@ from datetime import timedelta
 from django.db.models import F
 from engine.audit import sealing
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import LogLeaf, DigestSalt
 from engine.models import ModelCall, Run
 from tests.databases import tampering
 back = timedelta(days={days})
 with tampering():
-    for model in (Salt, Leaf, Entry, Checkpoint):
+    for model in (DigestSalt, LogLeaf, AuditEntry, Checkpoint):
         model.objects.all().delete()
     during = {{"started": F("started") - back, "ended": F("ended") - back}}
     Run.objects.filter(pk="{pk}").update(created=F("created") - back, **during)

@@ -78,14 +78,14 @@ async def performed(pks: list[Any]) -> tuple[float, int]:
 
 
 def measured(kind: Callable[[Any, int], Any], owner: Any, number: int) -> dict[str, float]:
-    from engine.ledger.entries import Entry
+    from engine.ledger.entries import AuditEntry
     from engine.models import ModelCall, Run
 
     asyncio.run(performed([kind(owner, -1).pk]))  # what is loaded at first is loaded
     pks = [kind(owner, one).pk for one in range(number)]
     spent, transactions = asyncio.run(performed(pks))
     failed = Run.objects.filter(pk__in=pks).exclude(status=Run.Status.FINISHED).count()
-    steps, entries = ModelCall.objects.filter(run__in=pks).count(), Entry.objects.filter(run__in=pks).count()
+    steps, entries = ModelCall.objects.filter(run__in=pks).count(), AuditEntry.objects.filter(run__in=pks).count()
     figures = {
         "CPU ms a step": 1000 * spent / steps,
         "transactions a step": transactions / steps,

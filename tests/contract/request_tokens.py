@@ -24,7 +24,7 @@ from inquiries.rules.events import InquiryStage
 from judgements import prompts as judging
 from judgements.rules import AgentDecision
 from missions.models import queries as pursuing
-from missions.models.missions import Agent
+from missions.models.missions import MissionAgent
 from missions.prompts import steps
 from missions.tools import NAMES
 from plans.models import queries as planning
@@ -344,11 +344,15 @@ def missions() -> Iterator[Row]:
     history = _step(22, 12_000, True).history
     yield Row(
         *("mission, summary", "of 22 long steps"),
-        lambda model: [pursuing.summary_in_room(Agent(name="Ada", model=model), long(400), long(6_000), history, RUN)],
+        lambda model: [
+            pursuing.summary_in_room(MissionAgent(name="Ada", model=model), long(400), long(6_000), history, RUN)
+        ],
     )
     yield Row(
         *("mission, shorter memory", "with all memories at hand"),
-        lambda model: [pursuing.shorter_in_room(Agent(name="Ada", model=model), long(3_000), [long(12_000)], RUN)],
+        lambda model: [
+            pursuing.shorter_in_room(MissionAgent(name="Ada", model=model), long(3_000), [long(12_000)], RUN)
+        ],
     )
 
 

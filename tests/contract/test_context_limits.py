@@ -309,7 +309,7 @@ def test_what_tools_brought_to_an_agent_is_left_out_from_the_oldest(small):
     work = replace(work, memories=known, remembered=[7, 8])
     assert mission_reading.step_in_room(work, "small/x")[1] == [7]
     assert mission_reading.step_in_room(work, "large/x")[1] == [7, 8]
-    asked = mission_reading.summary_in_room(mission_reading.Agent(name="Ben", model="small/x"), "", "", history)
+    asked = mission_reading.summary_in_room(mission_reading.MissionAgent(name="Ben", model="small/x"), "", "", history)
     check(asked, [one["result"] for one in material(asked)["history"]])
 
 
@@ -328,7 +328,10 @@ def test_what_people_have_said_is_never_cut(small):
     brief = inquiry_planner.ResearchBrief(QUESTION, [], [], former_plans=former, feedback=feedback, hints=hints)
     asked = [
         (mission_reading.step_in_room(work, "small/x")[0], 1),
-        (mission_reading.summary_in_room(mission_reading.Agent(name="Ben", model="small/x"), "", "", history), 1),
+        (
+            mission_reading.summary_in_room(mission_reading.MissionAgent(name="Ben", model="small/x"), "", "", history),
+            1,
+        ),
         (inquiry_reading.brief_in_room(brief, ["small/x"]), 2),
     ]
     said = [(str(one.messages).count(order.strip()), times) for one, times in asked]

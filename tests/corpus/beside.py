@@ -9,9 +9,9 @@ from django.utils import timezone
 from engine.audit import sealing
 from engine.ledger import hashing
 from engine.ledger.entries import LOG_CHAIN
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.models import Run
-from judgements.models import Agent, Judgement
+from judgements.models import Judgement, JudgementAgent
 from runs import reviews, run_actions
 from tests.conftest import agents
 from tests.corpus.history import History
@@ -23,8 +23,8 @@ def inserted(h: History, status: str = "cancelled", days: int = 60, **more: Any)
     old, h.new = timezone.now() - timedelta(days=days), uuid4()
     Run.objects.create(pk=h.new, procedure="judgement", title="Long ago", status=status, created=old, ended=old, **more)
     judgement = Judgement.objects.create(run_id=h.new, content="Long ago", prompt_version="1")
-    Agent.objects.bulk_create(
-        Agent(judgement=judgement, seat=seat, **agent) for seat, agent in zip("ABC", agents(), strict=True)
+    JudgementAgent.objects.bulk_create(
+        JudgementAgent(judgement=judgement, seat=seat, **agent) for seat, agent in zip("ABC", agents(), strict=True)
     )
     return h.new
 
@@ -60,7 +60,7 @@ def judgement_inserted_into_the_queue_and_ended(h: History) -> None:
 @case("new")
 def back_dated_judgement_with_a_chain_of_its_own(h: History) -> None:
     sealing.record_submission(inserted(h))
-    Leaf.objects.add(sealing.seal(h.new))
+    LogLeaf.objects.add(sealing.seal(h.new))
 
 
 @case("new")
@@ -79,7 +79,7 @@ def log_begun_once_more(h: History) -> None:
 def redaction_without_its_marker(h: History) -> None:
     sql("UPDATE engine_run SET title = '' WHERE id = %s", h.approved)
     sql("UPDATE judgements_judgement SET content = '' WHERE run_id = %s", h.approved)
-    for leaf in Leaf.objects.filter(run=h.approved):
+    for leaf in LogLeaf.objects.filter(run=h.approved):
         sql("DELETE FROM engine_salt WHERE leaf_id = %s", leaf.pk)
 
 

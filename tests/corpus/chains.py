@@ -10,9 +10,9 @@ from engine.audit.entries_from_rows import entries_of_chains
 from engine.ledger import hashing
 from engine.ledger.checkpoints import Checkpoint
 from engine.ledger.entries import retry_actor
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.models import ModelCall, Run
-from judgements.models import COUNCILS, Agent, Council, CouncilChange, Judgement, RoundDecision
+from judgements.models import COUNCILS, Council, CouncilChange, Judgement, JudgementAgent, RoundDecision
 from runs import run_actions
 from tests.corpus.history import History
 from tests.corpus.means import case, cut, entry, relink, relog, resign, sql, write
@@ -114,7 +114,7 @@ def ended_once_more(run: UUID, status: str, retries: int = 0) -> None:
 
 @case("cancelled")
 def decision_forged_with_a_call_of_another(h: History) -> None:
-    agent = Agent.objects.get(judgement=h.cancelled, seat="A")
+    agent = JudgementAgent.objects.get(judgement=h.cancelled, seat="A")
     call = ModelCall.objects.get(run=h.failed, status="failed")
     RoundDecision.objects.create(agent=agent, round=1, decision="reject", reason="It is forged.", call=call)
 
@@ -124,14 +124,14 @@ def decision_forged_with_a_call_of_another(h: History) -> None:
 
 @case("rejected")
 def leaf_deleted(h: History) -> None:
-    index = Leaf.objects.filter(run=h.rejected).earliest("index").pk
+    index = LogLeaf.objects.filter(run=h.rejected).earliest("index").pk
     sql("DELETE FROM engine_salt WHERE leaf_id = %s", index)
     sql('DELETE FROM engine_leaf WHERE "index" = %s', index)
 
 
 @case("rejected")
 def leaves_swapped(h: History) -> None:
-    one, other = (Leaf.objects.filter(run=run).earliest("index") for run in (h.approved, h.rejected))
+    one, other = (LogLeaf.objects.filter(run=run).earliest("index") for run in (h.approved, h.rejected))
     for leaf, to in ((one, other), (other, one)):
         sql(
             'UPDATE engine_leaf SET run_id = %s, seq = %s, head = %s, hash = %s WHERE "index" = %s',
@@ -145,7 +145,7 @@ def leaves_swapped(h: History) -> None:
 
 @case("going_on")
 def leaf_inserted_with_all_hashes_right(h: History) -> None:
-    last = Leaf.objects.order_by("-index")[0]
+    last = LogLeaf.objects.order_by("-index")[0]
     last.pk = last.index + 1
     last.save(force_insert=True)
     relog()
@@ -207,7 +207,7 @@ def back_dated_judgement_appended(h: History) -> None:
     h.new = uuid4()
     Run.objects.create(pk=h.new, procedure="judgement", title="Long ago", status="cancelled", created=old, ended=old)
     Judgement.objects.create(run_id=h.new, content="Long ago", prompt_version="1")
-    Leaf.objects.add(sealing.seal(h.new))
+    LogLeaf.objects.add(sealing.seal(h.new))
     sql("UPDATE engine_leaf SET at = %s WHERE run_id = %s", old, h.new)
     relog()
 

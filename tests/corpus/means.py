@@ -10,9 +10,9 @@ from django.db import connection
 from engine.audit.entries_from_rows import entries_of_chains
 from engine.ledger import hashing
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.ledger.hashing import GENESIS_HASH
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.models import ModelCall
 from judgements.models import RoundDecision
 from tests.corpus.history import History
@@ -38,12 +38,12 @@ def decision_of(run: UUID, step: str) -> RoundDecision:
 def relink(run: UUID, start: int = 1) -> None:
     """Work all hashes of a chain out again after its lines were changed, and log its new head."""
     prev = GENESIS_HASH
-    for seq, entry in enumerate(Entry.objects.filter(run=run).order_by("seq"), 1):
+    for seq, entry in enumerate(AuditEntry.objects.filter(run=run).order_by("seq"), 1):
         line = hashing.canonical({**json.loads(entry.line), "seq": seq, "prev": prev, "run": str(run)})
         prev = hashing.entry_hash(line)
         sql("UPDATE engine_entry SET line = %s, hash = %s, seq = %s WHERE id = %s", line, prev, seq, entry.pk)
-    entries = list(Entry.objects.filter(run=run).order_by("seq"))
-    for leaf in Leaf.objects.filter(run=run).order_by("index"):
+    entries = list(AuditEntry.objects.filter(run=run).order_by("seq"))
+    for leaf in LogLeaf.objects.filter(run=run).order_by("index"):
         head = [one for one in entries if one.seq <= leaf.seq][-1]
         sql('UPDATE engine_leaf SET head = %s, seq = %s WHERE "index" = %s', head.hash, head.seq, leaf.index)
     relog()
@@ -52,8 +52,8 @@ def relink(run: UUID, start: int = 1) -> None:
 def retell(run: UUID) -> None:
     """Write a run's entries anew from its rows as they are now, with all hashes right."""
     said, taken = entries_of_chains([run])[run], {}
-    leaves = list(Leaf.objects.filter(run=run).select_related("salt").order_by("index"))
-    for entry in Entry.objects.filter(run=run).order_by("seq"):
+    leaves = list(LogLeaf.objects.filter(run=run).select_related("salt").order_by("index"))
+    for entry in AuditEntry.objects.filter(run=run).order_by("seq"):
         drafts, number = said.get(entry.kind, []), taken.get(entry.kind, 0)
         taken[entry.kind] = number + 1
         if number < len(drafts):
@@ -69,7 +69,7 @@ def retell(run: UUID) -> None:
 def relog() -> None:
     """Work the log out again from its first leaf on."""
     prev = GENESIS_HASH
-    for leaf in Leaf.objects.order_by("index"):
+    for leaf in LogLeaf.objects.order_by("index"):
         prev = leaf.compute_hash(prev)
         sql('UPDATE engine_leaf SET hash = %s WHERE "index" = %s', prev, leaf.index)
 
@@ -91,11 +91,11 @@ def cut(run: UUID, start: int) -> None:
     sql("DELETE FROM engine_entry WHERE run_id = %s AND seq >= %s", run, start)
 
 
-def entry(run: UUID, seq: int) -> Entry:
-    return Entry.objects.get(run=run, seq=seq)
+def entry(run: UUID, seq: int) -> AuditEntry:
+    return AuditEntry.objects.get(run=run, seq=seq)
 
 
-def write(entry: Entry, line: str, hash_: str) -> None:
+def write(entry: AuditEntry, line: str, hash_: str) -> None:
     sql("UPDATE engine_entry SET line = %s, hash = %s WHERE id = %s", line, hash_, entry.pk)
 
 

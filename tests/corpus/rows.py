@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
 
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.models import Review
 from judgements.models import Judgement
 from tests.corpus.history import History
@@ -70,7 +70,7 @@ edit(
     "value",
     "00" * 16,
     "leaf_id",
-    lambda h: Leaf.objects.filter(run=h.approved).latest("index").pk,
+    lambda h: LogLeaf.objects.filter(run=h.approved).latest("index").pk,
 )
 edit("text_erased", "rejected", "engine_modelcall", "prompt", "", "id", lambda h: call_of(h.rejected, "C3").pk)
 edit("garbage_for_a_line", "rejected", "engine_entry", "line", "{]", "hash", lambda h: entry(h.rejected, 3).hash)

@@ -47,20 +47,20 @@ class Debates(Killed):
         return self.by_seed[self.made.index(pk) % self.seeds]
 
     def look_closer(self, wrong: Counter[str]) -> dict[str, Any]:
-        from debates.models import Message
+        from debates.models import DebateMessage
 
         for pk in self.made:
-            numbers = list(Message.objects.filter(debate=pk).order_by("number").values_list("number", flat=True))
+            numbers = list(DebateMessage.objects.filter(debate=pk).order_by("number").values_list("number", flat=True))
             wrong["gaps"] += numbers != list(range(1, len(numbers) + 1))
-        return {"messages": Message.objects.count()}
+        return {"messages": DebateMessage.objects.count()}
 
     def story_of(self, pk: Any) -> Story:
         """Last words come in any order."""
-        from debates.models import Debate, FirstVerdict, Message, Turn
+        from debates.models import Debate, DebateMessage, DebateTurn, FirstVerdict
 
         firsts = FirstVerdict.objects.filter(member__debate=pk).order_by("member__seat")
-        turns = Turn.objects.filter(debate=pk).order_by("number")
-        messages = Message.objects.filter(debate=pk).order_by("number")
+        turns = DebateTurn.objects.filter(debate=pk).order_by("number")
+        messages = DebateMessage.objects.filter(debate=pk).order_by("number")
         said = [
             (one.kind, one.member and one.member.seat, one.content, one.verdict and one.verdict.word, one.abstained)
             for one in messages.select_related("member", "verdict")

@@ -147,12 +147,12 @@ class Crowd:
         """Nobody has approved the new text, so nobody is at it. Once somebody has, the plan comes to its end."""
         from engine import gate_decisions
         from engine.models import GateDecision, Run
-        from plans.models import Step
+        from plans.models import PlanStep
         from tests.crash.dice import unapproved
 
         asked = self.asked(pk)
         approved = GateDecision.objects.filter(gate__run=pk, gate__text__contains="Otherwise").count()
-        begun = Step.objects.get(plan=pk, number=number).began is not None
+        begun = PlanStep.objects.get(plan=pk, number=number).began is not None
         anew = any("Otherwise" in gate.text for gate in asked)
         if (approved, begun, anew) != (0, not changed, changed):
             self.wrong.append(f"{policy} {pk}: {approved} approved it, begun {begun}, asked anew {anew}")

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from debates.models import Message, Option, Point, Turn
+from debates.models import DebateMessage, DebateOption, DebateTurn, MessagePoint
 from debates.prompts import facts_in
 from debates.rules import state as rules
 from debates.rules.state import MemberStatus, NoteKind, StatementKind, TurnReason
@@ -20,11 +20,13 @@ def long_debate(owner: Any, members: int = 9, messages: int = 199) -> Table:
         table.alone(seat, "HIRE")
     facts = facts_in(table.course).told
     seats = {one.seat: one for one in table.debate.members.all()}
-    options = list(Option.objects.filter(debate=table.pk).order_by("number"))
+    options = list(DebateOption.objects.filter(debate=table.pk).order_by("number"))
     said = [(clock, seats[1 + clock * 5 % members]) for clock in range(1, messages + 1)]
     moments = {clock: BEGINNING + timedelta(seconds=200 + 10 * clock) for clock, _ in said}
-    turns = Turn.objects.bulk_create(
-        Turn(debate=table.debate, number=n, member=who, why=TurnReason.CALL, state=MemberStatus.SPOKEN, made=moments[n])
+    turns = DebateTurn.objects.bulk_create(
+        DebateTurn(
+            debate=table.debate, number=n, member=who, why=TurnReason.CALL, state=MemberStatus.SPOKEN, made=moments[n]
+        )
         for n, who in said
     )
     rows, number = [], 0
@@ -34,7 +36,7 @@ def long_debate(owner: Any, members: int = 9, messages: int = 199) -> Table:
             number += 1
             made = moments[clock] - timedelta(seconds=2)
             note = {"kind": StatementKind.NOTE, "note": kind, "after": after, "facts": facts, "claim": 1, "made": made}
-            rows.append(Message(debate=table.debate, number=number, **note))
+            rows.append(DebateMessage(debate=table.debate, number=number, **note))
         number += 1
         told: dict[str, Any] = {"kind": StatementKind.SAID, "turn": turn, "member": who, "heard": number - 1}
         if clock % 16 < 2 or clock <= members:
@@ -44,10 +46,10 @@ def long_debate(owner: Any, members: int = 9, messages: int = 199) -> Table:
             "speaking_to": [1 + (clock * 5 + 1) % members],
             "content": f"{CONTENT}{clock}.",
         }
-        rows.append(Message(debate=table.debate, number=number, clock=clock, **told))
-    kept = Message.objects.bulk_create(rows)
-    Point.objects.bulk_create(
-        Point(message=one, number=1, claim=f"Claim {one.number} of the file", option=options[0].word, side="for")
+        rows.append(DebateMessage(debate=table.debate, number=number, clock=clock, **told))
+    kept = DebateMessage.objects.bulk_create(rows)
+    MessagePoint.objects.bulk_create(
+        MessagePoint(message=one, number=1, claim=f"Claim {one.number} of the file", option=options[0].word, side="for")
         for one in kept
         if one.kind == StatementKind.SAID
     )

@@ -94,8 +94,8 @@ def here(url: str) -> dict[str, Any]:
 
     with stage("sqlite", MAGI_PROVIDERS=json.dumps({"peer": {"base_url": url}})):
         from debates import procedure
-        from debates.models import Message
-        from engine.ledger.entries import Entry
+        from debates.models import DebateMessage
+        from engine.ledger.entries import AuditEntry
         from engine.llm.client import ModelClient
         from tests.conftest import perform
         from tests.debates.table import asked
@@ -109,8 +109,8 @@ def here(url: str) -> dict[str, Any]:
         told = asked(MEMBERS, model="peer/one", most=MESSAGES, spend=None, switches={"first": False})
         debate = procedure.submit(owner=None, **told)
         asyncio.run(performed())
-        spent, said = time.process_time() - began, Message.objects.filter(debate=debate.pk, kind="said").count()
-        return {"spent": spent, "messages": said, "entries": Entry.objects.filter(run=debate.pk).count()}
+        spent, said = time.process_time() - began, DebateMessage.objects.filter(debate=debate.pk, kind="said").count()
+        return {"spent": spent, "messages": said, "entries": AuditEntry.objects.filter(run=debate.pk).count()}
 
 
 def played(url: str, command: list[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from debates.models import Debate, Message, Option, Turn
+from debates.models import Debate, DebateMessage, DebateOption, DebateTurn
 from debates.rules import state as rules
 from engine.models import Run
 
@@ -30,20 +30,20 @@ def queued(owner: User | None, **more: Any) -> Debate:
     return Debate.objects.submit(owner=owner, **asked | more)
 
 
-def say(debate: Debate, seat: int, verdict: str = "", **more: Any) -> Message:
+def say(debate: Debate, seat: int, verdict: str = "", **more: Any) -> DebateMessage:
     """A message of the member on this seat, with a turn that was drawn."""
     number, turns = debate.messages.count() + 1, debate.turns.count() + 1
     on_seat = debate.members.get(seat=seat)
     drawn = {"why": rules.TurnReason.DRAW, "ticket": 0, "weights": [[seat, 10]], "state": rules.MemberStatus.SPOKEN}
-    turn = Turn.objects.create(debate=debate, number=turns, member=on_seat, closed=timezone.now(), **drawn)
+    turn = DebateTurn.objects.create(debate=debate, number=turns, member=on_seat, closed=timezone.now(), **drawn)
     stated = {
-        "verdict": Option.objects.filter(debate=debate, word=verdict).first(),
+        "verdict": DebateOption.objects.filter(debate=debate, word=verdict).first(),
         "abstained": verdict == rules.ABSTAIN,
         "reasoning": "Because of line 12." if verdict else "",
     }
     clock = debate.messages.exclude(clock=None).count() + 1
     fixed = {"number": number, "clock": clock, "kind": rules.StatementKind.SAID, "turn": turn, "member": on_seat}
-    return Message.objects.create(debate=debate, **fixed, **{"content": "I think so.", **stated, **more})
+    return DebateMessage.objects.create(debate=debate, **fixed, **{"content": "I think so.", **stated, **more})
 
 
 def in_closing(debate: Debate) -> Debate:

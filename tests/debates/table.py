@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from debates import human_turns
-from debates.models import Debate, FirstVerdict, Member, Message, Steer, Turn, writes
+from debates.models import Debate, DebateMember, DebateMessage, DebateTurn, FirstVerdict, SteeringAction, writes
 from debates.models.context_builder import build_prompt_context
 from debates.prompt_context import PromptArtifact, PromptPoint
 from debates.prompts import DebateAnswer, facts_in
@@ -113,7 +113,7 @@ class Table:
         with self._later():
             writes.save_note(self.pk, due, course.clock, facts_in(course).told, words, claim=1)
 
-    def open(self, seat: int | None = None, why: str = "", asked_by: int | None = None, **told: Any) -> Turn:
+    def open(self, seat: int | None = None, why: str = "", asked_by: int | None = None, **told: Any) -> DebateTurn:
         """The floor, given to whoever has it next by the rules, or to somebody."""
         if seat is None:
             given = turn_taking.next_step(self.course)
@@ -125,12 +125,12 @@ class Table:
             turn = rules.TurnState(self.debate.turns.count() + 1, seat, why or TurnReason.DRAW, self.newest, **known)
         return self._give(turn)
 
-    def _give(self, turn: rules.TurnState) -> Turn:
+    def _give(self, turn: rules.TurnState) -> DebateTurn:
         with self._later():
             writes.save_turn(self.pk, turn)
-        return Turn.objects.get(debate=self.pk, number=turn.number)
+        return DebateTurn.objects.get(debate=self.pk, number=turn.number)
 
-    def say(self, seat: int | None = None, content: str = "That is one way to see it.", **said: Any) -> Message:
+    def say(self, seat: int | None = None, content: str = "That is one way to see it.", **said: Any) -> DebateMessage:
         """In the turn that is open, or in one of its own; and what the clock asks for after it."""
         given = {key: said.pop(key) for key in ("why", "asked_by") if key in said}
         kept = {key: said.pop(key) for key in ("continues", "calls", "cut") if key in said}
@@ -142,7 +142,7 @@ class Table:
             self.note()
         return message
 
-    def wait(self, turn: Turn, person: Any) -> Gate:
+    def wait(self, turn: DebateTurn, person: Any) -> Gate:
         """For a person who has the floor, from now on: the time to answer is the real one."""
         debate, course = self.row, self.course
         given = next(one for one in course.turns if one.number == turn.number)
@@ -164,18 +164,18 @@ class Table:
         with self._later():
             writes.save_skip(self.pk, turn.number, reason)
 
-    def chair(self, content: str, to: Sequence[int] = ()) -> Message:
+    def chair(self, content: str, to: Sequence[int] = ()) -> DebateMessage:
         number = self.newest + 1
         told = {"kind": StatementKind.CHAIR, "by_name": "M. Okafor", "content": content, "speaking_to": list(to)}
         with self._later():
-            return Message.objects.create(debate=self.debate, number=number, **told)
+            return DebateMessage.objects.create(debate=self.debate, number=number, **told)
 
-    def steer(self, act: SteeringKind, seat: int | None = None, amount: int = 0, **told: Any) -> Steer:
-        member = Member.objects.get(debate=self.debate, seat=seat) if seat else None
+    def steer(self, act: SteeringKind, seat: int | None = None, amount: int = 0, **told: Any) -> SteeringAction:
+        member = DebateMember.objects.get(debate=self.debate, seat=seat) if seat else None
         number = self.debate.steers.count() + 1
         known = {"by_name": "M. Okafor", "act": act, "member": member, "amount": amount}
         with self._later():
-            return Steer.objects.create(debate=self.debate, number=number, **known, **told)
+            return SteeringAction.objects.create(debate=self.debate, number=number, **known, **told)
 
     def close(self, because: str = turn_taking.EndReason.CLOSED) -> None:
         step = turn_taking.begin_closing(self.course, turn_taking.EndReason(because))
@@ -183,8 +183,8 @@ class Table:
         with self._later():
             writes.begin_closing(self.pk, because, step.turns, known=self.course.newest_act)
 
-    def last_word(self, seat: int, content: str = "I stand by it.", **said: Any) -> Message:
-        turn = Turn.objects.get(debate=self.pk, member__seat=seat, why=TurnReason.CLOSING)
+    def last_word(self, seat: int, content: str = "I stand by it.", **said: Any) -> DebateMessage:
+        turn = DebateTurn.objects.get(debate=self.pk, member__seat=seat, why=TurnReason.CLOSING)
         calls = [self.call(turn.step).pk]
         with self._later():
             return writes.save_message(
@@ -224,7 +224,7 @@ class Table:
                 moved_by=tuple(others) if moves else (),
             )
 
-    def _next(self, course: rules.DebateState) -> Turn:
+    def _next(self, course: rules.DebateState) -> DebateTurn:
         step = turn_taking.next_step(course)
         if isinstance(step, turn_taking.AddTimekeeperNote):
             self.note()
@@ -236,8 +236,10 @@ class Table:
     # ---- what that takes -----------------------------------------------------------------------------------
 
     @property
-    def opened(self) -> Turn | None:
-        return Turn.objects.filter(debate=self.pk, state=MemberStatus.OPEN).exclude(why=TurnReason.CLOSING).first()
+    def opened(self) -> DebateTurn | None:
+        return (
+            DebateTurn.objects.filter(debate=self.pk, state=MemberStatus.OPEN).exclude(why=TurnReason.CLOSING).first()
+        )
 
     def _next_moment(self) -> datetime:
         self._seconds += 10
@@ -264,7 +266,7 @@ class Table:
     def _later(self) -> Iterator[None]:
         """What is written within was written at the next moment: afterwards nothing of it may be changed."""
         moment = self._next_moment()
-        made = [model._meta.get_field("made") for model in (FirstVerdict, Turn, Message, Steer)]
+        made = [model._meta.get_field("made") for model in (FirstVerdict, DebateTurn, DebateMessage, SteeringAction)]
         before = [(field, field._get_default) for field in made]
         now, timezone.now = timezone.now, lambda: moment
         for field in made:

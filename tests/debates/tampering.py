@@ -4,7 +4,15 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from debates.models import FirstVerdict, Member, Message, Option, Point, Steer, Turn
+from debates.models import (
+    DebateMember,
+    DebateMessage,
+    DebateOption,
+    DebateTurn,
+    FirstVerdict,
+    MessagePoint,
+    SteeringAction,
+)
 from engine.models import ModelCall
 from tests.corpus.means import sql
 
@@ -15,7 +23,7 @@ CASES: dict[str, Case] = {}
 
 def row(model: Any, debate: UUID, place: int = 0, **known: Any) -> Any:
     """One row of a debate that is as known, in the order of their keys."""
-    whose = {FirstVerdict: "member__debate", Point: "message__debate", ModelCall: "run"}.get(model, "debate")
+    whose = {FirstVerdict: "member__debate", MessagePoint: "message__debate", ModelCall: "run"}.get(model, "debate")
     return model.objects.filter(**{whose: debate}, **known).order_by("pk")[place]
 
 
@@ -36,11 +44,11 @@ def of(model: Any, column: str, value: Any, **known: Any) -> Case:
 
 
 def seat(number: int) -> Callable[[UUID], int]:
-    return lambda pk: Member.objects.get(debate=pk, seat=number).pk
+    return lambda pk: DebateMember.objects.get(debate=pk, seat=number).pk
 
 
 def option(number: int) -> Callable[[UUID], int]:
-    return lambda pk: Option.objects.get(debate=pk, number=number).pk
+    return lambda pk: DebateOption.objects.get(debate=pk, number=number).pk
 
 
 def deleted(table: str, model: Any, **known: Any) -> Case:
@@ -65,62 +73,62 @@ CASES |= {
     "outcome": of_run("outcome", "DO NOT HIRE"),
     "reason_for_no_decision": of_debate("no_decision", "quorum"),
     "why_it_ended": of_debate("ended_because", "closed"),
-    "word_of_an_option": of(Option, "word", "HIRE AT ONCE", number=1),
-    "meaning_of_an_option": of(Option, "meaning", "Send her away.", number=1),
-    "order_of_options": of(Option, "number", 7, number=1),
-    "name_of_a_member": of(Member, "name", "Somebody", seat=2),
-    "description_of_a_member": of(Member, "who", "Looks away.", seat=2),
-    "model_of_a_member": of(Member, "model", "openai/z", seat=2),
-    "model_of_the_timekeeper": of(Member, "model", "openai/z", seat=0),
+    "word_of_an_option": of(DebateOption, "word", "HIRE AT ONCE", number=1),
+    "meaning_of_an_option": of(DebateOption, "meaning", "Send her away.", number=1),
+    "order_of_options": of(DebateOption, "number", 7, number=1),
+    "name_of_a_member": of(DebateMember, "name", "Somebody", seat=2),
+    "description_of_a_member": of(DebateMember, "who", "Looks away.", seat=2),
+    "model_of_a_member": of(DebateMember, "model", "openai/z", seat=2),
+    "model_of_the_timekeeper": of(DebateMember, "model", "openai/z", seat=0),
     "first_verdict": of(FirstVerdict, "abstained", True, abstained=False),
     "reason_of_a_first_verdict": of(FirstVerdict, "reasoning", "None."),
     "confidence": of(FirstVerdict, "confidence", 1),
-    "who_had_the_floor": of(Turn, "member_id", seat(4), **DRAWN, member__seat__lt=4),
-    "why_one_had_it": of(Turn, "why", "call", **DRAWN),
-    "ticket": of(Turn, "ticket", 1_000, **DRAWN),
-    "weights": of(Turn, "weights", "[[1, 10], [2, 1]]", **DRAWN),
-    "what_was_heard_before_a_turn": of(Turn, "after", 2, **DRAWN),
-    "content": of(Message, "content", "I take it all back.", **SAID),
-    "clock": of(Message, "clock", 99, **SAID),
+    "who_had_the_floor": of(DebateTurn, "member_id", seat(4), **DRAWN, member__seat__lt=4),
+    "why_one_had_it": of(DebateTurn, "why", "call", **DRAWN),
+    "ticket": of(DebateTurn, "ticket", 1_000, **DRAWN),
+    "weights": of(DebateTurn, "weights", "[[1, 10], [2, 1]]", **DRAWN),
+    "what_was_heard_before_a_turn": of(DebateTurn, "after", 2, **DRAWN),
+    "content": of(DebateMessage, "content", "I take it all back.", **SAID),
+    "clock": of(DebateMessage, "clock", 99, **SAID),
     "verdict": lambda pk: change(stated(pk), "verdict_id", other_option(pk)),
-    "abstention": of(Message, "abstained", True, **SAID, verdict=None),
+    "abstention": of(DebateMessage, "abstained", True, **SAID, verdict=None),
     "reasoning": lambda pk: change(stated(pk), "reasoning", "No reason."),
-    "what_moved_it": of(Message, "moved_by", "[2, 3]", **SAID),
-    "to_whom": of(Message, "speaking_to", "[3]", **SAID, speaking_to=[]),
-    "a_question": of(Message, "expects_answer", True, **SAID, expects_answer=False),
-    "withdrawal": of(Message, "withdrawn", True, **SAID, withdrawn=False),
-    "what_its_member_had_heard": of(Message, "heard", 1, **SAID),
-    "answers_that_it_took": of(Message, "calls", "[]", **SAID),
-    "claim": of(Point, "claim", "She has never led anybody."),
-    "side_of_a_point": of(Point, "side", "against", side="for"),
-    "words_of_a_note": of(Message, "content", "Hire her.", kind="note"),
-    "facts_of_a_note": of(Message, "facts", '{"said": 1}', kind="note", note="reminder"),
-    "moment_of_a_note": of(Message, "after", 3, kind="note", note="reminder"),
-    "words_of_the_chair": of(Message, "content", "Hire her.", kind="chair"),
-    "smaller_words_of_the_chair": of(Message, "content", "Think of nothing.", kind="chair"),
-    "name_of_the_chair": of(Message, "by_name", "noor", kind="chair"),
-    "option_that_the_chair_named": of(Message, "names_option", True, kind="chair"),
-    "act_of_the_chair": of(Steer, "act", "close", act="ask"),
-    "messages_that_the_chair_gave": of(Steer, "amount", 40, act="extend"),
-    "who_was_asked": of(Steer, "member_id", seat(3), act="ask"),
-    "who_steered": of(Steer, "by_name", "noor"),
+    "what_moved_it": of(DebateMessage, "moved_by", "[2, 3]", **SAID),
+    "to_whom": of(DebateMessage, "speaking_to", "[3]", **SAID, speaking_to=[]),
+    "a_question": of(DebateMessage, "expects_answer", True, **SAID, expects_answer=False),
+    "withdrawal": of(DebateMessage, "withdrawn", True, **SAID, withdrawn=False),
+    "what_its_member_had_heard": of(DebateMessage, "heard", 1, **SAID),
+    "answers_that_it_took": of(DebateMessage, "calls", "[]", **SAID),
+    "claim": of(MessagePoint, "claim", "She has never led anybody."),
+    "side_of_a_point": of(MessagePoint, "side", "against", side="for"),
+    "words_of_a_note": of(DebateMessage, "content", "Hire her.", kind="note"),
+    "facts_of_a_note": of(DebateMessage, "facts", '{"said": 1}', kind="note", note="reminder"),
+    "moment_of_a_note": of(DebateMessage, "after", 3, kind="note", note="reminder"),
+    "words_of_the_chair": of(DebateMessage, "content", "Hire her.", kind="chair"),
+    "smaller_words_of_the_chair": of(DebateMessage, "content", "Think of nothing.", kind="chair"),
+    "name_of_the_chair": of(DebateMessage, "by_name", "noor", kind="chair"),
+    "option_that_the_chair_named": of(DebateMessage, "names_option", True, kind="chair"),
+    "act_of_the_chair": of(SteeringAction, "act", "close", act="ask"),
+    "messages_that_the_chair_gave": of(SteeringAction, "amount", 40, act="extend"),
+    "who_was_asked": of(SteeringAction, "member_id", seat(3), act="ask"),
+    "who_steered": of(SteeringAction, "by_name", "noor"),
     "raw_answer": lambda pk: change(answer(pk), "answer", "{}"),
     "prompt": lambda pk: change(answer(pk), "prompt", "[]"),
-    "point_deleted": deleted("debates_point", Point),
-    "note_deleted": deleted("debates_message", Message, kind="note", note="reminder"),
-    "word_of_the_chair_deleted": deleted("debates_message", Message, kind="chair"),
+    "point_deleted": deleted("debates_point", MessagePoint),
+    "note_deleted": deleted("debates_message", DebateMessage, kind="note", note="reminder"),
+    "word_of_the_chair_deleted": deleted("debates_message", DebateMessage, kind="chair"),
     "first_verdict_deleted": deleted("debates_firstverdict", FirstVerdict),
-    "steer_deleted": deleted("debates_steer", Steer, act="extend"),
-    "turn_called_skipped": of(Turn, "state", "skipped", **DRAWN),
+    "steer_deleted": deleted("debates_steer", SteeringAction, act="extend"),
+    "turn_called_skipped": of(DebateTurn, "state", "skipped", **DRAWN),
 }
 
 
-def stated(pk: UUID) -> Message:
-    return row(Message, pk, kind="said", verdict__isnull=False)
+def stated(pk: UUID) -> DebateMessage:
+    return row(DebateMessage, pk, kind="said", verdict__isnull=False)
 
 
 def other_option(pk: UUID) -> int:
-    return Option.objects.filter(debate=pk).exclude(pk=stated(pk).verdict_id)[0].pk
+    return DebateOption.objects.filter(debate=pk).exclude(pk=stated(pk).verdict_id)[0].pk
 
 
 def answer(pk: UUID) -> ModelCall:
@@ -134,31 +142,31 @@ def case(do: Case) -> Case:
 
 @case
 def message_deleted(pk: UUID) -> None:
-    message = row(Message, pk, **SAID)
+    message = row(DebateMessage, pk, **SAID)
     sql("DELETE FROM debates_point WHERE message_id = %s", message.pk)
     sql("DELETE FROM debates_message WHERE id = %s", message.pk)
 
 
 @case
 def word_of_the_chair_inserted(pk: UUID) -> None:
-    Message.objects.create(debate_id=pk, number=99, kind="chair", by_name="mira", content="Hire her.")
+    DebateMessage.objects.create(debate_id=pk, number=99, kind="chair", by_name="mira", content="Hire her.")
 
 
 @case
 def point_inserted(pk: UUID) -> None:
-    Point.objects.create(
-        message=row(Message, pk, **SAID), number=9, claim="She is late.", option="HIRE", side="against"
+    MessagePoint.objects.create(
+        message=row(DebateMessage, pk, **SAID), number=9, claim="She is late.", option="HIRE", side="against"
     )
 
 
 @case
 def act_inserted(pk: UUID) -> None:
-    Steer.objects.create(debate_id=pk, number=9, by_name="mira", act="close")
+    SteeringAction.objects.create(debate_id=pk, number=9, by_name="mira", act="close")
 
 
 @case
 def contents_of_two_messages_swapped(pk: UUID) -> None:
-    one, other = row(Message, pk, **SAID), row(Message, pk, 1, **SAID)
+    one, other = row(DebateMessage, pk, **SAID), row(DebateMessage, pk, 1, **SAID)
     change(one, "content", other.content)
     change(other, "content", one.content)
 

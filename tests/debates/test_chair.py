@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from debates import moderation
-from debates.models import Debate, Message, Steer, Turn, writes
+from debates.models import Debate, DebateMessage, DebateTurn, SteeringAction, writes
 from debates.rules import state as rules
 from engine.models import ModelCall, Run
 from engine.models.budgets import Budget, BudgetExceeded
@@ -37,13 +37,13 @@ def refused(do: Any) -> str:
 def test_what_the_chair_says_stands_among_the_messages(debate: Debate, mira: User):
     say(debate, 1)
     moderation.post_message(debate.pk, mira, "Let us speak of money.", to=2)
-    told = Message.objects.get(debate=debate, number=2)
+    told = DebateMessage.objects.get(debate=debate, number=2)
     assert (told.kind, told.by, told.by_name, told.speaking_to) == (rules.StatementKind.CHAIR, mira, "mira", [2])
 
 
 def test_whoever_the_chair_asks_has_the_floor_next(debate: Debate, mira: User):
     moderation.post_message(debate.pk, mira, "What of the money?", to=2, ask=True)
-    [steer] = Steer.objects.filter(debate=debate)
+    [steer] = SteeringAction.objects.filter(debate=debate)
     assert (steer.act, steer.member.seat, steer.done) == (rules.SteeringKind.ASK, 2, None)
 
 
@@ -61,18 +61,22 @@ def test_it_can_be_found_by_what_the_chair_said(debate: Debate, mira: User):
 def test_it_is_kept_that_the_chair_named_an_option(debate: Debate, mira: User):
     for text in ("I am for hire.", "Do  NOT hire!", "Hired?"):
         moderation.post_message(debate.pk, mira, text)
-    assert [one.names_option for one in Message.objects.filter(debate=debate).order_by("number")] == [True, True, False]
+    assert [one.names_option for one in DebateMessage.objects.filter(debate=debate).order_by("number")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_words_that_cannot_be_kept_are_refused(debate: Debate, mira: User):
     for text in ("", "  \n", "x" * 4_001, "a\x00b"):
         assert refused(partial(moderation.post_message, debate.pk, mira, text))
-    assert not Message.objects.exists()
+    assert not DebateMessage.objects.exists()
 
 
 def test_the_chair_speaks_forty_times_at_most(debate: Debate, mira: User):
     kept = {"debate": debate, "kind": rules.StatementKind.CHAIR, "by_name": "mira"}
-    Message.objects.bulk_create(Message(number=number, **kept) for number in range(1, 41))
+    DebateMessage.objects.bulk_create(DebateMessage(number=number, **kept) for number in range(1, 41))
     assert "40 times" in refused(partial(moderation.post_message, debate.pk, mira, "Once more."))
 
 
@@ -140,7 +144,7 @@ def test_time_that_is_given_while_it_is_about_to_close_is_not_lost(
     last_word = rules.TurnState(1, 1, rules.TurnReason.CLOSING)
     writes.begin_closing(debate.pk, "most", [last_word], known=known)
     debate.refresh_from_db()
-    assert (bool(debate.ended_because), Turn.objects.exists()) == (closes, closes)
+    assert (bool(debate.ended_because), DebateTurn.objects.exists()) == (closes, closes)
 
 
 def test_more_time_sets_more_money_aside(settings: Any, mira: User):
@@ -160,7 +164,7 @@ def test_more_time_needs_the_money_for_it(settings: Any, mira: User):
     Budget.objects.filter(pk=budget.pk).update(limit=Run.objects.get(pk=debate.pk).reserved + 1)
     with pytest.raises(BudgetExceeded):
         moderation.apply_steering(debate.pk, mira, rules.SteeringKind.EXTEND)
-    assert not Steer.objects.exists()
+    assert not SteeringAction.objects.exists()
 
 
 # ---- closing ----------------------------------------------------------------------------------------------
@@ -187,7 +191,7 @@ def test_a_debate_is_closed_once_and_then_only_sooner(mira: User):
 
 def test_who_is_just_speaking_is_dropped_where_it_closes_at_once(debate: Debate, mira: User):
     [run] = claim("an engine")
-    Turn.objects.create(debate=debate, number=1, member=debate.members.get(seat=1), why=rules.TurnReason.CALL)
+    DebateTurn.objects.create(debate=debate, number=1, member=debate.members.get(seat=1), why=rules.TurnReason.CALL)
     call = ModelCall.objects.create(run=run, step="turn-1", model="openai/a", attempt=1, deadline=timezone.now())
     moderation.apply_steering(debate.pk, mira, rules.SteeringKind.CLOSE_AT_ONCE)
     run.refresh_from_db()
@@ -197,7 +201,7 @@ def test_who_is_just_speaking_is_dropped_where_it_closes_at_once(debate: Debate,
 
 def test_who_is_just_speaking_finishes_where_it_closes(debate: Debate, mira: User):
     [run] = claim("an engine")
-    Turn.objects.create(debate=debate, number=1, member=debate.members.get(seat=1), why=rules.TurnReason.CALL)
+    DebateTurn.objects.create(debate=debate, number=1, member=debate.members.get(seat=1), why=rules.TurnReason.CALL)
     moderation.apply_steering(debate.pk, mira, rules.SteeringKind.CLOSE)
     run.refresh_from_db()
     assert (run.status, run.worker) == (Run.Status.RUNNING, "an engine")
@@ -205,7 +209,7 @@ def test_who_is_just_speaking_finishes_where_it_closes(debate: Debate, mira: Use
 
 def test_a_closing_can_still_be_ended(debate: Debate, mira: User):
     moderation.apply_steering(in_closing(debate).pk, mira, rules.SteeringKind.END)
-    assert Steer.objects.get(debate=debate).act == rules.SteeringKind.END
+    assert SteeringAction.objects.get(debate=debate).act == rules.SteeringKind.END
 
 
 # ---- members ----------------------------------------------------------------------------------------------
@@ -224,7 +228,7 @@ def test_whoever_was_asked_before_it_withdrew_can_be_recalled(debate: Debate, mi
     moderation.post_message(debate.pk, mira, "And you?", to=1, ask=True)
     say(debate, 1, "HIRE", withdrawn=True)
     moderation.apply_steering(debate.pk, mira, rules.SteeringKind.RECALL, seat=1)
-    assert Steer.objects.filter(act=rules.SteeringKind.RECALL).exists()
+    assert SteeringAction.objects.filter(act=rules.SteeringKind.RECALL).exists()
 
 
 def test_whoever_has_not_withdrawn_is_not_recalled(debate: Debate, mira: User):
@@ -264,7 +268,7 @@ def test_whoever_leaves_is_called_as_at_the_table_whatever_its_account_is_called
     User.objects.filter(pk=noor.pk).update(username="noor.rahman")
     noor.refresh_from_db()
     moderation.withdraw_member(with_noor.pk, noor, "WAIT", "Nobody answered my question.")
-    assert Message.objects.get(debate=with_noor.pk).by_name == "noor"
+    assert DebateMessage.objects.get(debate=with_noor.pk).by_name == "noor"
 
 
 def test_a_person_leaves_with_what_it_stood_by(with_noor: Debate, noor: User):

@@ -1,6 +1,6 @@
 import pytest
 
-from debates.models import Option
+from debates.models import DebateOption
 from debates.page.display import display_of, fragments
 from debates.page.view_model import option_styles
 from debates.prompt_context import PromptPoint
@@ -59,7 +59,7 @@ def test_every_part_of_every_scene_is_drawn_of_what_was_read(name, mira, django_
 
 def test_a_number_stands_where_options_look_alike():
     ways = ("for", "for", "between", "against")
-    options = [Option(word=f"{number}", direction=way) for number, way in enumerate(ways)]
+    options = [DebateOption(word=f"{number}", direction=way) for number, way in enumerate(ways)]
     looks = option_styles(options)
     assert [(looks[word].state, looks[word].sign, looks[word].number) for word in "0123"] == [
         ("approve", "", 1), ("approve", "", 2), ("mid", "", 3), ("reject", "cross", None),

@@ -18,7 +18,7 @@ from debates.models import DOCUMENTS, Debate, Panel
 from debates.models.context_builder import build_prompt_context
 from debates.prompts.member_history import case_material
 from engine.audit.verification import verify_one
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Document, Run
 from runs import run_actions
 from runs.record.redaction import redact_due, redact_run
@@ -238,7 +238,7 @@ def test_members_read_its_lines_with_their_numbers(with_letter: Debate):
 
 def test_it_is_sealed_when_it_is_submitted_and_erased_on_redaction(with_letter: Debate, mira):
     pk = with_letter.pk
-    sealed = json.loads(Entry.objects.get(run=pk, kind="submitted").line)
+    sealed = json.loads(AuditEntry.objects.get(run=pk, kind="submitted").line)
     assert sealed["facts"]["documents"] == [{"number": 1, "kind": "markdown"}]
     assert {"title of A1", "text of A1", "digest of A1"} <= sealed["texts"].keys()
     run_actions.cancel(with_letter, mira)

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from debates import schemas
-from debates.models import Debate, Message, Steer
+from debates.models import Debate, DebateMessage, SteeringAction
 from debates.models.constants import SWITCHED_OFF
 from debates.xml_messages import unescape_scaffold
 from magi_site.models import Token
@@ -111,13 +111,13 @@ def test_the_chair_asks_a_member(mira_calls: ApiCaller, debate: Debate):
     answer = mira_calls.post(f"/debates/{debate.pk}/messages", {"to": 2, "text": "And the money?", "ask": True})
     assert answer.status_code == 202
     assert answer.json()["messages"][0]["speaking_to"] == ["Ilse Brandt"]
-    assert Steer.objects.get().act == "ask"
+    assert SteeringAction.objects.get().act == "ask"
 
 
 def test_the_same_words_under_a_key_are_said_once(mira_calls: ApiCaller, debate: Debate):
     for _ in range(2):
         mira_calls.post(f"/debates/{debate.pk}/messages", {"text": "Go on."}, Idempotency_Key="k")
-    assert Message.objects.count() == 1
+    assert DebateMessage.objects.count() == 1
 
 
 def test_nothing_is_said_to_a_debate_that_is_over(mira_calls: ApiCaller, debate: Debate):

@@ -9,12 +9,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from debates import moderation, procedure
-from debates.models import Debate, Message
+from debates.models import Debate, DebateMessage
 from debates.record.xml_export import render_debate_xml
 from engine.audit.verification import verify_one
 from engine.gate_decisions import decide
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import LogLeaf
 from engine.llm.errors import EndpointUnreachable, Unauthorized
 from engine.models import Gate, GateDecision, NewDocument, Run
 from runs import run_actions
@@ -54,11 +54,11 @@ def rehearsed(count=4, **asked):
 
 
 def kinds(pk):
-    return [entry.kind for entry in Entry.objects.filter(run=pk).order_by("seq")]
+    return [entry.kind for entry in AuditEntry.objects.filter(run=pk).order_by("seq")]
 
 
 def facts(pk, kind):
-    lines = Entry.objects.filter(run=pk, kind=kind).order_by("seq").values_list("line", flat=True)
+    lines = AuditEntry.objects.filter(run=pk, kind=kind).order_by("seq").values_list("line", flat=True)
     return [json.loads(line)["facts"] for line in lines]
 
 
@@ -107,8 +107,8 @@ async def test_nothing_is_wrong_with_one_about_documents_and_at_each_deadline_it
     run = await perform(submitted.pk)
     assert run.status == Run.Status.FINISHED, run.error
     assert await faults(run.pk) == []
-    deadlines = await Message.objects.filter(debate=run.pk, note="deadline").acount()
-    assert await Leaf.objects.filter(run=run.pk).acount() == 2 + deadlines
+    deadlines = await DebateMessage.objects.filter(debate=run.pk, note="deadline").acount()
+    assert await LogLeaf.objects.filter(run=run.pk).acount() == 2 + deadlines
     assert deadlines or view == "minutes"
 
 
@@ -126,7 +126,7 @@ async def test_nothing_is_wrong_where_the_chair_talks_while_others_do():
 
     async def interfere():
         for clock, act in enumerate(acts, 2):
-            said = Message.objects.filter(debate=submitted.pk, clock=clock)
+            said = DebateMessage.objects.filter(debate=submitted.pk, clock=clock)
             await until(said.aexists, f"message {clock}")
             await sync_to_async(act)()
         models.all_have_spoken.set()
@@ -176,7 +176,7 @@ async def test_that_a_message_was_cut_is_sealed_and_held_against_its_answers():
     run, _ = await look(await cut_for_good())
     assert [one["cut"] for one in await sync_to_async(facts)(run.pk, "debate.message")].count(True) == 1
     assert await faults(run.pk) == []
-    cut = Message.objects.filter(debate=run.pk, cut=True)
+    cut = DebateMessage.objects.filter(debate=run.pk, cut=True)
     assert "whether it was cut" in await told_anew(run.pk, lambda: cut.update(cut=False))
 
 
@@ -192,7 +192,7 @@ async def test_what_is_redacted_is_intact_and_has_no_text():
     run, found = await held()
     await sync_to_async(redact_run)(found.pk, "mira", "Somebody asked for it.")
     assert await faults(run.pk) == []
-    entries = " ".join(await sync_to_async(lambda: [entry.line for entry in Entry.objects.filter(run=run.pk)])())
+    entries = " ".join(await sync_to_async(lambda: [entry.line for entry in AuditEntry.objects.filter(run=run.pk)])())
     assert not re.search("Remark number|Shall we hire|looks at methods", entries)
 
 
@@ -215,7 +215,7 @@ async def test_a_timekeeper_is_believed_however_its_model_puts_its_words(words, 
     submitted = await sync_to_async(debate)(timekeeper="test/keeper", most=4)
     run = await perform(submitted.pk, models)
     assert run.status == Run.Status.FINISHED, run.error
-    assert await Message.objects.filter(kind="note").exclude(content="").aexists() == kept
+    assert await DebateMessage.objects.filter(kind="note").exclude(content="").aexists() == kept
     assert await faults(run.pk) == []
 
 
@@ -232,7 +232,7 @@ async def test_a_timekeeper_whose_model_fails_says_the_stated_sentences_and_asks
     models.will("test/keeper", *[answer] * 20)
     submitted = await sync_to_async(debate)(timekeeper="test/keeper", most=4)
     run = await perform(submitted.pk, models)
-    notes = [one async for one in Message.objects.filter(debate=run.pk, kind="note")]
+    notes = [one async for one in DebateMessage.objects.filter(debate=run.pk, kind="note")]
     assert (run.status, {one.content for one in notes}) == (Run.Status.FINISHED, {""})
     told = [one for one in await sync_to_async(facts)(run.pk, "attempt") if one["step"].startswith("note-")]
     assert [(one["step"], one["error_code"]) for one in told] == [(f"note-{one.after}", code) for one in notes]
@@ -257,7 +257,7 @@ async def after_a_turn(clara):
     said = {"content": "My only remark about this case.", "verdict": "DO NOT HIRE", "verdict_reasoning": "No methods."}
     gate = await Gate.objects.aget(run=submitted.pk, state="pending")
     await sync_to_async(decide)(gate.pk, clara, "answer", choice="speak", answer=said)
-    return submitted.pk, Message.objects.filter(debate=submitted.pk, member__user=clara)
+    return submitted.pk, DebateMessage.objects.filter(debate=submitted.pk, member__user=clara)
 
 
 async def test_what_a_person_said_is_held_against_its_gate(clara):

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from debates import moderation, responses, schemas
-from debates.models import Debate, FirstVerdict, Message, Point
+from debates.models import Debate, DebateMessage, FirstVerdict, MessagePoint
 from debates.rules import state as rules
 from runs.procedure.schemas import RunOut
 
@@ -36,7 +36,9 @@ def test_it_says_what_is_described_and_nothing_else(debate: Debate):
 
 def test_each_part_is_as_it_is_described(debate: Debate):
     said = say(debate, 1, "HIRE", speaking_to=[2], expects_answer=True)
-    Point.objects.create(message=said, number=1, claim="It holds.", option="HIRE", side="for", document="A1", line=3)
+    MessagePoint.objects.create(
+        message=said, number=1, claim="It holds.", option="HIRE", side="for", document="A1", line=3
+    )
     say(debate, 1, "WAIT", moved_by=[1])
     own = {name: schemas.DebateOut.model_fields[name].annotation for name in OWN}
     assert type("Own", (schemas.StrictSchema,), {"__annotations__": own}).model_validate(facts(debate))
@@ -101,7 +103,7 @@ def test_people_are_called_by_their_names(debate: Debate, mira: User):
 def test_a_note_says_its_facts(debate: Debate):
     noted = {"said": 4, "most": 60, "left": 16, "undecided": [1, 2]}
     kept = {"kind": rules.StatementKind.NOTE, "note": rules.NoteKind.REMINDER, "after": 4, "facts": noted}
-    Message.objects.create(debate=debate, number=1, content="Time flies.", **kept)
+    DebateMessage.objects.create(debate=debate, number=1, content="Time flies.", **kept)
     [note] = facts(debate)["messages"]
     assert note["content"].startswith("4 of 60 messages, 16 to the deadline")
     assert note["content"].endswith("Time flies.")
@@ -110,7 +112,7 @@ def test_a_note_says_its_facts(debate: Debate):
 
 def test_a_point_has_the_number_that_all_know_it_by(debate: Debate):
     said = say(debate, 1, "HIRE")
-    Point.objects.create(message=said, number=1, claim="It holds.", option="HIRE", side="for")
+    MessagePoint.objects.create(message=said, number=1, claim="It holds.", option="HIRE", side="for")
     [message] = facts(debate)["messages"]
     assert message["points"][0]["number"] == "1.1"
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from debates import procedure
-from debates.models import Debate, FirstVerdict, Message
+from debates.models import Debate, DebateMessage, FirstVerdict
 from engine.audit.full_verification import verify_all
 from engine.models import Fork
 from runs.forking import ForkRefused, fork, preview
@@ -24,7 +24,7 @@ def whole(pk):
 
 def told(pk, most=10**6):
     names = ("number", "kind", "clock", "content", "verdict__word", "abstained", "member__seat", "turn__number")
-    return list(Message.objects.filter(debate=pk, number__lte=most).order_by("number").values_list(*names))
+    return list(DebateMessage.objects.filter(debate=pk, number__lte=most).order_by("number").values_list(*names))
 
 
 @pytest.fixture

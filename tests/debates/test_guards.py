@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from debates.guards import GUARDS
-from debates.models import Debate, FirstVerdict, Panel, PanelVersion, Point, Steer, Turn
+from debates.models import Debate, DebateTurn, FirstVerdict, MessagePoint, Panel, PanelVersion, SteeringAction
 from debates.rules.state import TurnReason
 from engine.models import ModelCall
 from tests.conftest import only_on
@@ -28,11 +28,11 @@ def in_every_table() -> Debate:
     panel = Panel.objects.create_first(name="Posts", owner=mira, members=members, options=OPTIONS).current
     made = queued(mira, word="dice", panel=panel, **panel.values())
     said = say(made, 1, "HIRE", content="I would.", artifact='{"title": "T"}', by=noor)
-    Point.objects.create(message=said, number=1, claim="She led ten.", side="for", option="HIRE")
+    MessagePoint.objects.create(message=said, number=1, claim="She led ten.", side="for", option="HIRE")
     call = ModelCall.objects.create(run=made.run, step="first", attempt=1, deadline=timezone.now())
     alone = {"abstained": True, "confidence": 50, "reasoning": "I cannot say.", "call": call}
     FirstVerdict.objects.create(member=made.members.get(seat=1), **alone)
-    Steer.objects.create(debate=made, number=1, by=noor, by_name="noor", act="close", text="Enough.")
+    SteeringAction.objects.create(debate=made, number=1, by=noor, by_name="noor", act="close", text="Enough.")
     return made
 
 
@@ -79,13 +79,13 @@ def replace_in(table: str) -> None:
 def test_what_a_deleted_account_leaves_may_go(debate: Debate):
     for name in ("noor", "mira"):
         User.objects.get(username=name).delete()
-    assert Steer.objects.get().by is None
+    assert SteeringAction.objects.get().by is None
     assert PanelVersion.objects.get().author is None
 
 
 def test_one_member_at_a_time_has_the_floor(debate: Debate):
     known = {"debate": debate, "member": debate.members.get(seat=2)}
-    Turn.objects.create(number=2, why=TurnReason.CALL, **known)
+    DebateTurn.objects.create(number=2, why=TurnReason.CALL, **known)
     with pytest.raises(IntegrityError, match="debate"), transaction.atomic():
-        Turn.objects.create(number=3, why=TurnReason.CALL, **known)
-    Turn.objects.create(number=3, why=TurnReason.CLOSING, **known)
+        DebateTurn.objects.create(number=3, why=TurnReason.CALL, **known)
+    DebateTurn.objects.create(number=3, why=TurnReason.CLOSING, **known)

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from debates import moderation, prompts, responses
 from debates.management.commands.debate import Command
-from debates.models import Debate, Steer
+from debates.models import Debate, SteeringAction
 from debates.models.context_builder import build_prompt_context
 from debates.page.display import display_of
 from debates.prompts.member_history import summary_line
@@ -112,7 +112,7 @@ def test_of_an_older_debate_the_xml_tells_who_left_by_an_act(mira: User):
     table = left(mira)
     amara = table.debate.at_seat(AMARA)
     no = table.debate.option_called(NO)
-    Steer.objects.create(
+    SteeringAction.objects.create(
         **{"debate": table.debate, "number": 1, "by_name": "x", "act": SteeringKind.WITHDRAW, "member": amara},
         **{"verdict": no, "reasoning": "Of the budget.", "after": table.newest},
     )

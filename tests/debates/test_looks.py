@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from debates import moderation
-from debates.models import Debate, Steer
+from debates.models import Debate, SteeringAction
 from engine.audit.entries_from_rows import entries_of_chains
 from engine.audit.full_verification import verify_all
 from engine.models import Run
@@ -55,10 +55,10 @@ def may_look(user: User) -> None:
 
 def test_nothing_is_shown_before_the_look_is_on_record(staff: Client, table: Table):
     assert ALONE not in staff.get(address(table)).content.decode()
-    assert not Steer.objects.filter(act="look").exists()
+    assert not SteeringAction.objects.filter(act="look").exists()
     assert address(table) in live(staff, table)
     assert ALONE in staff.post(address(table), follow=True).content.decode()
-    [look] = Steer.objects.filter(act="look")
+    [look] = SteeringAction.objects.filter(act="look")
     assert look.by_name == "ruth"
     assert look.done
 
@@ -89,7 +89,7 @@ def test_the_record_says_afterwards_who_looked(staff: Client, page: Client, tabl
 def test_an_owner_without_the_right_sees_neither_the_page_nor_the_way_to_it(page: Client, table: Table):
     assert page.get(address(table)).status_code == page.post(address(table)).status_code == 403
     assert address(table) not in live(page, table)
-    assert not Steer.objects.exists()
+    assert not SteeringAction.objects.exists()
 
 
 def test_whoever_sits_at_the_table_cannot_look_whatever_their_rights(client: Client, elin: User, table: Table):
@@ -99,13 +99,13 @@ def test_whoever_sits_at_the_table_cannot_look_whatever_their_rights(client: Cli
     answer = client.post(address(table))
     assert (answer.status_code, moderation.SEATED_TEXT in answer.content.decode()) == (409, True)
     assert ALONE not in answer.content.decode()
-    assert not Steer.objects.exists()
+    assert not SteeringAction.objects.exists()
 
 
 def test_an_owner_with_the_right_looks_at_its_own_debate(page: Client, mira: User, table: Table):
     may_look(mira)
     assert ALONE in page.post(address(table), follow=True).content.decode()
-    assert Steer.objects.get().by == mira
+    assert SteeringAction.objects.get().by == mira
 
 
 def test_where_nothing_is_hidden_there_is_nothing_to_look_at(staff: Client, table: Table):

@@ -10,7 +10,7 @@ from debates.models import Debate
 from debates.record.xml_export import render_debate_xml
 from debates.rules.state import SteeringKind
 from engine.gate_decisions import decide
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.llm.errors import Unauthorized
 from engine.models import Gate
 from tests.conftest import perform
@@ -28,7 +28,7 @@ NO = {"verdict": "DO NOT HIRE", "verdict_reasoning": "No methods."}
 @sync_to_async
 def told(pk):
     """What both verifiers find, what the XML comes to, and the numbers of the last words with their seats."""
-    lines = Entry.objects.filter(run=pk).order_by("seq").values_list("line", flat=True)
+    lines = AuditEntry.objects.filter(run=pk).order_by("seq").values_list("line", flat=True)
     found = Debate.objects.with_members().get(pk=pk)
     closings = [(one.number, one.member.seat) for one in found.messages.all() if one.kind == "closing"]
     return problems([json.loads(line) for line in lines]), recounted(render_debate_xml(found)), closings

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db.models import F
 
 from debates import moderation, procedure, responses
-from debates.models import Debate, Message, Turn
+from debates.models import Debate, DebateMessage, DebateTurn
 from debates.page.context import page_context
 from debates.page.sentences import sentence_of_absence
 from engine.audit.verification import verify_one
@@ -100,11 +100,11 @@ async def on(pk, models):
 async def test_a_person_that_is_not_there_in_time_is_skipped_and_the_debate_goes_on(clara):
     submitted, models = await waiting_for(clara)
     await sync_to_async(pass_by)(submitted.pk, hours=25)
-    before = await Message.objects.filter(debate=submitted.pk, kind="said").acount()
+    before = await DebateMessage.objects.filter(debate=submitted.pk, kind="said").acount()
     await on(submitted.pk, models)
-    turn = await Turn.objects.aget(debate=submitted.pk, state="skipped")
+    turn = await DebateTurn.objects.aget(debate=submitted.pk, state="skipped")
     assert turn.reason_skipped == "Clara was not there in time."
-    assert await Message.objects.filter(debate=submitted.pk, kind="said").acount() > before
+    assert await DebateMessage.objects.filter(debate=submitted.pk, kind="said").acount() > before
 
 
 async def test_a_last_word_that_is_not_said_in_time_is_skipped_and_the_outcome_comes(clara):
@@ -113,7 +113,7 @@ async def test_a_last_word_that_is_not_said_in_time_is_skipped_and_the_outcome_c
     await perform(submitted.pk, models)
     await sync_to_async(pass_by)(submitted.pk, hours=25)
     run = await on(submitted.pk, models)
-    turn = await Turn.objects.aget(debate=submitted.pk, why="closing", state="skipped")
+    turn = await DebateTurn.objects.aget(debate=submitted.pk, why="closing", state="skipped")
     assert (run.status, turn.reason_skipped) == ("finished", "Clara was not there in time.")
     assert (await absence(run.pk))[1] == ["Clara gave no verdict."]
 
@@ -142,8 +142,8 @@ async def test_a_turn_that_is_answered_and_skipped_at_the_same_moment_is_one_of_
     ]
     done = await sync_to_async(at_once)(*both, refused=GateClosed)
     assert sorted(type(one).__name__ for one in done) == ["Gate", "GateClosed"]
-    said = await Message.objects.filter(debate=submitted.pk, member__user=clara).acount()
-    assert said + await Turn.objects.filter(debate=submitted.pk, state="skipped").acount() == 1
+    said = await DebateMessage.objects.filter(debate=submitted.pk, member__user=clara).acount()
+    assert said + await DebateTurn.objects.filter(debate=submitted.pk, state="skipped").acount() == 1
 
 
 # ---- people who talk while others do ----------------------------------------------------------------------
@@ -173,7 +173,7 @@ async def test_fifty_words_and_acts_among_turns_leave_no_gap_and_it_is_known_who
 
     async def interfere():
         for number in range(5):
-            said = Message.objects.filter(debate=submitted.pk, clock=1 + number)
+            said = DebateMessage.objects.filter(debate=submitted.pk, clock=1 + number)
             await until(said.aexists, f"message {1 + number}")
             words = [partial(moderation.post_message, submitted.pk, mira, f"Words {number}, {n}.") for n in range(8)]
             asks = [
@@ -185,7 +185,7 @@ async def test_fifty_words_and_acts_among_turns_leave_no_gap_and_it_is_known_who
 
     models = PatientModels(answers=12)
     run, _ = await asyncio.gather(perform(submitted.pk, models), interfere())
-    found = [one async for one in Message.objects.filter(debate=run.pk).order_by("number")]
+    found = [one async for one in DebateMessage.objects.filter(debate=run.pk).order_by("number")]
     assert [one.number for one in found] == list(range(1, len(found) + 1))
     assert any(one.heard < one.number - 1 for one in found if one.kind == "said")
     assert (run.status, [str(one) for one in (await sync_to_async(verify_one)(run.pk))[2]]) == ("finished", [])

@@ -17,10 +17,10 @@ from debates.migrations import _ready_made
 from debates.models import Debate, Panel, PanelChange, PanelChanged, PanelSeat, PanelVersion
 from debates.rules.outcome import DecisionRule
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Run
 from engine.text.search_terms import label_term
-from runs.models import SearchText, Start
+from runs.models import PresetUse, SearchText
 from runs.presets import PresetChanged
 from tests.conftest import at_once
 from tests.databases import tampering
@@ -116,7 +116,7 @@ def test_where_a_panel_has_a_person_its_fold_is_open_and_offers_whoever_begins(r
 
 def test_their_chain_is_intact_from_the_start(ready_made: None):
     assert problems() == []
-    assert Entry.objects.filter(run=PanelChange.chain).count() == len(READY_MADE) + 1
+    assert AuditEntry.objects.filter(run=PanelChange.chain).count() == len(READY_MADE) + 1
     Panel.objects.get(name="Medical board").lock(None)
     assert problems() == []
 
@@ -248,7 +248,7 @@ def test_a_debate_by_a_panel_bears_its_version_and_is_found_by_it(posts: Panel, 
 
 def test_a_debate_by_a_panel_is_counted_in_the_library(posts: Panel, noor: User):
     debate = queued(noor, **asked_by(posts))
-    counted = list(Start.objects.values_list("run", "shelf", "key", "owner", "rehearsal"))
+    counted = list(PresetUse.objects.values_list("run", "shelf", "key", "owner", "rehearsal"))
     assert counted == [(debate.pk, "panel", posts.pk, noor.pk, True)]
 
 

@@ -8,7 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from debates import procedure, responses
-from debates.models import Debate, Turn
+from debates.models import Debate, DebateTurn
 from debates.page.display import display_of
 from debates.record.xml_export import render_debate_xml
 from engine.gate_decisions import decide
@@ -206,7 +206,9 @@ async def test_a_turn_can_be_skipped_and_the_debate_goes_on(clara):
     gate = await Gate.objects.aget(run=submitted.pk, state="pending")
     await sync_to_async(decide)(gate.pk, clara, "answer", choice="skip")
     await perform(submitted.pk, models)
-    assert (await Turn.objects.aget(debate=submitted.pk, state="skipped")).reason_skipped == "Clara skipped the turn."
+    assert (
+        await DebateTurn.objects.aget(debate=submitted.pk, state="skipped")
+    ).reason_skipped == "Clara skipped the turn."
 
 
 def cut_off(said):

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from debates.history import debate_summaries, prefetch_for_list
-from debates.models import Debate, Message, Panel, Turn
+from debates.models import Debate, DebateMessage, DebateTurn, Panel
 from debates.prompt_context import AnswerShape, PromptArtifact, PromptPoint
 from debates.record.xml_export import render_debate_xml
 from debates.xml_messages import unescape_scaffold
@@ -172,7 +172,7 @@ def test_every_draw_can_be_repeated(mira):
     assert floor.given[0].drawn.endswith(" of 50")
     assert floor.text.startswith("With it all 4 draws come out again")
     with tampering():
-        Turn.objects.filter(debate=table.pk, number=2).update(ticket=49)
+        DebateTurn.objects.filter(debate=table.pk, number=2).update(ticket=49)
     assert recorded(table)["floor"].text == "Of 4 draws, 1 do not come out by it."
 
 
@@ -219,7 +219,7 @@ def test_a_chair_that_names_an_option_is_flagged(mira):
     table = early(mira)
     said = table.chair("Let us hire.")
     with tampering():
-        Message.objects.filter(pk=said.pk).update(names_option=True)
+        DebateMessage.objects.filter(pk=said.pk).update(names_option=True)
     assert [deed.flag for deed in recorded(table)["chair"]] == ["It names an option."]
 
 
@@ -318,7 +318,7 @@ def test_it_is_well_formed_whatever_was_said(mira, signed_in):
 
 def test_in_the_xml_a_message_has_the_moment_of_its_row_and_says_who_withdrew_with_it(mira, signed_in):
     table = late(mira)
-    rows = {one.number: one for one in Message.objects.filter(debate=table.pk)}
+    rows = {one.number: one for one in DebateMessage.objects.filter(debate=table.pk)}
     told = {int(one.attrib["id"][9:]): one for one in xml(signed_in, table).find("Messages")}
     assert told.keys() == rows.keys()
     assert {n: one.attrib["timestamp"] for n, one in told.items()} == {

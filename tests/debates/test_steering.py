@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from debates.models import Debate, Message, Steer
+from debates.models import Debate, DebateMessage, SteeringAction
 from tests.conftest import allow
 
 from .rows import member, over, queued
@@ -27,13 +27,13 @@ def send(page: Client, name: str, debate: Debate, **posted: str):
 def test_the_chair_says_something_and_is_back_on_the_page(page: Client, debate: Debate):
     answer = send(page, "say", debate, text="One\r\ntwo.", to="everyone")
     assert (answer.status_code, answer.url) == (302, reverse("debate-live", args=[debate.pk]))
-    assert (Message.objects.get().content, Message.objects.get().speaking_to) == ("One\ntwo.", [])
+    assert (DebateMessage.objects.get().content, DebateMessage.objects.get().speaking_to) == ("One\ntwo.", [])
 
 
 def test_a_form_that_is_sent_twice_says_it_once(page: Client, debate: Debate):
     for _ in range(2):
         send(page, "say", debate, text="And you?", to="2", ask="1", key="one")
-    assert (Message.objects.count(), Steer.objects.count()) == (1, 1)
+    assert (DebateMessage.objects.count(), SteeringAction.objects.count()) == (1, 1)
 
 
 def test_each_page_has_a_key_of_its_own(page: Client, debate: Debate):
@@ -43,7 +43,7 @@ def test_each_page_has_a_key_of_its_own(page: Client, debate: Debate):
 
 def test_a_member_gets_the_floor_without_a_word(page: Client, debate: Debate):
     assert send(page, "steer", debate, kind="ask", member="3").status_code == 302
-    assert Steer.objects.get().member.seat == 3
+    assert SteeringAction.objects.get().member.seat == 3
 
 
 def test_what_is_refused_comes_back_with_what_was_typed(page: Client, debate: Debate):
@@ -64,7 +64,7 @@ def test_with_scripts_the_form_comes_back_alone_and_empty(page: Client, debate: 
     assert (answer.status_code, html.startswith("<form"), "And you?" in html) == (200, True, False)
     assert ("Said." in html, "aria-invalid" in html) == (True, False)
     assert 'name="key" value="one"' not in html
-    assert Message.objects.get().content == "And you?"
+    assert DebateMessage.objects.get().content == "And you?"
 
 
 def test_with_scripts_what_is_refused_stands_in_its_form_again(page: Client, debate: Debate):
@@ -92,14 +92,14 @@ def test_what_is_said_and_what_is_steered_from_one_page_are_two_acts(page: Clien
 def test_a_broken_form_does_nothing(page: Client, debate: Debate):
     for posted in ({}, {"kind": "rule"}, {"kind": "extend", "amount": "x"}, {"kind": "recall"}):
         assert send(page, "steer", debate, **posted).status_code == 409
-    assert not Steer.objects.exists()
+    assert not SteeringAction.objects.exists()
 
 
 def test_whoever_may_only_see_it_is_no_chair(client: Client, noor: User, debate: Debate):
     client.force_login(allow(noor, "engine.view_run"))
     for name in ("say", "steer"):
         assert send(client, name, debate, text="x", kind="close").status_code == 403
-    assert not Message.objects.exists()
+    assert not DebateMessage.objects.exists()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from debates.attachments import from_text
 from debates.history import debate_summaries, prefetch_for_list, prefetch_for_table, table_columns
-from debates.models import Debate, Message, Turn, writes
+from debates.models import Debate, DebateMessage, DebateTurn, writes
 from debates.models.visibility import hides_first_verdicts, withheld_runs
 from debates.page.context import page_context
 from debates.record.xml_export import render_debate_xml
@@ -61,8 +61,8 @@ def found(user: User, **sought: str) -> list[str]:
     return [row.title for row in RunHistory(user, sought).page().rows]
 
 
-def newest(table: Table) -> Message:
-    return Message.objects.filter(debate=table.pk).order_by("-number")[0]
+def newest(table: Table) -> DebateMessage:
+    return DebateMessage.objects.filter(debate=table.pk).order_by("-number")[0]
 
 
 def test_whoever_has_the_floor_finds_a_form_that_answers_whoever_asked(seat: Client, table: Table):
@@ -132,7 +132,7 @@ def test_a_turn_that_is_answered_in_two_tabs_is_one_message(seat: Client, table:
 
 def test_a_turn_is_skipped_without_a_word(seat: Client, table: Table):
     assert send(seat, table, said="skip", content="").status_code == 302
-    assert Turn.objects.filter(debate=table.pk).latest("number").reason_skipped == "Elin Sato skipped the turn."
+    assert DebateTurn.objects.filter(debate=table.pk).latest("number").reason_skipped == "Elin Sato skipped the turn."
 
 
 TYPED = (
@@ -176,7 +176,7 @@ def test_a_page_that_is_told_of_a_turn_asks_for_its_form_alone(seat: Client, tab
 
 def test_all_pages_are_told_whose_turn_it_is_and_none_what_is_typed(seat: Client, page: Client, table: Table):
     html = page.get(reverse("debate-fragments", args=[table.pk])).content.decode()
-    turn = Turn.objects.filter(debate=table.pk).latest("number").number
+    turn = DebateTurn.objects.filter(debate=table.pk).latest("number").number
     assert f'data-turns="4:{turn}"' in html
     assert html == seat.get(reverse("debate-fragments", args=[table.pk])).content.decode()
 
@@ -234,12 +234,12 @@ def test_who_has_a_last_word_to_say_is_told_nobody_elses(mira: User, elin: User,
 
 def test_last_words_do_not_grow_where_a_person_still_has_one(mira: User, elin: User):
     table = last_words(mira, elin)
-    turn = Turn.objects.filter(debate=table.pk, why="closing")[0]
+    turn = DebateTurn.objects.filter(debate=table.pk, why="closing")[0]
     assert page_context(table.seen(**{turn.step.replace("-", "_"): LAST, "note_4": "Time."})).texts == {
         "note-4": "Time."
     }
     assert not [call for call in DebateSpec().calls_shown(table.row, table.row.calls) if call.step == turn.step]
-    writes.save_skip(table.pk, Turn.objects.get(debate=table.pk, state="open").number, "was not there")
+    writes.save_skip(table.pk, DebateTurn.objects.get(debate=table.pk, state="open").number, "was not there")
     assert page_context(table.seen(**{turn.step.replace("-", "_"): LAST})).texts == {turn.step: LAST}
 
 
@@ -274,7 +274,7 @@ def test_programs_are_told_that_it_waits_for_a_person_until_it_goes_on(table: Ta
 def test_what_stood_in_the_form_of_a_turn_that_is_skipped_was_never_said(seat: Client, table: Table):
     gate = Gate.objects.get(run=table.pk)
     seat.post(reverse("gate", args=[gate.pk]), {**SAID, "said": "answer skip"})
-    assert Turn.objects.filter(debate=table.pk, state="skipped").exists()
+    assert DebateTurn.objects.filter(debate=table.pk, state="skipped").exists()
     assert newest(table).content != SAID["content"]
     assert GateDecision.objects.get(gate=gate).answer == ""
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from debates.models import Debate, Turn
+from debates.models import Debate, DebateTurn
 from debates.models.context_builder import build_prompt_context
 from debates.models.incremental_read import IncrementalDebate
 from debates.rules.state import SteeringKind
@@ -71,7 +71,7 @@ def test_a_turn_is_read_again_while_it_is_open():
     assert unfolding.read(1, timezone.now()).course.open_turn
     table.skip()
     assert unfolding.read(1, timezone.now()).course.open_turn is None
-    assert Turn.objects.filter(debate=table.pk, state="skipped").count() == 1
+    assert DebateTurn.objects.filter(debate=table.pk, state="skipped").count() == 1
 
 
 def test_skips_come_in_one_order_whatever_clocks_say():
@@ -79,9 +79,9 @@ def test_skips_come_in_one_order_whatever_clocks_say():
     table.open(2)
     table.skip()
     with tampering():  # as another host's clock would have it
-        Turn.objects.filter(debate=table.pk).update(closed=timezone.now() + timedelta(seconds=9))
+        DebateTurn.objects.filter(debate=table.pk).update(closed=timezone.now() + timedelta(seconds=9))
     table.open(3)
     table.skip()
-    skipped = Turn.objects.filter(debate=table.pk, state="skipped")
+    skipped = DebateTurn.objects.filter(debate=table.pk, state="skipped")
     assert [*skipped.order_by("closed")] == [*skipped.order_by("number")]
     assert len(skipped) == 2

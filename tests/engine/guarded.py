@@ -12,10 +12,10 @@ from django.utils import timezone
 from engine.audit import sealing
 from engine.ledger import immutability, trigger_check
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.entries import REDACTED, Entry
+from engine.ledger.entries import REDACTED, AuditEntry
 from engine.ledger.hashing import EntryDraft
 from engine.ledger.immutability import ALL_COLUMNS, ImmutableTables
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.models import (
     AuthorContribution,
     Document,
@@ -25,22 +25,22 @@ from engine.models import (
     GateDecision,
     ModelCall,
     NewDocument,
-    Park,
     Review,
     Run,
     RunAuthor,
+    Suspension,
     ToolCall,
 )
 from engine.policy import parse_policy
 from judgements import prompts, rules
 from judgements.models import (
-    Agent,
     Council,
     CouncilChange,
+    CouncilMember,
     CouncilVersion,
     EarlierCouncilName,
     Judgement,
-    Member,
+    JudgementAgent,
     Receipt,
     RoundDecision,
 )
@@ -50,14 +50,14 @@ from tests.conftest import JAPAN, agents, says
 
 REASON = "Because the criteria say so."
 GUARDED = (
-    Entry,
-    Leaf,
+    AuditEntry,
+    LogLeaf,
     Checkpoint,
-    Salt,
+    DigestSalt,
     Run,
     Document,
     ModelCall,
-    Park,
+    Suspension,
     Fork,
     ToolCall,
     Gate,
@@ -65,12 +65,12 @@ GUARDED = (
     RunAuthor,
     GateAuthor,
     Judgement,
-    Agent,
+    JudgementAgent,
     RoundDecision,
     Review,
     Receipt,
     CouncilVersion,
-    Member,
+    CouncilMember,
     CouncilChange,
     EarlierCouncilName,
 )
@@ -108,9 +108,9 @@ def make_judged():
     ToolCall.objects.create(run_id=judgement.pk, step="today", number=1, gate=gate, **tool, **said)
     judgement.conclude()
     Run.objects.filter(pk=judgement.pk).update(status="finished", started=Now(), ended=Now())
-    Leaf.objects.add(sealing.seal(judgement.pk))
-    Park.objects.create(run_id=judgement.pk)
-    first = Entry.objects.get(run=judgement.pk, seq=1)
+    LogLeaf.objects.add(sealing.seal(judgement.pk))
+    Suspension.objects.create(run_id=judgement.pk)
+    first = AuditEntry.objects.get(run=judgement.pk, seq=1)
     at = {"number": 1, "entry": first.seq, "hash": first.hash, "state": "0" * 64}
     Fork.objects.create(run_id=judgement.pk, origin_id=judgement.pk, **at)
     reviews.add_review(judgement.run, reviewer, "Seen.")

@@ -12,9 +12,9 @@ from engine.audit.full_verification import verify_all
 from engine.audit.verification import verify_one
 from engine.ledger import signing
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.ledger.hashing import EntryDraft, format_timestamp
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from judgements.spec import JudgementSpec
 from runs.record.export import evidence_bundle
 from tests.verifier import VERIFIER
@@ -70,7 +70,7 @@ def offline(tmp_path):
 def test_it_verifies_inside_and_offline(tmp_path):
     report = verify_all()
     assert (report.faults, report.runs) == ([], 0)  # they belong to none
-    assert (Entry.objects.filter(run=SHELF).count(), Leaf.objects.filter(run=SHELF).count()) == (2, 2)
+    assert (AuditEntry.objects.filter(run=SHELF).count(), LogLeaf.objects.filter(run=SHELF).count()) == (2, 2)
     assert verify_one(SHELF)[2] == []
     others = [pk for pk in bundles.runs_since(None) if pk != SHELF]  # councils that tests before these leave
     assert offline(tmp_path).startswith(f"Intact: {1 + len(others)} records")

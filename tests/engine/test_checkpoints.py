@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from engine.ledger import signing
 from engine.ledger.checkpoints import MAX_LEAVES_BETWEEN, Checkpoint, LogInconsistent, send, signed_notes
-from engine.ledger.entries import ChainHead, Entry
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.entries import AuditEntry, ChainHead
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.models import Run
 from tests.databases import tampering
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def empty_log(db):
     """What an installation is before its councils were sealed."""
     with tampering():
-        for model in (Salt, Leaf, Entry):
+        for model in (DigestSalt, LogLeaf, AuditEntry):
             model.objects.all().delete()
 
 
@@ -53,8 +53,8 @@ def webhook():
 
 
 def grow(run, number):
-    start = Leaf.objects.count()
-    Leaf.objects.add(*(ChainHead(run.pk, start + n, f"{start + n:064x}", "00" * 16) for n in range(1, number + 1)))
+    start = LogLeaf.objects.count()
+    LogLeaf.objects.add(*(ChainHead(run.pk, start + n, f"{start + n:064x}", "00" * 16) for n in range(1, number + 1)))
 
 
 def test_an_empty_log_has_none(db):
@@ -72,7 +72,7 @@ def test_one_is_due_after_many_leaves(run):
 def test_one_is_due_an_hour_after_a_single_leaf(run):
     grow(run, 1)
     with tampering():
-        Leaf.objects.update(at=timezone.now() - timedelta(minutes=61))
+        LogLeaf.objects.update(at=timezone.now() - timedelta(minutes=61))
     assert Checkpoint.objects.is_due()
     Checkpoint.objects.make()
     assert not Checkpoint.objects.is_due()
@@ -113,7 +113,7 @@ def test_a_log_with_a_leaf_that_is_no_hash_is_not_signed(run):
     grow(run, 3)
     with tampering():
         for damaged in ("zz", "", "ab", "g" * 64, "A" * 64):
-            Leaf.objects.filter(index=1).update(hash=damaged)
+            LogLeaf.objects.filter(index=1).update(hash=damaged)
             with pytest.raises(
                 LogInconsistent, match=r"leaf 1 of the log was damaged\. manage\.py verify_record says more\."
             ):

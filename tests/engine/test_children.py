@@ -11,7 +11,7 @@ from engine import run_control
 from engine.audit import sealing
 from engine.audit.entries_from_rows import names_of
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import CHILD, Entry
+from engine.ledger.entries import CHILD, AuditEntry
 from engine.llm.errors import RunFailed
 from engine.models import Budget, BudgetExceeded, Run, child_runs
 from engine.models.child_runs import TooManyChildren
@@ -199,19 +199,19 @@ async def test_the_record_of_one_fixes_those_of_what_it_made(mother, mira, model
     told = [json.loads(line)["facts"] async for line in lines_of(mother)]
     assert {one["step"] for one in told} == {"first", "second"}
     first = await child("first")
-    sealed = await Entry.objects.filter(run=first.pk).order_by("-seq").afirst()
+    sealed = await AuditEntry.objects.filter(run=first.pk).order_by("-seq").afirst()
     assert sealed.hash in {one["hash"] for one in told}
 
     def change():
         with tampering():
-            Entry.objects.filter(run=first.pk).delete()
+            AuditEntry.objects.filter(run=first.pk).delete()
         assert any("“first” is not what it was when it ended" in text for text in problems())
 
     await sync_to_async(change)()
 
 
 def lines_of(run):
-    return Entry.objects.filter(run=run.pk, kind=CHILD).values_list("line", flat=True)
+    return AuditEntry.objects.filter(run=run.pk, kind=CHILD).values_list("line", flat=True)
 
 
 async def test_no_run_is_made_deeper_than_there_may_be(mira, models):

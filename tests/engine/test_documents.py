@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from engine.audit.entries_from_rows import entries_of_chains
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Document, DocumentLimits, NewDocument, Run, TooManyDocuments
 from judgements.models import Judgement
 from runs.record import redaction
@@ -47,7 +47,7 @@ def test_they_are_numbered_as_they_came_and_so_are_their_lines(asked):
 
 
 def test_the_submission_tells_of_them_and_no_text_stands_open(asked):
-    line = Entry.objects.get(run=asked.pk).line
+    line = AuditEntry.objects.get(run=asked.pk).line
     sealed = json.loads(line)
     assert sealed["facts"]["documents"] == [{"number": 1, "kind": "pdf"}, {"number": 2, "kind": "text"}]
     assert {"title of A1", "text of A1", "digest of A1", "text of A2"} <= sealed["texts"].keys()

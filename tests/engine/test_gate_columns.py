@@ -6,7 +6,7 @@ from django.contrib.auth.models import Group
 from engine import gate_decisions
 from engine.audit import sealing
 from engine.audit.verification import verify_one
-from engine.ledger.entries import USED, Entry
+from engine.ledger.entries import USED, AuditEntry
 from engine.models import Gate, GateDecision
 from engine.policy import parse_policy
 from tests.columns import turned
@@ -89,5 +89,5 @@ def test_gates_of_before_say_neither_accounts_nor_their_use_and_are_intact(mira,
     monkeypatch.setattr(gate_decisions, "account_of_asked", lambda who: None)
     monkeypatch.setattr(gate_decisions, "account_key", lambda user: None)
     gate = allowed(mira, noor, noor)
-    assert not Entry.objects.filter(run=gate.run_id, kind=USED).exists()
+    assert not AuditEntry.objects.filter(run=gate.run_id, kind=USED).exists()
     assert faults(gate) == []

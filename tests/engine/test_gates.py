@@ -14,7 +14,7 @@ from engine.audit import sealing
 from engine.audit.entries_from_rows import names_of
 from engine.audit.full_verification import verify_all
 from engine.gate_decisions import DecisionTooLate, GateClosed, InvalidAnswer, NotAnApprover
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Gate, GateAlreadyUsed, GateDecision, Run
 from engine.runtime.procedure import Procedure
 from tests.conftest import allow, at_once
@@ -316,7 +316,7 @@ async def test_nobody_is_asked_about_a_run_that_was_cancelled(asking, mira):
 async def test_what_was_asked_and_decided_stands_in_the_chain_at_once(asking, mira):
     gate = await asking()
     await decide(gate.pk, mira, "approve", "Friday is right.")
-    kinds = [kind async for kind in Entry.objects.filter(run=gate.run_id).values_list("kind", flat=True)]
+    kinds = [kind async for kind in AuditEntry.objects.filter(run=gate.run_id).values_list("kind", flat=True)]
     assert kinds == ["submitted", "gate", "decided"]
     assert await sync_to_async(problems)() == []
 

@@ -9,10 +9,18 @@ from django.db import connection, models, transaction
 from django.db.models import F
 
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.models import Document, Fork, GateAuthor, ModelCall, Review, Run, RunAuthor, ToolCall
-from judgements.models import Agent, CouncilChange, CouncilVersion, EarlierCouncilName, Judgement, Member, RoundDecision
+from judgements.models import (
+    CouncilChange,
+    CouncilMember,
+    CouncilVersion,
+    EarlierCouncilName,
+    Judgement,
+    JudgementAgent,
+    RoundDecision,
+)
 from tests.conftest import only_on
 from tests.engine.guarded import GUARDED, redact, refused, run, shipped
 
@@ -29,10 +37,10 @@ def test_no_row_is_deleted(judged):
 
 
 NEVER = {
-    Entry: ("run_id", "seq", "kind", "line", "hash"),
-    Leaf: ("index", "run_id", "seq", "head", "at", "hash"),
+    AuditEntry: ("run_id", "seq", "kind", "line", "hash"),
+    LogLeaf: ("index", "run_id", "seq", "head", "at", "hash"),
     Checkpoint: ("size", "made", "note", "peaks"),
-    Salt: ("leaf_id", "value"),
+    DigestSalt: ("leaf_id", "value"),
     Run: ("id", "procedure", "created", "status", "started", "ended", "retries", "outcome", "parent_id", "root_id"),
     ModelCall: tuple({field.attname for field in ModelCall._meta.fields} - {"prompt", "answer", "error"}),
     Document: ("id", "run_id", "number", "kind", "made"),
@@ -41,11 +49,11 @@ NEVER = {
     RunAuthor: ("id", "run_id", "name", "part", "place", "made"),
     GateAuthor: tuple(field.attname for field in GateAuthor._meta.fields),
     Judgement: ("run_id", "council_version_id", "prompt_version"),
-    Agent: tuple(field.attname for field in Agent._meta.fields),
+    JudgementAgent: tuple(field.attname for field in JudgementAgent._meta.fields),
     RoundDecision: tuple({field.attname for field in RoundDecision._meta.fields} - {"reason"}),
     Review: ("id", "run_id", "by", "made", "kind", "outcome"),
     CouncilVersion: ("id", "council_id", "number", "name", "created"),
-    Member: tuple(field.attname for field in Member._meta.fields),
+    CouncilMember: tuple(field.attname for field in CouncilMember._meta.fields),
     CouncilChange: tuple(field.attname for field in CouncilChange._meta.fields),
     EarlierCouncilName: ("id", "name", "council_id"),
 }
@@ -88,7 +96,7 @@ ERASED = {
     "mark": lambda pk: Run.objects.filter(pk=pk).update(redacted="2026-01-01T00:00Z"),
     "review": lambda pk: Review.objects.filter(run=pk).update(text=""),
     "asked by": lambda pk: Run.objects.filter(pk=pk).update(asked_by=""),
-    "salt": lambda pk: Salt.objects.filter(leaf__run=pk).delete(),
+    "salt": lambda pk: DigestSalt.objects.filter(leaf__run=pk).delete(),
 }
 
 
@@ -155,8 +163,12 @@ def test_a_verdict_comes_once(judgement):
     assert refused(lambda: mine.update(outcome=None))
 
 
-UNIQUE = {Entry: "run_id, seq", ModelCall: "run_id, step, series, attempt", RoundDecision: "agent_id, round"}
-UNIQUE |= {Agent: "judgement_id, seat", CouncilVersion: "council_id, number", Member: "version_id, seat"}
+UNIQUE = {AuditEntry: "run_id, seq", ModelCall: "run_id, step, series, attempt", RoundDecision: "agent_id, round"}
+UNIQUE |= {
+    JudgementAgent: "judgement_id, seat",
+    CouncilVersion: "council_id, number",
+    CouncilMember: "version_id, seat",
+}
 
 
 @only_on("sqlite")  # PostgreSQL knows no REPLACE
@@ -192,7 +204,7 @@ def test_a_temporary_table_shows_no_redaction_that_never_was(judged):
     with transaction.atomic():
         run("CREATE TEMPORARY TABLE engine_entry (run_id uuid, kind text) ON COMMIT DROP")
         run("INSERT INTO pg_temp.engine_entry VALUES (%s, 'redacted')", str(judged.pk))
-        assert refused(lambda: Salt.objects.all()._raw_delete("default"))
+        assert refused(lambda: DigestSalt.objects.all()._raw_delete("default"))
 
 
 def test_the_application_role_may_change_what_the_triggers_let_through_and_no_more():

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from engine import run_control
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Run
 from engine.models.claims import MAX_CRASHES
 from tests.conftest import claim, perform
@@ -31,7 +31,7 @@ def procedures(settings):
 
 
 def sealed(run):
-    return Entry.objects.filter(run=run, kind="ended").exists()
+    return AuditEntry.objects.filter(run=run, kind="ended").exists()
 
 
 async def test_it_ends_as_failed_once_and_the_others_finish(models, caplog):

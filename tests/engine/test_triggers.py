@@ -6,10 +6,10 @@ from django.db import connection, models
 from debates.guards import GUARDS as DEBATES
 from engine.audit.full_verification import verify_all
 from engine.ledger import immutability, trigger_check
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Run
 from inquiries.guards import GUARDS as INQUIRIES
-from judgements.models import Agent, Member
+from judgements.models import CouncilMember, JudgementAgent
 from missions.guards import GUARDS as MISSIONS
 from plans.guards import GUARDS as PLANS
 from tests.conftest import only_on
@@ -35,8 +35,8 @@ def test_all_triggers_are_there_after_all_migrations(db):
 
 def test_tampering_lifts_the_triggers_for_a_while(judged):
     with tampering():
-        Entry.objects.update(line="{}")
-    assert refused(lambda: Entry.objects.update(line=""))
+        AuditEntry.objects.update(line="{}")
+    assert refused(lambda: AuditEntry.objects.update(line=""))
     assert verify_all().faults
 
 
@@ -204,7 +204,7 @@ def altered(model):
 
 
 @committed
-@pytest.mark.parametrize("model", [Entry, Agent, Run])
+@pytest.mark.parametrize("model", [AuditEntry, JudgementAgent, Run])
 def test_a_migration_that_makes_a_table_anew_lifts_and_installs(judged, model):
     altered(model)
     assert weaknesses() == []
@@ -214,16 +214,16 @@ def test_a_migration_that_makes_a_table_anew_lifts_and_installs(judged, model):
 @only_on("sqlite")  # PostgreSQL changes tables in place
 @committed
 def test_one_that_forgets_is_stopped_or_noticed(judged):
-    old = Member._meta.get_field("fallback")
+    old = CouncilMember._meta.get_field("fallback")
     new = old.clone()
     new.set_attributes_from_name(old.name)
-    new.model, new.max_length = Member, 300
+    new.model, new.max_length = CouncilMember, 300
     try:
         with connection.schema_editor() as editor:
-            editor.alter_field(Member, old, new, strict=True)
+            editor.alter_field(CouncilMember, old, new, strict=True)
         gone = ("replaced", "kept", "deleted")
         assert set(weaknesses()) == {f"trigger judgements_member_{name} is missing" for name in gone}
     finally:
         with connection.schema_editor() as editor:
-            editor.alter_field(Member, new, old, strict=True)
+            editor.alter_field(CouncilMember, new, old, strict=True)
         immutability.install_triggers(connection, immutability.all_guards())

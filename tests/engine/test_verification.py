@@ -8,8 +8,8 @@ from engine.audit import sealing, verification
 from engine.audit.full_verification import verify_all
 from engine.ledger import hashing
 from engine.ledger.checkpoints import Checkpoint, signed_notes
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.ledger.report import VerificationReport
 from engine.llm.errors import Unauthorized
 from engine.models import Run
@@ -28,24 +28,24 @@ async def found(anchor: str | None = None) -> VerificationReport:
 
 def without_evidence() -> None:
     with tampering():
-        for model in (Salt, Leaf, Entry):
+        for model in (DigestSalt, LogLeaf, AuditEntry):
             model.objects.all().delete()
 
 
 async def kinds_of(judgement: Judgement) -> list[str]:
-    return [entry.kind async for entry in Entry.objects.filter(run=judgement.pk)]
+    return [entry.kind async for entry in AuditEntry.objects.filter(run=judgement.pk)]
 
 
 async def test_what_is_asked_is_sealed_when_it_is_submitted(judgement: Judgement) -> None:
     assert await kinds_of(judgement) == ["submitted"]
     assert (await found()).faults == []
-    assert await Leaf.objects.filter(run=judgement.pk).acount() == 1
+    assert await LogLeaf.objects.filter(run=judgement.pk).acount() == 1
 
 
 async def test_a_judgement_that_ends_is_sealed_with_all_it_did(judgement: Judgement) -> None:
     await perform(judgement.pk, ScriptedModels())
     assert await kinds_of(judgement) == ["submitted", *["attempt"] * 9, "ended"]
-    assert [leaf.seq async for leaf in Leaf.objects.filter(run=judgement.pk)] == [1, 11]
+    assert [leaf.seq async for leaf in LogLeaf.objects.filter(run=judgement.pk)] == [1, 11]
 
 
 async def test_an_honest_record_raises_no_alarm(judgement: Judgement) -> None:
@@ -105,7 +105,7 @@ async def test_checkpoints_go_on_from_one_another(judgement: Judgement, mira: Us
     second = await sync_to_async(Checkpoint.objects.make)()
     assert first == again
     assert (first.size, second.size) == (2, 3)
-    leaves = [bytes.fromhex(leaf.hash) async for leaf in Leaf.objects.all()]
+    leaves = [bytes.fromhex(leaf.hash) async for leaf in LogLeaf.objects.all()]
     peaks, _ = hashing.extend_peaks([], 0, leaves)
     assert signed_notes(second.note)[0].root == hashing.root(peaks)
     assert (await found(first.note + "\n" + second.note)).faults == []

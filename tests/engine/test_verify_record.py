@@ -12,10 +12,10 @@ from engine.audit import sealing
 from engine.audit.full_verification import verify_all
 from engine.ledger import checkpoints
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.models import Run
-from judgements.models import Agent, Judgement
+from judgements.models import Judgement, JudgementAgent
 from runs import run_actions
 from runs.models import SearchText
 from tests.conftest import JAPAN, agents, only_on
@@ -55,13 +55,13 @@ def verified(*words):
 
 def cut_the_log():
     """The newest judgement never was, by all that is in the database."""
-    newest = Leaf.objects.latest("index").run_id
+    newest = LogLeaf.objects.latest("index").run_id
     with tampering():
-        Checkpoint.objects.filter(size=Leaf.objects.size()).delete()
-        Salt.objects.filter(leaf__run=newest).delete()
-        for model in (Leaf, Entry, SearchText):
+        Checkpoint.objects.filter(size=LogLeaf.objects.size()).delete()
+        DigestSalt.objects.filter(leaf__run=newest).delete()
+        for model in (LogLeaf, AuditEntry, SearchText):
             model.objects.filter(run=newest).delete()
-        Agent.objects.filter(judgement=newest).delete()
+        JudgementAgent.objects.filter(judgement=newest).delete()
         Judgement.objects.filter(pk=newest).delete()
         Run.objects.filter(pk=newest).delete()
 
@@ -154,7 +154,7 @@ def test_a_log_that_was_written_anew_is_one_problem_however_many_checkpoints_kno
         cancelled(mira)
         checkpoints.make_and_send()
     with tampering():
-        Leaf.objects.filter(index=0).update(hash="0" * 64)
+        LogLeaf.objects.filter(index=0).update(hash="0" * 64)
     said = [problem.text for problem in verify_all().faults if problem.run is None]
     assert said == [f"The log was changed after checkpoint {signed[0].size} was signed. So say 4 more."]
 

@@ -12,10 +12,10 @@ from django.utils import timezone
 from engine import fault_injection, run_control
 from engine.audit import sealing
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import LogLeaf
 from engine.llm.errors import RunFailed, Unauthorized
-from engine.models import Budget, ModelCall, Park, Run, account_key
+from engine.models import Budget, ModelCall, Run, Suspension, account_key
 from engine.queue.worker import Worker
 from engine.run_control import RunEnded
 from engine.runtime.procedure import Procedure
@@ -164,7 +164,7 @@ async def test_a_run_that_waits_has_no_worker_and_goes_on_when_it_is_told(models
 async def test_news_after_the_look_keeps_a_run_from_waiting(models):
     run = await queued("deaf")
     ended = await perform_until(run, models, "finished")
-    assert (ended.claims, await Park.objects.acount()) == (2, 0)
+    assert (ended.claims, await Suspension.objects.acount()) == (2, 0)
 
 
 async def test_what_comes_while_it_is_performed_is_heard_by_the_next_look(models):
@@ -190,7 +190,7 @@ def test_whom_the_database_has_woken_is_never_too_early_by_its_own_clock(models)
 async def test_who_rests_goes_back_to_the_queue(models):
     run = await queued("resting")
     ended = await perform_until(run, models, "finished")
-    assert (ended.claims, await Park.objects.acount()) == (3, 0)
+    assert (ended.claims, await Suspension.objects.acount()) == (3, 0)
 
 
 async def test_a_run_works_on_while_a_branch_of_it_waits(models):
@@ -249,12 +249,14 @@ def test_of_several_waits_the_earliest_time_holds():
 async def test_each_park_and_each_act_from_outside_seals_what_happened(models):
     run = await queued("patient")
     await perform_until(run, models, "waiting")
-    leaves = Leaf.objects.filter(run=run.pk)
+    leaves = LogLeaf.objects.filter(run=run.pk)
     assert await leaves.acount() == 2
     assert await sync_to_async(problems)() == []
     await say(run)
     await perform_until(run, models, "finished")
-    kinds = [kind async for kind in Entry.objects.filter(run=run.pk).order_by("seq").values_list("kind", flat=True)]
+    kinds = [
+        kind async for kind in AuditEntry.objects.filter(run=run.pk).order_by("seq").values_list("kind", flat=True)
+    ]
     assert kinds == ["submitted", "attempt", "attempt", "ended"]
     assert await sync_to_async(problems)() == []
 

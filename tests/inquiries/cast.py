@@ -19,7 +19,7 @@ from django.utils import timezone  # noqa: E402
 from engine.llm.errors import Unauthorized  # noqa: E402
 from engine.models import Run  # noqa: E402
 from engine.queue.worker import Worker  # noqa: E402
-from inquiries.models import Move, Roster  # noqa: E402
+from inquiries.models import InquiryMove, Roster  # noqa: E402
 from inquiries.rules.limits import InquiryLimits  # noqa: E402
 from tests.conftest import ScriptedModels, perform  # noqa: E402
 from tests.inquiries.scenes import (  # noqa: E402
@@ -123,7 +123,7 @@ async def _until(models: ScriptedModels, pk: Any, moves: int = 5) -> None:
     engine = Worker(models=models, only=pk)  # what another scene left at work is nobody's, and would be taken, too
     performing = asyncio.create_task(engine.run())
     async with asyncio.timeout(60):
-        while await Move.objects.filter(inquiry=pk, settled__isnull=False).acount() < moves:
+        while await InquiryMove.objects.filter(inquiry=pk, settled__isnull=False).acount() < moves:
             await asyncio.sleep(0.02)
     await engine.stop(grace=0)
     await performing

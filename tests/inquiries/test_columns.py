@@ -7,7 +7,7 @@ from django.apps import apps
 
 from engine.audit.full_verification import verify_all
 from inquiries import comments
-from inquiries.models import AssignmentKind, Inquiry, Order, Source
+from inquiries.models import Assignment, AssignmentKind, Inquiry, InquirySource
 from tests.columns import faults, turned
 from tests.conftest import perform
 from tests.databases import tampering
@@ -25,8 +25,8 @@ NO_EVIDENCE = {
     ),
 }
 TOLD_OTHERWISE = {
-    ("source", "made", "document"): "what is attached from the start is told as that",
-    ("move", "settled", ""): "a hand-in is settled as it is made, and that is told",
+    ("inquirysource", "made", "document"): "what is attached from the start is told as that",
+    ("inquirymove", "settled", ""): "a hand-in is settled as it is made, and that is told",
 }
 BETTER = ("The limit of the law is 150.", 1, "a warming potential of 150 or more")
 SUM = calls("figures.calculate", expression="6350 - 350")
@@ -58,9 +58,9 @@ def test_a_change_of_any_column_is_noticed_or_named(two):
 
 def some(model, of):
     """Rows of the second: of orders, moves and sources one of each kind."""
-    path = {"inquiry": "pk", "quote": "claim__inquiry"}.get(model._meta.model_name, "inquiry")
+    path = {"inquiry": "pk", "claimquote": "claim__inquiry"}.get(model._meta.model_name, "inquiry")
     rows = model.objects.filter(**{path: of.pk}).order_by("pk")
-    kind = {Order: "kind", Source: "kind"}.get(model, "pk" if model is Inquiry else None)
+    kind = {Assignment: "kind", InquirySource: "kind"}.get(model, "pk" if model is Inquiry else None)
     return list({getattr(one, kind): one for one in rows}.values()) if kind else [rows.last(), rows.first()]
 
 

@@ -14,7 +14,7 @@ from engine.models import Gate, Run
 from engine.run_control import apply_action
 from engine.runtime.procedure import InvalidAnswer
 from inquiries.forms import CriticField, submit_values
-from inquiries.models import AssignmentKind, Inquiry, Order, Source, writes
+from inquiries.models import Assignment, AssignmentKind, Inquiry, InquirySource, writes
 from inquiries.models.queries import exhausted
 from inquiries.models.rule_state import load_inquiry
 from inquiries.prompts.critics import WorkToReview
@@ -100,7 +100,7 @@ async def test_the_page_of_a_review_leads_to_each_line_that_the_work_rests_on(ru
 
 def break_rows(run):
     with tampering():
-        Order.objects.filter(inquiry=run.pk, number=2).update(kind="final")
+        Assignment.objects.filter(inquiry=run.pk, number=2).update(kind="final")
 
 
 @database
@@ -116,12 +116,12 @@ def take_away(run):
     """The source that the research quotes is of nobody now, or the answer under review says nothing."""
     other = inquiry(run.owner)
     with tampering():
-        Source.objects.filter(inquiry=run.pk, number=1).update(inquiry=other, number=99)
+        InquirySource.objects.filter(inquiry=run.pk, number=1).update(inquiry=other, number=99)
 
 
 def empty(run):
     with tampering():
-        Order.objects.filter(inquiry=run.pk, place="research.1.0", kind="work").update(reply="{}")
+        Assignment.objects.filter(inquiry=run.pk, place="research.1.0", kind="work").update(reply="{}")
 
 
 BROKEN = {

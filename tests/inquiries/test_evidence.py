@@ -6,7 +6,7 @@ import pytest
 
 from engine.audit.full_verification import verify_all
 from engine.models import Document, ModelCall
-from inquiries.models import Claim, Move, Order, Post, Quote, Source
+from inquiries.models import Assignment, ClaimQuote, InquiryClaim, InquiryMove, InquiryRole, InquirySource
 from tests.columns import faults
 from tests.conftest import perform
 from tests.databases import tampering
@@ -27,17 +27,17 @@ def two(mira, models):
 
 def changes():
     """Of rows of the second inquiry, to what is the first one's, or nobody's."""
-    first = {model: model.objects.order_by("pk").first() for model in (Source, Document, Order)}
-    other = ModelCall.objects.filter(run=first[Source].inquiry_id, step__startswith="critic").first()
-    yield Quote, {"source_id": first[Source].pk}
-    yield Claim, {"order_id": first[Order].pk}
-    yield Source, {"document_id": None}
-    yield Order, {"call_id": None}
-    yield Move, {"call_id": other.pk}
-    yield Move, {"settled": None}
-    yield Move, {"result": "It is so."}
-    yield Post, {"council": "Magi"}
-    yield Post, {"hours": 4}
+    first = {model: model.objects.order_by("pk").first() for model in (InquirySource, Document, Assignment)}
+    other = ModelCall.objects.filter(run=first[InquirySource].inquiry_id, step__startswith="critic").first()
+    yield ClaimQuote, {"source_id": first[InquirySource].pk}
+    yield InquiryClaim, {"order_id": first[Assignment].pk}
+    yield InquirySource, {"document_id": None}
+    yield Assignment, {"call_id": None}
+    yield InquiryMove, {"call_id": other.pk}
+    yield InquiryMove, {"settled": None}
+    yield InquiryMove, {"result": "It is so."}
+    yield InquiryRole, {"council": "Magi"}
+    yield InquiryRole, {"hours": 4}
 
 
 def test_each_link_to_what_is_of_another_is_found(two):

@@ -10,7 +10,7 @@ from engine.audit.full_verification import verify_all
 from inquiries.estimate import estimate
 from inquiries.forms import follow_up_problem, submit_values
 from inquiries.models import ROLES, Inquiry
-from inquiries.models.sources import Source, SourceKind, are_from_one_site
+from inquiries.models.sources import InquirySource, SourceKind, are_from_one_site
 from inquiries.procedure import submit
 from runs.live.related_runs import readable_through
 from tests.callers import fields
@@ -81,9 +81,9 @@ def test_one_that_is_not_there_is_named_also_under_a_key(mira_calls):
 @pytest.mark.parametrize(("address", "one"), [("https://blog.example./a", True), ("", False)])
 def test_a_page_that_is_taken_over_stays_one_of_its_site(address, one):
     kind = SourceKind.PAGE if address else SourceKind.DOCUMENT
-    taken = Source(kind=kind, title="A very long title " * 9, address=address, read="It says so.").as_document()
+    taken = InquirySource(kind=kind, title="A very long title " * 9, address=address, read="It says so.").as_document()
     later = [
-        Source(kind=SourceKind.DOCUMENT, title=taken.title),
-        Source(kind=SourceKind.PAGE, address="https://blog.example/b"),
+        InquirySource(kind=SourceKind.DOCUMENT, title=taken.title),
+        InquirySource(kind=SourceKind.PAGE, address="https://blog.example/b"),
     ]
     assert are_from_one_site(later) == one

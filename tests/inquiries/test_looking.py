@@ -10,7 +10,7 @@ from engine.audit.full_verification import verify_all
 from engine.models import DocumentLimits, NewDocument
 from engine.tools import ToolRefused
 from inquiries.forms import submit_values
-from inquiries.models import Collection, Inquiry, Source
+from inquiries.models import Collection, Inquiry, InquirySource
 from inquiries.tools import sources
 from tests.conftest import perform
 from tests.inquiries.scenes import LIMIT, answers, calls, found, going_well, inquiry
@@ -32,7 +32,7 @@ async def test_a_number_out_of_a_table_is_quoted_as_it_was_worked_out(mira, mode
         expert=[answers("North comes to 2100.")],
     )  # fmt: skip
     run = await perform((await sync_to_async(inquiry)(mira, documents=(CSV,))).pk, models)
-    source = await Source.objects.aget(inquiry=run.pk, number=3)
+    source = await InquirySource.objects.aget(inquiry=run.pk, number=3)
     assert (run.outcome, source.kind, source.read.endswith("Row 1: total: 2100")) == ("answered", "table", True)
     assert '"Amount" (numbers)' in await _first_result(run)
     assert not await sync_to_async(lambda: list(verify_all().faults))()
@@ -85,7 +85,7 @@ async def test_tools_of_a_server_that_read_are_used_and_what_they_say_is_quoted(
     folder.say(text="As of May it is 350 francs a year.")
     going_well(models, researcher=[calls(LETTER, to="fees"), found(OF_SERVER)])
     run = await perform((await sync_to_async(inquiry)(mira, web=True)).pk, models)
-    source = await Source.objects.aget(inquiry=run.pk, number=3)
+    source = await InquirySource.objects.aget(inquiry=run.pk, number=3)
     assert (run.outcome, source.kind, source.site) == ("answered", "mcp", "mcp.others")
     assert [one["name"] for one in folder.calls] == ["letter"]
     assert not await sync_to_async(lambda: list(verify_all().faults))()
@@ -119,7 +119,7 @@ async def test_a_search_through_a_tool_of_a_server_says_where_to_read_and_is_no_
     found_ = [one async for one in (await Inquiry.objects.aget(pk=run.pk)).moves.order_by("pk")]
     assert "There is no source 3" in found_[1].refused
     assert "was not found" not in found_[2].result  # its address was; that nobody may read it there is another matter
-    assert await Source.objects.filter(inquiry=run.pk).acount() == 2
+    assert await InquirySource.objects.filter(inquiry=run.pk).acount() == 2
 
 
 def test_a_collection_that_there_is_not_is_a_wrong_field():

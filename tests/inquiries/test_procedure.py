@@ -11,7 +11,7 @@ from engine.llm.errors import Unauthorized
 from engine.models import ModelCall, Run, ToolCall
 from engine.run_control import RunEnded
 from inquiries import comments
-from inquiries.models import AssignmentKind, Claim, Inquiry, Move, Order, Quote, writes
+from inquiries.models import Assignment, AssignmentKind, ClaimQuote, Inquiry, InquiryClaim, InquiryMove, writes
 from inquiries.models.queries import moves_left
 from inquiries.models.rule_state import load_inquiry
 from inquiries.rules.events import InquiryStage
@@ -61,7 +61,7 @@ def faults():
 async def test_it_is_answered_with_quotes_that_stand_in_their_sources(mira, models):
     run, row = await played(mira, models)
     assert (run.status, run.outcome, row.answer) == (Run.Status.FINISHED, "answered", "It may be sold. [claim:2]")
-    quote = await Quote.objects.select_related("claim", "source").aget()
+    quote = await ClaimQuote.objects.select_related("claim", "source").aget()
     [[start, end]] = quote.parts
     assert (quote.source.number, LAW[start:end]) == (1, LIMIT[2])
     assert [one.kind for one in row.assignments_in_order] == ["work", "review"] * 3 + ["final"]
@@ -251,7 +251,7 @@ def test_a_step_has_so_many_moves_over_all_its_tries():
     row, made = Inquiry(pk=uuid4(), question="Why?", retry_limit=20, limits={"moves": 12}), []
     row._prefetched_objects_cache = {"orders": [], "moves": made}
     for number in range(1, 50):
-        made.append(Move(place="research.0.0", number=number, attempt=9))
+        made.append(InquiryMove(place="research.0.0", number=number, attempt=9))
     assert moves_left(row, "research.0.0", InquiryStage.RESEARCHER) == 1
     assert moves_left(row, "research.0.1", InquiryStage.RESEARCHER) == 12
 
@@ -265,12 +265,12 @@ async def test_what_cannot_be_said_is_refused_with_a_sentence(mira, models):
 
 
 CHANGED = (
-    (Quote, "claim__inquiry", {"parts": [[0, 4]]}),
+    (ClaimQuote, "claim__inquiry", {"parts": [[0, 4]]}),
     (Inquiry, "pk", {"answer": "It may not be sold. [claim:2]"}),
     (Inquiry, "pk", {"trace": "Everybody agreed."}),
-    (Order, "inquiry", {"decision": "reject"}),
-    (Claim, "inquiry", {"text": "Another."}),
-    (Move, "inquiry", {"thought": "Another."}),
+    (Assignment, "inquiry", {"decision": "reject"}),
+    (InquiryClaim, "inquiry", {"text": "Another."}),
+    (InquiryMove, "inquiry", {"thought": "Another."}),
 )
 
 
@@ -283,7 +283,7 @@ async def test_a_changed_row_is_found(mira, models):
 def unseen(of):
     found = []
     for model, path, change in CHANGED:
-        row = model.objects.filter(**{path: of}).order_by("pk")[1 if model is Order else 0]
+        row = model.objects.filter(**{path: of}).order_by("pk")[1 if model is Assignment else 0]
         before = {name: getattr(row, name) for name in change}
         with tampering():
             model.objects.filter(pk=row.pk).update(**change)

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.models import ToolCall
-from inquiries.models import Source
+from inquiries.models import InquirySource
 from inquiries.models.source_capture import has_no_text
 from inquiries.quotes import (
     GAP_CHARACTERS,
@@ -157,7 +157,7 @@ def test_true_quotes_are_found_in_their_places_and_altered_ones_nowhere():
 
 
 def test_a_host_with_a_dot_behind_it_is_no_second_site():
-    assert Source(kind="page", address="https://blog.example./a").site == "blog.example"
+    assert InquirySource(kind="page", address="https://blog.example./a").site == "blog.example"
 
 
 def test_names_are_told_from_words_also_where_all_nouns_have_a_capital():

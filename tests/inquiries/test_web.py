@@ -11,7 +11,7 @@ from engine.llm.errors import ContentFiltered
 from engine.models import NewDocument, ToolCall
 from inquiries.answer_view import claim_view
 from inquiries.forms import submit_values
-from inquiries.models import Inquiry, Passage, Source
+from inquiries.models import Inquiry, InquirySource, SourcePassage
 from inquiries.models.queries import OMITTED_TEXT, ONE_SITE_TEXT
 from inquiries.models.rule_state import load_inquiry
 from inquiries.models.sources import are_from_one_site
@@ -74,7 +74,7 @@ async def researched(mira, models, *moves, source=1, quote=OF_PAGE, **asked_for)
 
 def exchanged(pk):
     with tampering():
-        Source.objects.filter(inquiry=pk).update(read="Something else.")
+        InquirySource.objects.filter(inquiry=pk).update(read="Something else.")
 
 
 async def result_of(row, number):
@@ -84,7 +84,7 @@ async def result_of(row, number):
 async def test_a_page_that_was_found_is_kept_as_it_was_read_and_quoted(read_outside, outside):
     run, row = read_outside
     assert run.outcome == "answered"
-    source = await Source.objects.aget(inquiry=row)
+    source = await InquirySource.objects.aget(inquiry=row)
     assert (source.number, source.kind, source.address) == (1, "page", outside.address("/page"))
     assert OF_PAGE in source.read
     assert (len(source.bytes_digest), len(source.text_digest), source.length) == (64, 64, len(source.read))
@@ -123,7 +123,7 @@ async def test_a_link_of_a_page_and_an_address_of_the_question_are_found(mira, m
         mira, models, read(outside), read(outside, "/sheet"), source=2, quote=quote, question=question
     )
     assert run.outcome == "answered"
-    assert (await Source.objects.aget(inquiry=row, number=2)).flags == [MACHINE_TYPES]
+    assert (await InquirySource.objects.aget(inquiry=row, number=2)).flags == [MACHINE_TYPES]
     asked_last = [messages for model, messages in models.asked if model == "test/researcher"][-1]
     assert MACHINE_TYPES in asked_last[1]["content"]
 
@@ -206,7 +206,7 @@ async def test_after_the_last_page_there_is_no_more_reading(mira, models, outsid
 async def test_the_same_text_again_is_the_same_source(mira, models, outside):
     question = f"What do {outside.address('/page')} and {outside.address('/packed')} say?"
     run, row = await researched(mira, models, read(outside), read(outside, "/packed"), question=question)
-    assert (run.outcome, await Source.objects.filter(inquiry=row).acount()) == ("answered", 1)
+    assert (run.outcome, await InquirySource.objects.filter(inquiry=row).acount()) == ("answered", 1)
 
 
 async def test_a_sum_can_be_quoted_as_it_was_worked_out(mira, models):
@@ -220,7 +220,10 @@ async def test_a_sum_can_be_quoted_as_it_was_worked_out(mira, models):
         finalizer=[final("[answer] [claim:2]")],
     )  # fmt: skip
     run = await perform((await sync_to_async(inquiry)(mira)).pk, models)
-    assert (run.outcome, (await Source.objects.aget(inquiry=run.pk, number=3)).kind) == ("answered", "calculation")
+    assert (run.outcome, (await InquirySource.objects.aget(inquiry=run.pk, number=3)).kind) == (
+        "answered",
+        "calculation",
+    )
     assert not await sync_to_async(faults)()
 
 
@@ -240,9 +243,9 @@ async def test_a_csv_of_the_web_is_a_table_of_its_site(mira, models, outside):
 async def test_what_was_read_goes_with_a_redaction(read_outside):
     run, _ = read_outside
     await sync_to_async(redact_run)(run.pk, "mira", "It is asked for.")
-    source = await Source.objects.aget(inquiry=run.pk)
+    source = await InquirySource.objects.aget(inquiry=run.pk)
     assert (source.read, source.address, source.title, source.number) == ("", "", "", 1)
-    assert not await Passage.objects.filter(source=source).aexists()
+    assert not await SourcePassage.objects.filter(source=source).aexists()
     assert not await sync_to_async(faults)()
 
 
@@ -306,9 +309,9 @@ async def test_a_claim_of_one_site_comes_back_where_two_are_wanted(mira, models,
     ],
 )
 def test_hosts_within_another_are_one_site(hosts, one):
-    pages = [Source(kind="page", address=f"https://{host}/x") for host in hosts]
-    worked_out = Source(kind="calculation", title="A calculation")
-    assert (are_from_one_site([*pages, worked_out]), are_from_one_site([*pages, Source(kind="document")])) == (
+    pages = [InquirySource(kind="page", address=f"https://{host}/x") for host in hosts]
+    worked_out = InquirySource(kind="calculation", title="A calculation")
+    assert (are_from_one_site([*pages, worked_out]), are_from_one_site([*pages, InquirySource(kind="document")])) == (
         one,
         False,
     )

@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import Entry
-from judgements.models import COUNCILS, Council, CouncilChange, CouncilVersion, Member
+from engine.ledger.entries import AuditEntry
+from judgements.models import COUNCILS, Council, CouncilChange, CouncilMember, CouncilVersion
 from tests.conftest import NAMES
 from tests.databases import tampering
 
@@ -42,7 +42,7 @@ def test_each_change_is_on_record_with_who_made_it(spend, mira, noor):
         *[("founded", "mira"), ("revised", "mira"), ("kept", "noor"), ("locked", "mira")],
         *[("unlocked", "mira"), ("archived", "noor"), ("brought back", "mira")],
     ]
-    assert Entry.objects.filter(run=COUNCILS).count() == CouncilChange.objects.count()
+    assert AuditEntry.objects.filter(run=COUNCILS).count() == CouncilChange.objects.count()
     assert problems() == []
 
 
@@ -57,7 +57,7 @@ def test_what_changes_nothing_is_no_change(spend, mira):
 def test_a_version_that_was_put_in_is_found(spend):
     version = CouncilVersion.objects.create(council=spend, number=2, name="Spend")
     seated = zip("ABC", trio("Approve."), strict=True)
-    Member.objects.bulk_create(Member(version=version, seat=seat, **agent) for seat, agent in seated)
+    CouncilMember.objects.bulk_create(CouncilMember(version=version, seat=seat, **agent) for seat, agent in seated)
     assert len(problems()) == 1
     row(spend).update(current=version)
     assert len(problems()) == 2
@@ -120,7 +120,7 @@ def test_a_council_that_nobody_made_is_found(mira):
 
 def test_other_criteria_are_found(spend):
     with tampering():
-        Member.objects.filter(version=spend.current, seat="B").update(criteria="Approve.")
+        CouncilMember.objects.filter(version=spend.current, seat="B").update(criteria="Approve.")
     assert len(problems()) == 1
 
 

@@ -14,12 +14,12 @@ from django.utils import timezone
 from engine.audit import sealing
 from engine.audit.entries_from_rows import entries_of_chains
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import LOG_CHAIN, Entry, retry_actor
+from engine.ledger.entries import LOG_CHAIN, AuditEntry, retry_actor
 from engine.ledger.hashing import EntryDraft
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.llm.errors import RateLimited, Unauthorized
 from engine.models import ModelCall, Review, Run
-from judgements.models import Agent, Judgement, Receipt, RoundDecision
+from judgements.models import Judgement, JudgementAgent, Receipt, RoundDecision
 from runs import reviews, run_actions
 from runs.record.redaction import redact_run
 from tests.conftest import JAPAN, agents, perform
@@ -38,13 +38,13 @@ def problems() -> list[str]:
 
 
 def test_a_submission_asks_for_nothing_that_cannot_be_there(mira):
-    nothing_yet = (ModelCall, RoundDecision, Review, Receipt, Entry)
+    nothing_yet = (ModelCall, RoundDecision, Review, Receipt, AuditEntry)
     with CaptureQueriesContext(connection) as asked:
         Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
     statements = [query["sql"] for query in asked.captured_queries]
     names = [model._meta.db_table for model in nothing_yet]
     assert not [sql for sql in statements if sql.startswith("SELECT") and any(name in sql for name in names)]
-    assert Entry.objects.filter(kind="submitted").count() == 1
+    assert AuditEntry.objects.filter(kind="submitted").count() == 1
 
 
 def test_a_submission_takes_seven_statements_for_its_seal(mira, django_assert_max_num_queries):
@@ -59,7 +59,7 @@ def test_a_rejection_that_leans_on_the_call_of_another_run_is_found(judgement, m
     asyncio.run(perform(judgement.pk, models))
     cancelled = Judgement.objects.submit(owner=mira, content=JAPAN, agents=agents())
     run_actions.cancel(cancelled, mira)
-    call, agent = ModelCall.objects.get(status="failed"), Agent.objects.get(judgement=cancelled, seat="A")
+    call, agent = ModelCall.objects.get(status="failed"), JudgementAgent.objects.get(judgement=cancelled, seat="A")
     RoundDecision.objects.create(agent=agent, round=1, decision="reject", reason="Never said.", call=call)
     assert problems() == ["It has what no entry tells of: decision A1."]
 
@@ -93,7 +93,7 @@ def test_a_verdict_that_a_retry_takes_back_is_found(approved):
 
 def test_a_verdict_that_became_a_cancellation_by_a_retry_is_found(approved):
     retried_without_failing(approved.pk, status="cancelled", ended=timezone.now(), retries=1)
-    Leaf.objects.add(sealing.append_entries(approved.pk, entries_of_chains([approved.pk])[approved.pk]["ended"]))
+    LogLeaf.objects.add(sealing.append_entries(approved.pk, entries_of_chains([approved.pk])[approved.pk]["ended"]))
     assert problems() == ["It was tried again and had not failed, but was finished."]
 
 
@@ -149,9 +149,9 @@ async def test_criteria_that_were_others_while_it_was_judged_get_no_verdict(judg
 
     def back():
         with tampering():
-            Agent.objects.bulk_update(there, ["criteria"])
+            JudgementAgent.objects.bulk_update(there, ["criteria"])
 
-    await sync_to_async(exchanged(Agent, criteria="Approve."))()
+    await sync_to_async(exchanged(JudgementAgent, criteria="Approve."))()
     run = await performed_while(judgement, models, lambda: None, back)
     assert (run.status, run.error["code"]) == ("failed", "internal")
     assert "was asked by other criteria than those that were submitted." in run.error["message"]
@@ -185,7 +185,7 @@ def as_soon_as_read(table: str, happens: Callable[[], object]) -> Iterator[None]
 def test_an_end_while_its_rows_are_read_is_no_alarm(judgement, mira):
     with as_soon_as_read("judgements_rounddecision", lambda: run_actions.cancel(judgement, mira)):
         assert problems() == []
-    assert Entry.objects.filter(kind="ended").exists()
+    assert AuditEntry.objects.filter(kind="ended").exists()
 
 
 @pytest.mark.parametrize("what", ["note", "redacted"])
@@ -196,7 +196,7 @@ def test_what_is_added_while_rows_are_read_is_no_alarm(approved, mira, what):
     }
     with as_soon_as_read("judgements_receipt", add[what]):
         assert problems() == []
-    assert Entry.objects.filter(kind=what).exists()
+    assert AuditEntry.objects.filter(kind=what).exists()
 
 
 def test_a_judgement_that_came_and_ended_meanwhile_is_verified_too(approved, mira):
@@ -210,12 +210,12 @@ def test_a_judgement_that_came_and_ended_meanwhile_is_verified_too(approved, mir
 
 def test_entries_whose_run_is_gone_are_found(approved):
     with tampering():
-        Salt.objects.all().delete()
-        Leaf.objects.all().delete()
-        Entry.objects.update(run=UUID(int=7))
+        DigestSalt.objects.all().delete()
+        LogLeaf.objects.all().delete()
+        AuditEntry.objects.update(run=UUID(int=7))
     assert "Its entries are here, and what they tell of is gone." in problems()
     with tampering():
-        Entry.objects.update(run=approved.pk)
+        AuditEntry.objects.update(run=approved.pk)
 
 
 # ---- what ended before there was a log ------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def test_entries_whose_run_is_gone_are_found(approved):
 
 def without_evidence():
     with tampering():
-        for model in (Salt, Leaf, Entry):
+        for model in (DigestSalt, LogLeaf, AuditEntry):
             model.objects.all().delete()
 
 
@@ -240,7 +240,7 @@ def test_what_is_added_before_it_was_adopted_finds_a_sealed_record(approved, mir
     without_evidence()
     approved.refresh_from_db()
     add(approved, mira)
-    assert (problems(), Leaf.objects.count(), sealing.adopt_unsealed_runs()) == ([], 3, 0)
+    assert (problems(), LogLeaf.objects.count(), sealing.adopt_unsealed_runs()) == ([], 3, 0)
 
 
 def test_a_retry_before_it_was_adopted_is_no_alarm(judgement, mira, models):

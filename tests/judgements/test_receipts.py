@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from engine.audit.full_verification import verify_all
 from engine.ledger import hashing, signing
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.llm.errors import Unauthorized
 from judgements import schemas
 from judgements.models import Council, ExpectedReceipt, Judgement, Receipt, ReceiptRefused
@@ -152,7 +152,9 @@ def test_a_receipt_says_which_council_and_agents_judged(by_payments, payments):
 
 
 def record_of(pk):
-    return [json.loads(line) for line in Entry.objects.filter(run=pk).order_by("seq").values_list("line", flat=True)]
+    return [
+        json.loads(line) for line in AuditEntry.objects.filter(run=pk).order_by("seq").values_list("line", flat=True)
+    ]
 
 
 @committed

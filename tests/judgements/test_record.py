@@ -11,9 +11,9 @@ from engine import run_control
 from engine.audit import bundles, sealing
 from engine.ledger import signing
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.ledger.hashing import canonical
-from engine.ledger.merkle_log import Leaf, Salt
+from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.llm.errors import ServerError, Unauthorized
 from engine.models import ModelCall
 from engine.version import VERSION
@@ -141,9 +141,9 @@ def test_the_record_says_where_it_is_in_the_log(page, judgement, models):
 def test_the_record_says_that_it_was_sealed_later(page, judgement, models):
     judged(judgement, models)
     with tampering():
-        Salt.objects.filter(leaf__run=judgement.pk).delete()
-        Leaf.objects.filter(run=judgement.pk).delete()
-        Entry.objects.filter(run=judgement.pk).delete()
+        DigestSalt.objects.filter(leaf__run=judgement.pk).delete()
+        LogLeaf.objects.filter(run=judgement.pk).delete()
+        AuditEntry.objects.filter(run=judgement.pk).delete()
     sealing.adopt_unsealed_runs()
     assert "sealed when the log began, later than it happened" in words(record(page, judgement))
 
@@ -175,7 +175,7 @@ def test_a_file_shows_the_log_as_it_is_and_not_as_it_was_long_ago(page, judgemen
     address = reverse("record-file", args=[judgement.pk])
     first = json.loads(page.get(address).content)
     with tampering():
-        Leaf.objects.update(hash="0" * 64)
+        LogLeaf.objects.update(hash="0" * 64)
     monkeypatch.setattr(bundles, "CACHE_SECONDS", 0)
     assert set(bundles.tree().levels[0]) == {bytes(32)}
     assert json.loads(page.get(address).content) != first

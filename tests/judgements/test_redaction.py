@@ -11,12 +11,12 @@ from django.urls import reverse
 
 from engine.audit import sealing
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import Entry
-from engine.ledger.merkle_log import Salt
+from engine.ledger.entries import AuditEntry
+from engine.ledger.merkle_log import DigestSalt
 from engine.models import Review, Run
 from judgements.models import Council, Judgement
 from runs import reviews, run_actions
-from runs.models import SearchText, Start
+from runs.models import PresetUse, SearchText
 from runs.procedure.spec import snapshot_of
 from runs.record.document import record_line
 from runs.record.redaction import redact_run, redactions_of
@@ -87,7 +87,7 @@ def test_the_record_says_who_redacted_when_and_why(approved: Judgement) -> None:
 def test_one_that_goes_on_cannot_be_redacted(judgement: Judgement) -> None:
     with pytest.raises(ValueError, match=r"not over cannot be redacted\. Cancel it, or wait"):
         redact_run(judgement.pk, "reviewer", REASON)
-    assert Entry.objects.get().kind == "submitted"
+    assert AuditEntry.objects.get().kind == "submitted"
 
 
 def test_who_asked_stays_unless_the_names_are_to_go(approved: Judgement, mira: User) -> None:
@@ -101,9 +101,9 @@ def test_who_asked_stays_unless_the_names_are_to_go(approved: Judgement, mira: U
 def test_the_library_forgets_with_the_names_who_used_a_council(council: Council, mira: User) -> None:
     run = submit(mira, "Travel", council=council.current, status="cancelled").pk
     redact_run(run, "reviewer", REASON)
-    assert Start.objects.get().owner == mira
+    assert PresetUse.objects.get().owner == mira
     redact_run(run, "reviewer", REASON, names=True)
-    assert Start.objects.get().owner is None
+    assert PresetUse.objects.get().owner is None
 
 
 def test_open_pages_follow(approved: Judgement) -> None:
@@ -131,7 +131,7 @@ def test_it_verifies_twice_and_with_notes_in_between_and_after(approved: Judgeme
     assert Review.objects.exclude(text="").count() == 0
     reviews.add_review(approved.run, reviewer, "And another one.")
     assert problems() == []
-    assert Salt.objects.count() == 2  # of the newest redaction and of the note after it
+    assert DigestSalt.objects.count() == 2  # of the newest redaction and of the note after it
 
 
 def test_a_cancelled_one_verifies_with_the_names_that_stay(judgement: Judgement, mira: User) -> None:

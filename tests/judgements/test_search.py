@@ -5,7 +5,7 @@ from django.db import connection
 from django.utils import timezone
 
 from engine.text.search_terms import label_term, query_terms
-from judgements.models import FLAGS, Agent, Judgement, JudgementFlag
+from judgements.models import FLAGS, Judgement, JudgementAgent, JudgementFlag
 from judgements.prompts import JudgementAnswer
 from judgements.rules import AgentDecision
 from runs.models import SearchText, matching_runs
@@ -19,7 +19,7 @@ def submit(content, title="", owner=None, **more):
 
 
 def decide(judgement, seat, number, reason, decision=AgentDecision.APPROVE, model=""):
-    agent = Agent.objects.get(judgement=judgement, seat=seat)
+    agent = JudgementAgent.objects.get(judgement=judgement, seat=seat)
     call = judgement.run.calls.create(
         step=agent.step(number), attempt=1, model=model or agent.model, prompt="[]", deadline=timezone.now()
     )

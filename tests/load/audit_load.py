@@ -28,9 +28,9 @@ def fill(entries: int, prompt_length: int) -> None:
 def seal(runs: list[UUID]) -> None:
     """As many submissions and ends do, one after the other."""
     from engine.audit.entries_from_rows import entries_of_chains
-    from engine.ledger.entries import ATTEMPT, ENDED, SUBMITTED, Entry, append_drafts
+    from engine.ledger.entries import ATTEMPT, ENDED, SUBMITTED, AuditEntry, append_drafts
     from engine.ledger.hashing import GENESIS_HASH
-    from engine.ledger.merkle_log import Leaf
+    from engine.ledger.merkle_log import LogLeaf
 
     said = entries_of_chains(runs)
     asked = [append_drafts(run, said[run][SUBMITTED], 0, GENESIS_HASH) for run in runs]
@@ -38,8 +38,8 @@ def seal(runs: list[UUID]) -> None:
         append_drafts(head.run, [*said[head.run][ATTEMPT], *said[head.run][ENDED]], head.seq, head.hash)
         for _, head in asked
     ]
-    Entry.objects.bulk_create(entry for entries, _ in (*asked, *ended) for entry in entries)
-    Leaf.objects.add(*(head for _, head in (*asked, *ended)))
+    AuditEntry.objects.bulk_create(entry for entries, _ in (*asked, *ended) for entry in entries)
+    LogLeaf.objects.add(*(head for _, head in (*asked, *ended)))
 
 
 def finished(number: int, owner, prompt_length: int) -> list[UUID]:
@@ -49,7 +49,7 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
     from engine.models import ModelCall, Run
     from engine.text.search_terms import label_term
     from judgements import prompts
-    from judgements.models import Agent, Judgement, RoundDecision
+    from judgements.models import Judgement, JudgementAgent, RoundDecision
     from judgements.rules import AgentDecision
     from runs.models import SearchText
     from tests.conftest import agents
@@ -64,8 +64,8 @@ def finished(number: int, owner, prompt_length: int) -> list[UUID]:
     judgements = Judgement.objects.bulk_create(
         Judgement(run=run, content=content, prompt_version=version) for run in runs
     )
-    seated = Agent.objects.bulk_create(
-        Agent(judgement=judgement, seat=seat, **agent)
+    seated = JudgementAgent.objects.bulk_create(
+        JudgementAgent(judgement=judgement, seat=seat, **agent)
         for judgement in judgements
         for seat, agent in zip("ABC", trio, strict=True)
     )

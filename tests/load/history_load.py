@@ -52,7 +52,7 @@ class Load:
     def _batch(self, numbers: range, detailed: int) -> None:
         from engine.models import Run
         from judgements.models import Judgement
-        from runs.models import SearchText, Start
+        from runs.models import PresetUse, SearchText
 
         runs = [self._run(number) for number in numbers]
         Run.objects.bulk_create(runs)
@@ -62,8 +62,8 @@ class Load:
             SearchText(run=judgement.run, words=" ".join(self._found_by(judgement, number)))
             for judgement, number in zip(judgements, numbers, strict=True)
         )
-        Start.objects.bulk_create(
-            Start(
+        PresetUse.objects.bulk_create(
+            PresetUse(
                 run=one.run,
                 shelf="council",
                 key=one.council_version.council_id,
@@ -142,15 +142,15 @@ class Load:
 
     def _decide(self, judgements) -> None:
         from engine.models import ModelCall
-        from judgements.models import Agent, RoundDecision
+        from judgements.models import JudgementAgent, RoundDecision
         from tests.conftest import agents
 
         seated = [
-            Agent(judgement=judgement, seat=seat, **agent)
+            JudgementAgent(judgement=judgement, seat=seat, **agent)
             for judgement in judgements
             for seat, agent in zip("ABC", agents(), strict=True)
         ]
-        Agent.objects.bulk_create(seated)
+        JudgementAgent.objects.bulk_create(seated)
         decided = [(agent, number) for agent in seated for number in (1, 2, 3) if agent.judgement.run.outcome]
         calls = [
             ModelCall(

@@ -122,11 +122,11 @@ async def ended(pks: Sequence[UUID]) -> None:
 
 def late(arrived: Mapping[UUID, Sequence[float]]) -> list[float]:
     """Milliseconds from each order to its page; of those that it lists, oldest first, which were not there at first."""
-    from inquiries.models import AssignmentKind, Order
+    from inquiries.models import Assignment, AssignmentKind
 
     found = list[float]()
     for pk, times in arrived.items():
-        orders = Order.objects.filter(inquiry=pk).exclude(kind=AssignmentKind.FINAL).order_by("number")
+        orders = Assignment.objects.filter(inquiry=pk).exclude(kind=AssignmentKind.FINAL).order_by("number")
         first = times[0] if times else 0
         found += [
             (at - one.made.timestamp()) * 1000

@@ -104,25 +104,29 @@ def copied(owner: Any, pk: Any, number: int) -> None:
     from django.db import connection, transaction
 
     from engine.models import Gate, Run
-    from plans.models import Plan, Revision, Step, StepState
+    from plans.models import Plan, PlanRevision, PlanStep, PlanStepState
     from runs.models import SearchText
     from tests.databases import tampering
 
     like = Run.objects.get(pk=pk)
     runs = [row_like(like, pk=uuid4()) for _ in range(number)]
     plan, text = Plan.objects.get(pk=pk), SearchText.objects.get(run=pk)
-    revision, gates, step = Revision.objects.get(plan=pk), list(Gate.objects.filter(run=pk)), Step.objects.get(plan=pk)
-    states = list(StepState.objects.filter(step=step))
+    revision, gates, step = (
+        PlanRevision.objects.get(plan=pk),
+        list(Gate.objects.filter(run=pk)),
+        PlanStep.objects.get(plan=pk),
+    )
+    states = list(PlanStepState.objects.filter(step=step))
     with transaction.atomic(), tampering():
         Run.objects.bulk_create(runs, batch_size=500)
         Plan.objects.bulk_create([row_like(plan, run_id=run.pk) for run in runs], batch_size=500)
         SearchText.objects.bulk_create([row_like(text, id=None, run_id=run.pk) for run in runs], batch_size=500)
-        Revision.objects.bulk_create(
+        PlanRevision.objects.bulk_create(
             [row_like(revision, id=None, plan_id=run.pk, call_id=None) for run in runs], batch_size=500
         )
         steps = [row_like(step, id=uuid4(), plan_id=run.pk) for run in runs]
-        Step.objects.bulk_create(steps, batch_size=500)
-        StepState.objects.bulk_create(
+        PlanStep.objects.bulk_create(steps, batch_size=500)
+        PlanStepState.objects.bulk_create(
             [row_like(state, id=None, step_id=one.pk) for one in steps for state in states], batch_size=500
         )
         Gate.objects.bulk_create(

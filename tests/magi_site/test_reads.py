@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.models import Pace
+from engine.models import RateBucket
 from magi_site import api
 from magi_site.reads import Reads
 from tests.callers import ApiCaller, problem
@@ -40,13 +40,13 @@ def test_of_many_reads_few_write(settings, mira, django_assert_num_queries):
     with django_assert_num_queries(0):
         for _ in range(99):
             reads.take(mira)
-    assert Pace.objects.count() == 1
+    assert RateBucket.objects.count() == 1
 
 
 def test_without_a_limit_nothing_is_counted(settings, mira):
     settings.USER_READS = 0
     Reads().take(mira)
-    assert not Pace.objects.exists()
+    assert not RateBucket.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,7 +15,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from engine.models import rate_limits
-from engine.models.rate_limits import Pace, RateLimit, RateLimitReached
+from engine.models.rate_limits import RateBucket, RateLimit, RateLimitReached
 from magi_site import sign_in
 from magi_site.settings import PASSWORD_HASHERS
 from magi_site.sign_in import PasswordQueue, client_address, network_of
@@ -270,7 +270,7 @@ def test_whoever_waits_too_long_for_a_place_is_told_so(mira, monkeypatch):
     monkeypatch.setattr(sign_in, "QUEUE_TIMEOUT", 0.01)
     with sign_in.UNKNOWN_BROWSER_LIMIT.places:
         assert guess().status_code == 503
-    assert not Pace.objects.exists()
+    assert not RateBucket.objects.exists()
 
 
 def test_a_flood_of_strangers_keeps_no_known_browser_out(mira, monkeypatch):
@@ -357,22 +357,22 @@ def test_a_form_that_is_empty_holds_no_right_password(mira, client, caplog):
 
 
 def test_of_two_limits_both_are_counted_or_none():
-    Pace.objects.consume({"a": RateLimit(1, 60)}, "Slowly.")
+    RateBucket.objects.consume({"a": RateLimit(1, 60)}, "Slowly.")
     with pytest.raises(RateLimitReached, match=r"Slowly. Try again in 60 seconds."):
-        Pace.objects.consume({"a": RateLimit(1, 60), "b": RateLimit(1, 60)}, "Slowly.")
-    Pace.objects.consume({"b": RateLimit(1, 60)}, "Slowly.")
+        RateBucket.objects.consume({"a": RateLimit(1, 60), "b": RateLimit(1, 60)}, "Slowly.")
+    RateBucket.objects.consume({"b": RateLimit(1, 60)}, "Slowly.")
 
 
 def test_what_says_nothing_any_more_is_forgotten(monkeypatch):
-    Pace.objects.consume({"a": RateLimit(2, 60)}, "")
-    assert (rate_limits.delete_expired(), Pace.objects.count()) == (False, 1)
+    RateBucket.objects.consume({"a": RateLimit(2, 60)}, "")
+    assert (rate_limits.delete_expired(), RateBucket.objects.count()) == (False, 1)
     later(monkeypatch, timedelta(seconds=61).total_seconds())
-    assert (rate_limits.delete_expired(), Pace.objects.count()) == (False, 0)
+    assert (rate_limits.delete_expired(), RateBucket.objects.count()) == (False, 0)
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_many_at_once_no_more_get_through_than_may():
-    take = partial(Pace.objects.consume, {"a": RateLimit(3, 600), "b": RateLimit(5, 600)}, "")
+    take = partial(RateBucket.objects.consume, {"a": RateLimit(3, 600), "b": RateLimit(5, 600)}, "")
     outcomes = at_once(*[take] * 12, refused=RateLimitReached)
     assert outcomes.count(None) == 3

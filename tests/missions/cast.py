@@ -24,7 +24,7 @@ from engine.queue.worker import Worker  # noqa: E402
 from missions import comments, memory_review  # noqa: E402
 from missions.examples import FAULT  # noqa: E402
 from missions.memory_files import MemoryFile  # noqa: E402
-from missions.models import Memory, Step  # noqa: E402
+from missions.models import Memory, MissionStep  # noqa: E402
 from missions.presets import agent_row  # noqa: E402
 from missions.procedure import submit  # noqa: E402
 from tests.conftest import ScriptedModels, perform  # noqa: E402
@@ -158,7 +158,7 @@ async def until(models: ScriptedModels, pk: Any, steps: int) -> None:
     engine = Worker(models=models, only=pk)
     performing = asyncio.create_task(engine.run())
     async with asyncio.timeout(60):
-        while await Step.objects.filter(mission=pk, settled__isnull=False).acount() < steps:
+        while await MissionStep.objects.filter(mission=pk, settled__isnull=False).acount() < steps:
             await asyncio.sleep(0.05)
     await engine.stop(grace=0)
     await performing

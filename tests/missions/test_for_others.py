@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from engine import run_control
 from engine.audit.full_verification import verify_all
-from engine.ledger.entries import CHILD, Entry
+from engine.ledger.entries import CHILD, AuditEntry
 from engine.models import Gate, ModelCall, Run, ToolCall
 from judgements.models import Council
 from missions import workspace
@@ -68,7 +68,7 @@ def test_what_it_came_to_is_what_the_step_goes_on_with(mira: User, models):
         "Files that it changed: said (added)."
     )
     assert problems(entries_of_all()[str(run)]) == []
-    assert Entry.objects.filter(run=run, kind=CHILD).count() == 1
+    assert AuditEntry.objects.filter(run=run, kind=CHILD).count() == 1
     assert verify_all().faults == []
 
 

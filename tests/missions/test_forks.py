@@ -10,7 +10,7 @@ from engine.audit.full_verification import verify_all
 from engine.audit.verification import verify_one
 from engine.llm.prompt_blocks import run_boundary
 from engine.llm.streaming import ModelReply
-from engine.models import Entry, Fork
+from engine.models import AuditEntry, Fork
 from missions import comments, contents, publishing, workspace
 from missions.forms import submit_values
 from missions.models import Mission
@@ -207,13 +207,13 @@ def test_a_paused_mission_is_forked_and_stays_as_it_is(mira, models):
     asyncio.run(perform(row.pk, models))
     comments.pause(row.pk, mira, True)
     asyncio.run(perform(row.pk, models))
-    before = list(Entry.objects.filter(run=row.pk).values_list("hash", flat=True))
+    before = list(AuditEntry.objects.filter(run=row.pk).values_list("hash", flat=True))
     forks = [fork(whole(row.pk), 1, owner=mira) for _ in range(2)]
     with pytest.raises(ForkRefused, match="This step has not come to its end"):
         fork(whole(row.pk), 2, owner=mira)
     performed(forks)
     assert [files_in(one.pk).keys() for one in forks] == [{"a.txt"}] * 2
-    assert list(Entry.objects.filter(run=row.pk).values_list("hash", flat=True)) == before
+    assert list(AuditEntry.objects.filter(run=row.pk).values_list("hash", flat=True)) == before
 
 
 def test_what_is_not_kept_any_more_is_not_forked(mira, models):
@@ -246,7 +246,7 @@ def test_an_origin_that_was_changed_is_found_where_it_is_there_and_named_where_n
     said = f"It was forked from something else. (record {made.pk}: record {noted.pk})"
     assert said in verified_forks([lines[0].replace(last, "0" * 64), lines[1]])[0]
     with tampering():
-        Entry.objects.filter(hash=last).delete()
+        AuditEntry.objects.filter(hash=last).delete()
     assert any("What it was forked from is not what it was then." in str(one) for one in verify_all().faults)
 
 

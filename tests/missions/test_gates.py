@@ -19,7 +19,7 @@ from engine.models import Gate, ToolCall
 from engine.queue.worker import Worker
 from engine.tools import exact_arguments
 from missions import egress_policy, publishing, workspace
-from missions.models import Connection, Mission, Step
+from missions.models import Mission, MissionStep, TerminalConnection
 from missions.models.flags import MissionFlag
 from missions.publishing import branch_problem
 from missions.tools.publish import PublishCommitArguments
@@ -104,7 +104,7 @@ def test_a_command_reaches_the_approved_host_alone_and_each_connection_is_writte
         gate, run, seen = allows(row, models, mira)
     assert [host in gate.text, "To say hello." in gate.text] == [True, True]
     assert "200 Connected\nhello\nHTTP/1.1 403 Not approved" in seen.steps.get(number=1).result
-    said = Connection.objects.values_list("host", "port", "allowed", "sent", "received")
+    said = TerminalConnection.objects.values_list("host", "port", "allowed", "sent", "received")
     assert set(said) == {("127.0.0.1", port, True, 2, 6), ("127.0.0.1", 5432, False, 0, 0)}
     assert (run.outcome, verify_all().faults) == ("done", [])
 
@@ -241,7 +241,7 @@ def test_a_command_with_a_network_that_was_cut_is_asked_about(mira: User, models
     assert (run.status, asked.kind) == ("waiting", "uncertain")
     steer_as_read(asked.pk, mira, "answer", choice="happened", text="It had ended.")
     run, _ = performed(row, models)
-    assert (run.outcome, "It had ended." in Step.objects.get(mission=row, number=1).result) == ("done", True)
+    assert (run.outcome, "It had ended." in MissionStep.objects.get(mission=row, number=1).result) == ("done", True)
 
 
 def test_what_is_asked_about_in_words_says_each_thing_once_whatever_stands_in_it():

@@ -11,7 +11,7 @@ from django.utils import timezone
 from engine.audit.full_verification import verify_all
 from engine.models import Gate, ModelCall, Run
 from missions import comments, rules, workspace
-from missions.models import Message, Mission, Step
+from missions.models import Mission, MissionMessage, MissionStep
 from missions.models.asking import bounds_of
 from missions.reaper import sweep_ended_commands
 from missions.rules import MissionLimits, StepMove
@@ -75,7 +75,7 @@ def clock(monkeypatch):
     monkeypatch.setattr(timezone, "now", moved_clock.now)
     monkeypatch.setattr(Now, "as_sqlite", moved_clock._as_sqlite)
     monkeypatch.setattr(Now, "as_postgresql", moved_clock._as_postgresql)
-    for model, name in ((Step, "made"), (ModelCall, "started"), (Message, "made")):
+    for model, name in ((MissionStep, "made"), (ModelCall, "started"), (MissionMessage, "made")):
         monkeypatch.setattr(model._meta.get_field(name), "_get_default", moved_clock.now)
     yield moved_clock.move
     moved_clock.move(0)

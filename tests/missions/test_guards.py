@@ -11,16 +11,16 @@ from missions import comments, memory_review, workspace
 from missions.guards import GUARDS
 from missions.memory_files import MemoryFile
 from missions.models import (
-    Activation,
-    Agent,
     CarriedStep,
-    Connection,
     Crew,
+    HistorySummary,
+    MemoryActivation,
     MemoryUse,
     MemoryVersion,
     Mission,
+    MissionAgent,
     Repository,
-    Summary,
+    TerminalConnection,
     writes,
 )
 from tests.conftest import ScriptedModels, need, perform
@@ -46,20 +46,22 @@ def made(mira: User) -> Mission:
     comments.post_message(row.pk, mira, "Go on.")
     comments.pause(row.pk, mira, False)
     asyncio.run(perform(row.pk, models))
-    agent = Agent.objects.get(mission=row)
+    agent = MissionAgent.objects.get(mission=row)
     writes.stop_agent(row.pk, agent, "failed", "It broke.")
     terminal = row.terminals.get()
-    Connection.objects.create(mission=row, terminal=terminal, number=1, host="example.org", port=443, allowed=True)
+    TerminalConnection.objects.create(
+        mission=row, terminal=terminal, number=1, host="example.org", port=443, allowed=True
+    )
     said = MemoryFile("rounding", "How we round.", "Half to even.", front="---\nname: rounding\n---\n")
     refused, proposed = (memory_review.propose(said, "Ada", mission=row) for _ in range(2))
     memory_review.decide_proposal(refused.pk, "mira", False)
-    Activation.objects.create(mission=row, agent=agent, memory=proposed.memory, on=True)
+    MemoryActivation.objects.create(mission=row, agent=agent, memory=proposed.memory, on=True)
     MemoryUse.objects.create(mission=row, agent=agent, version=proposed, on=True)
     about = {"base": "0" * 40, "files": 1, "size": 1, "shallow": False, "left_out": "[]", "staged": "0" * 32}
     Repository.objects.create(mission=row, address="/srv/house.git", branch="main", **about)
     told = {"tool": "ls", "args": "{}", "result": "a.txt", "reasoning": "I look."}
     CarriedStep.objects.create(mission=row, agent=agent, number=1, heard=0, **told)
-    Summary.objects.create(mission=row, agent=agent, covers=1, text="Short.", dump="Long.", digest="0" * 64)
+    HistorySummary.objects.create(mission=row, agent=agent, covers=1, text="Short.", dump="Long.", digest="0" * 64)
     return Mission.objects.select_related("run").get(pk=row.pk)
 
 

@@ -14,7 +14,7 @@ from engine.models import Gate, Run, ToolCall
 from engine.queue.worker import Worker
 from engine.tools import ToolUse
 from missions import comments, procedure, workspace
-from missions.models import Message, Mission, Step
+from missions.models import Mission, MissionMessage, MissionStep
 from missions.models.files import patch_text
 from missions.terminals.output_spool import SpoolState
 from missions.tools.commands import settle_input
@@ -161,7 +161,7 @@ def test_each_of_a_crew_has_its_turn_however_long_another_goes_on(mira: User, mo
     for name in ("Bo", "Cy"):
         models.will(f"test/{name}", step("list_commands"), step("ls"), step("wait"))
     asyncio.run(perform(row.pk, models))
-    order = Step.objects.filter(mission=row).order_by("pk").values_list("agent__name", flat=True)
+    order = MissionStep.objects.filter(mission=row).order_by("pk").values_list("agent__name", flat=True)
     assert [{*order[n : n + 3]} for n in (0, 3, 6)] == [{"Ada", "Bo", "Cy"}] * 3
 
 
@@ -188,7 +188,7 @@ def test_whoever_can_wake_nobody_is_told_once_and_then_a_person_is_asked(mira: U
     assert (run.status, gate.kind) == ("waiting", "question")
     run_actions.decide(gate.pk, mira, "answer", choice="go_on", text="Finish it.")
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
-    assert [one.text for one in Message.objects.filter(mission=row, by_name="mira")] == ["Finish it."]
+    assert [one.text for one in MissionMessage.objects.filter(mission=row, by_name="mira")] == ["Finish it."]
     assert verify_all().faults == []
 
 
@@ -269,7 +269,7 @@ def test_a_command_outlives_its_engine_and_the_next_one_attaches_to_it(mira: Use
     assert ToolCall.objects.get(run=row.pk, tool="run_command").is_open
     assert workspace.spool(row.pk, "1-1").state == SpoolState.LIVES
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
-    assert "done" in Step.objects.get(mission=row, number=1).result
+    assert "done" in MissionStep.objects.get(mission=row, number=1).result
     assert verify_all().faults == []
 
 
@@ -295,7 +295,7 @@ def test_whoever_waits_beside_a_command_that_asks_is_told_once(mira: User, model
     asks = runs("sleep 1; read -p 'Name? ' name; echo $name", timeout=0)
     row = mission(mira, asks, step("wait", for_command=1), typed, finishes(), models=models)
     assert until_over(row, models).outcome == "done"
-    [told] = Message.objects.filter(mission=row, sender=0)
+    [told] = MissionMessage.objects.filter(mission=row, sender=0)
     assert told.text.startswith("Command 1 waits for input. You are told once")
 
 
@@ -305,10 +305,10 @@ def test_two_that_only_write_to_one_another_are_told_to_do_something(mira: User,
     row = mission(mira, *to, finishes(), models=models, crew=("Ada", "Ben"))
     models.will("test/Ben", *fro)
     asyncio.run(perform(row.pk, models))
-    said = [one.result.partition(":")[0] for one in Step.objects.filter(mission=row).order_by("pk")]
+    said = [one.result.partition(":")[0] for one in MissionStep.objects.filter(mission=row).order_by("pk")]
     assert said.count("to_and_fro") >= 1
-    finish = Step.objects.get(mission=row, tool="finish")  # which is something: the other may write again
-    assert Message.objects.filter(mission=row, made__lt=finish.made).count() == 8
+    finish = MissionStep.objects.get(mission=row, tool="finish")  # which is something: the other may write again
+    assert MissionMessage.objects.filter(mission=row, made__lt=finish.made).count() == 8
 
 
 def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira: User, models, settings):

@@ -12,7 +12,7 @@ from engine.audit.full_verification import verify_all
 from engine.models import Gate, ToolCall
 from engine.tools import ToolUse
 from missions import patches, workspace
-from missions.models import Message, Mission
+from missions.models import Mission, MissionMessage
 from missions.tools import apply_patch
 from missions.tools.apply_patch import settle
 from missions.tools.files import WriteFileArguments, write_file
@@ -168,7 +168,7 @@ def test_a_person_is_asked_with_choices_and_heard_as_a_person(mira: User, models
     assert [one["sentence"] for one in gate.choices] == ["CSV", "JSON", "Something else, in these words"]
     run_actions.decide(gate.pk, mira, "answer", choice="2", text="With line ends.")
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
-    assert [one.text for one in Message.objects.filter(mission=row, by_name="mira")] == ["JSON\nWith line ends."]
+    assert [one.text for one in MissionMessage.objects.filter(mission=row, by_name="mira")] == ["JSON\nWith line ends."]
     assert "MESSAGE from the person “mira”" in str(models.asked[-1][1])
     assert verify_all().faults == []
 

@@ -18,7 +18,7 @@ from django.urls import reverse
 from engine.audit.full_verification import verify_all
 from missions import archive_reader, workspace, workspace_sources
 from missions.forms import submit_values
-from missions.models import Message, Mission
+from missions.models import Mission, MissionMessage
 from missions.repositories import cloning
 from missions.workspace_sources import RepositoryRefused
 from tests.conftest import ScriptedModels, need, perform
@@ -189,7 +189,7 @@ def test_a_mission_begins_with_a_repository_and_its_crew_knows_which(mira: User,
     own = {name: values[name] for name in ("files", "note", "repository")}
     row = mission(mira, finishes(), models=models, check="grep -x one a && git log --format=%s | grep -x One", **own)
     assert asyncio.run(perform(row.pk, models)).outcome == "done"
-    assert "The workspace is a clone of " in Message.objects.get(mission=row).text
+    assert "The workspace is a clone of " in MissionMessage.objects.get(mission=row).text
     assert "MESSAGE from the mission itself" in str(models.asked[0][1])
     assert verify_all().faults == []
 

@@ -11,7 +11,7 @@ from engine.tools import own_tools
 from missions import memory_review, workspace
 from missions.forms import submit_values
 from missions.memory_files import MemoryFile
-from missions.models import MemoryUse, MemoryVersion, Mission, ShortMemory, Summary
+from missions.models import HistorySummary, MemoryUse, MemoryVersion, Mission, ShortTermMemory
 from missions.models.flags import MissionFlag
 from missions.procedure import submit
 from runs.models import SearchText
@@ -157,11 +157,11 @@ def test_a_history_is_summarised_on_demand_with_a_dump_of_the_whole_prompt_befor
     summary = json.dumps({"summary": "Nine lists.", "facts": ["It is empty."]})
     lists = [step("ls", depth=1 + number % 3) for number in range(9)]
     row = played(mira, models, *lists, step("summarize_history"), summary, finishes())
-    [one] = Summary.objects.filter(mission=row)
+    [one] = HistorySummary.objects.filter(mission=row)
     dump = json.loads(one.dump)
     assert (one.covers, dump[0]["role"], "# Tools" in dump[0]["content"]) == (6, "system", True)
     assert '"steps": 6' in results(row)["1.10"]
-    assert ShortMemory.objects.get(mission=row).text == "It is empty."
+    assert ShortTermMemory.objects.get(mission=row).text == "It is empty."
     assert "Nine lists." in str(models.asked[-1][1])
     assert sum(one["role"] == "assistant" for one in models.asked[-1][1]) == 4
     assert verify_all().faults == []
@@ -183,7 +183,7 @@ def test_notes_over_their_length_are_shortened_before_the_next_step_and_not_one_
     more = ScriptedModels()
     shorter = json.dumps({"text": "y" * 1500})
     row = played(mira, more, step("remember", text="x" * 1499), step("remember", text="y"), shorter, finishes())
-    assert [len(one.text) for one in ShortMemory.objects.filter(mission=row)] == [1499, 1501, 1500]
+    assert [len(one.text) for one in ShortTermMemory.objects.filter(mission=row)] == [1499, 1501, 1500]
 
 
 def test_tools_that_stand_in_place_of_others_are_no_agents(db):

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from engine.models import Run
 from missions import rules, workspace
 from missions.memory_files import MemoryFile
-from missions.models import Message, Mission, Step, Summary
+from missions.models import HistorySummary, Mission, MissionMessage, MissionStep
 from missions.presets import agent_row
 from missions.procedure import submit
 from missions.prompts.memory import read_shorter, read_summary, summary_messages
@@ -271,7 +271,7 @@ def test_the_sequence_of_the_source_message_by_message(mira: User, held):
     )
     row = submit(owner=mira, goal="Remember X.", agents=agents)
     run = asyncio.run(perform(row.pk, models))
-    said = Message.objects.filter(mission=row).order_by("number").values_list("sender", "recipient", "text")
+    said = MissionMessage.objects.filter(mission=row).order_by("number").values_list("sender", "recipient", "text")
     assert list(said) == [(1, 2, "create memory X"), (2, 1, "done"), (1, 0, "Task complete")]
     assert run.outcome == "done"
     assert row.memories_proposed.get().memory.name == "x"
@@ -287,7 +287,7 @@ def test_who_is_in_error_is_revived_by_the_coordinator_or_a_person_alone(mira: U
     models.will("test/Ben", *["prose"] * 4, step("remember", text="I live."), step("wait"))
     row = mission(mira, crew=("Ada", "Ben"))
     run = until_over(row, models)
-    steps = list(Step.objects.filter(mission=row).order_by("pk").values_list("agent__name", "tool"))
+    steps = list(MissionStep.objects.filter(mission=row).order_by("pk").values_list("agent__name", "tool"))
     told = steps.index(("Ben", "remember"))
     assert (run.status, steps[:told].count(("Ada", "send_message"))) == (Run.Status.FINISHED, 2)
 
@@ -297,7 +297,7 @@ def test_an_agent_that_waits_has_its_long_history_summarised(mira: User, models,
     lists = [step("ls", depth=1 + n % 3) for n in range(15)]
     summary = json.dumps({"summary": "Lists.", "facts": []})
     row = played(mira, models, *lists, step("wait"), summary, finishes())
-    assert [one.covers for one in Summary.objects.filter(mission=row)] == [12]
+    assert [one.covers for one in HistorySummary.objects.filter(mission=row)] == [12]
 
 
 @pytest.mark.django_db
@@ -313,6 +313,8 @@ def test_whoever_speaks_in_the_crew_of_the_source_reports_to_its_coordinator(mir
     asyncio.run(perform(row.pk, models))
     first = {model: messages[0]["content"] for model, messages in reversed(models.asked)}
     assert ["You coordinate the crew" in first[f"test/{one}"] for one in ("Magi-01", "LTM-Manager")] == [True, False]
-    said = [(one.sender, one.recipient, one.text) for one in Message.objects.filter(mission=row).order_by("number")]
+    said = [
+        (one.sender, one.recipient, one.text) for one in MissionMessage.objects.filter(mission=row).order_by("number")
+    ]
     assert said[0] == (2, 1, "I am here.")
     assert (0, 1, "The agent “LTM-Manager” has written your short-term memory anew.") in said

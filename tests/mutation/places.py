@@ -85,7 +85,7 @@ PLACES = (
     ),
     MutationPlace(
         "engine/audit/sealing.py",
-        "    Salt.objects.filter(leaf__run=run, leaf__seq__lt=head.seq).delete()\n",
+        "    DigestSalt.objects.filter(leaf__run=run, leaf__seq__lt=head.seq).delete()\n",
         "",
         "the keys of erased texts stay, so that somebody can try which texts fit",
     ),
@@ -308,7 +308,7 @@ PLACES = (
     ),
     MutationPlace(
         "inquiries/tools/sources.py",
-        "sources = Source.objects.filter(inquiry=_inquiry(use)).select_related",
+        "sources = InquirySource.objects.filter(inquiry=_inquiry(use)).select_related",
         "sources = Source.objects.select_related",
         "an inquiry reads sources of others",
     ),
@@ -360,8 +360,8 @@ PLACES = (
     ),
     MutationPlace(
         "magi_site/sign_in.py",
-        "Pace.objects.refund(wrong if made.right else right)",
-        "Pace.objects.refund(wrong)",
+        "RateBucket.objects.refund(wrong if made.right else right)",
+        "RateBucket.objects.refund(wrong)",
         "wrong passwords are not counted",
     ),
     MutationPlace(

@@ -12,7 +12,7 @@ from engine.models import Gate, Run
 from engine.run_control import RunEnded
 from engine.runtime.procedure import InvalidAnswer
 from plans import comments
-from plans.models import Plan, Revision, StepState, queries, writes
+from plans.models import Plan, PlanRevision, PlanStepState, queries, writes
 from plans.rules.actions import PlanState, choices_of, refused_at
 from plans.rules.approval_policy import OPEN_READS, ApprovalKind
 from plans.rules.enums import RevisionCause, StepStatus
@@ -179,7 +179,7 @@ async def test_what_page_and_api_offer_is_taken_and_nothing_else(mira, models, s
 def at_its_limits(run):
     for number in range(2, REVISIONS + 1):
         writes.request_revision(run, RevisionCause.CLARIFICATION, "Otherwise.", "mira")
-        Revision.objects.filter(plan=run, number=number).update(planned=timezone.now(), standing="asked")
+        PlanRevision.objects.filter(plan=run, number=number).update(planned=timezone.now(), standing="asked")
 
 
 async def test_what_cannot_be_planned_again_is_offered_no_other_plan(mira, models):
@@ -205,7 +205,9 @@ async def test_who_ends_a_plan_leaves_out_what_has_not_begun(mira, models):
     row = await sync_to_async(lambda: spec_of_run(Run.objects.get(pk=run)).rows().get(pk=run))()
     told = await sync_to_async(run_object)(row, "")
     assert [(step["status"], step["skipped"]) for step in told["steps"]] == [("rejected", True)] * 2
-    by = await sync_to_async(lambda: set(StepState.objects.filter(event="skip").values_list("by_name", flat=True)))()
+    by = await sync_to_async(
+        lambda: set(PlanStepState.objects.filter(event="skip").values_list("by_name", flat=True))
+    )()
     assert by == {"mira"}
 
 

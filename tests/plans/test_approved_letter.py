@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from engine.models import Gate, Letter, Run, ToolCall
 from judgements.models import Council
 from plans import comments
-from plans.models import Message, Move
+from plans.models import PlanMessage, PlanStepMove
 from plans.rules.approval_policy import TeamPolicy
 from plans.rules.enums import StepEffect
 from plans.spec import PlanSpec
@@ -103,7 +103,7 @@ async def test_what_the_person_said_reaches_the_agent_though_the_council_speaks_
     gate = await newest(await begun("steps"), "step")
     await perform(gate.council_id, models)
     decided = await sync_to_async(decide_as_read)(gate.pk, mira, "approve", "Before noon.")
-    told = Message.objects.filter(plan=gate.run_id, to_step=1, by_name="mira")
+    told = PlanMessage.objects.filter(plan=gate.run_id, to_step=1, by_name="mira")
     assert (decided.state, decided.last_decision.judged_by_id) == ("approved", gate.council_id)
     assert [one.content async for one in told] == ["Before noon."]
 
@@ -121,9 +121,9 @@ async def test_all_steps_stay_approved_though_the_council_speaks_last(mira, mode
 
 
 def _in_the_call():
-    [move] = Move.objects.filter(act="call")
+    [move] = PlanStepMove.objects.filter(act="call")
     assert WORDS in move.arguments
-    Move.objects.filter(pk=move.pk).update(arguments=move.arguments.replace(WORDS, "It is 6."))
+    PlanStepMove.objects.filter(pk=move.pk).update(arguments=move.arguments.replace(WORDS, "It is 6."))
 
 
 def _in_the_gate():

@@ -11,7 +11,7 @@ from engine.models import Gate, Letter, Run
 from office import example
 from office.models import CalendarEntry, Person, Request, Task
 from plans.migrations._ready_made import POLICY, TEAMS
-from plans.models import Step, Team
+from plans.models import PlanStep, Team
 from plans.rules.approval_policy import TeamPolicy
 from tests.conftest import perform, some_of
 from tests.plans.scenes import SUMMARY, calls, plan, questions, replies, steps, team
@@ -193,7 +193,7 @@ async def test_somebody_decides_once_about_the_plan_and_once_about_each_text_tha
     run, acts = await carried_out(use, models, mira, office)
     assert ((await Run.objects.aget(pk=run)).outcome, acts) == ("done", use.acts)
     assert not models.script[settings.DEFAULT_MODEL], "all of it was done"
-    reading = [one async for one in Step.objects.filter(plan=run, effect="reads")]
+    reading = [one async for one in PlanStep.objects.filter(plan=run, effect="reads")]
     places = [one async for one in Gate.objects.filter(run=run).values_list("step", flat=True)]
     assert reading
     for step in reading:

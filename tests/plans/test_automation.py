@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 from django.test import Client
 
 from automation_api import input_task
-from plans.models import Matter, Plan
+from plans.models import Plan, Project
 from tests.plans.scenes import LETTER, SUM, questions, steps
 from tests.plans.source import EVERY_SCOPE, A, PlanProgram, begun
 
@@ -81,7 +81,7 @@ async def test_a_session_is_answered_letter_by_letter_and_has_many_plans(program
     assert [one["id"] for one in listed] == [second["plan_id"], first["plan_id"]]
     assert {one["session_id"] for one in listed} == {" one/two "}
     assert len(await program.said("/agent_messages/ one/two ")) == 2
-    assert await Matter.objects.acount() == 1
+    assert await Project.objects.acount() == 1
 
 
 NO_TASKS = [

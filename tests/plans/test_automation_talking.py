@@ -6,7 +6,7 @@ from asgiref.sync import sync_to_async
 from engine.audit.full_verification import verify_all
 from engine.models import Gate, GateDecision, ModelCall, Run
 from plans import projects
-from plans.models import Matter, Message, Plan, Step, StepState
+from plans.models import Plan, PlanMessage, PlanStep, PlanStepState, Project
 from plans.rules.approval_policy import TeamPolicy
 from plans.rules.enums import StepEffect
 from tests.conftest import allow
@@ -45,7 +45,7 @@ async def test_a_question_of_the_planner_is_answered_and_the_plan_comes(program,
 async def test_where_nothing_is_asked_the_rest_is_planned_anew(these, models):
     models.will("test/planner", steps(("Add three and three.", *SUM[1:])))
     assert (await clarify(these, "Take three.")).status_code == 200
-    newest = Step.objects.filter(plan=these.plan, number=2)
+    newest = PlanStep.objects.filter(plan=these.plan, number=2)
     await until(newest.aexists, "another step")
     assert "Take three." in told(models)
     said = [(one["source"], one["content"]) for one in await these.program.said("/agent_messages/s-1")]
@@ -66,7 +66,7 @@ async def test_words_that_cannot_be_taken_are_refused_with_their_place(these):
         answer = await clarify(these, **more)
         places = [one["path"] for one in answer.json().get("errors", [])]
         assert (answer.status_code, places) == (status, [path] if path else []), more
-    assert not await Message.objects.filter(source="Human").aexists()
+    assert not await PlanMessage.objects.filter(source="Human").aexists()
 
 
 async def test_a_plan_that_is_over_hears_nothing(these):
@@ -118,8 +118,8 @@ async def test_what_was_deleted_is_in_no_answer_and_no_table(these, deleter, mod
 def texts_left(pk):
     return {
         *Plan.objects.filter(pk=pk).values_list("task", flat=True),
-        *StepState.objects.filter(step__plan=pk).values_list("action", flat=True),
-        *Message.objects.filter(plan=pk).values_list("content", flat=True),
+        *PlanStepState.objects.filter(step__plan=pk).values_list("action", flat=True),
+        *PlanMessage.objects.filter(plan=pk).values_list("content", flat=True),
         *Gate.objects.filter(run=pk).values_list("text", flat=True),
         *GateDecision.objects.filter(gate__run=pk).values_list("text", flat=True),
         *ModelCall.objects.filter(run=pk).values_list("answer", flat=True),
@@ -135,7 +135,7 @@ async def test_what_ran_is_cancelled_and_a_session_of_the_same_name_begins_anew(
     models.will("test/planner", steps(SUM))
     second = await deleter.begin()
     assert [one["id"] for one in await deleter.said("/plans", session_id="s-1")] == [second["plan_id"]]
-    assert await Matter.objects.acount() == 2
+    assert await Project.objects.acount() == 2
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ async def test_judgements_at_its_gates_are_erased_with_it(deleter, models, worki
 
 async def test_what_a_broken_deletion_left_is_erased_later(mira, house):
     left = await sync_to_async(plan)(mira, house, matter="s-1")
-    await sync_to_async(Matter.objects.delete_for_owner)(mira)
+    await sync_to_async(Project.objects.delete_for_owner)(mira)
     assert not await sync_to_async(projects.erase_deleted_projects)()
     run = await Run.objects.aget(pk=left.pk)
     assert (run.status, run.redacted is not None) == (Run.Status.CANCELLED, True)

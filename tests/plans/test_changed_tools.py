@@ -9,7 +9,7 @@ from django.urls import reverse
 from engine.audit.full_verification import verify_all
 from engine.models import Run
 from plans import comments, rehearsal
-from plans.models import Plan, Step, writes
+from plans.models import Plan, PlanStep, writes
 from plans.prompts.planner import NamedTools, PromptOwner, PromptTool, ToolsBrief, name_tools, read_tools
 from plans.rules.approval_policy import OPEN_READS
 from plans.rules.enums import RevisionStatus
@@ -83,7 +83,7 @@ async def test_where_neither_action_nor_owner_changes_the_tools_stay(mira, model
 
 async def test_an_answer_about_an_older_change_is_none(mira, models):
     run = await changed(mira, models, SENDS)
-    step = await Step.objects.aget(plan=run)
+    step = await PlanStep.objects.aget(plan=run)
     await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Add four and five."})
     await sync_to_async(writes.keep_tools)(step.pk, 2, NamedTools("", "Letters", ("mail.send",)))
     assert (await told(run))["tools_due"]
@@ -97,7 +97,7 @@ async def test_a_step_that_nobody_is_asked_about_begins_with_its_new_tools_alone
     models.will("test/planner", "{", names("Sums", "figures.calculate"))
     models.will("test/sums", '{"thought": "", "act": "ask", "tool": "", "arguments": "", "text": "Which two?"}')
     await perform(run, models)
-    [step] = [one async for one in Step.objects.filter(plan=run)]
+    [step] = [one async for one in PlanStep.objects.filter(plan=run)]
     assert (step.status, step.tools) == ("action_requested", ["figures.calculate"])
 
 

@@ -11,8 +11,8 @@ from engine.audit.verification import verify_one
 from engine.ledger import signing
 from engine.models import Gate
 from plans import comments
-from plans.models import Move, Plan, Step, StepState, Team
-from plans.models.presets import TEAMS, TeamAgent, TeamChange, TeamVersion
+from plans.models import Plan, PlanStep, PlanStepMove, PlanStepState, Team
+from plans.models.presets import TEAMS, TeamAgentRow, TeamChange, TeamVersion
 from runs.record.document import record_lines
 from tests.columns import faults, turned
 from tests.conftest import perform
@@ -28,26 +28,26 @@ NO_EVIDENCE = {
     "plans_told": "numbers in a stream of events that are made of what is evidence",
 }
 NOT_NOTICED = {
-    ("matter", "title"): "what its owner calls it",
-    ("matter", "created"): "held against its first plan, and a second is within what that takes",
+    ("project", "title"): "what its owner calls it",
+    ("project", "created"): "held against its first plan, and a second is within what that takes",
     ("team", "created"): "its first change is told, with its time",
     ("teamversion", "created"): "the change that it came with is told, with its time",
     ("teamversion", "author_id"): "the change that it came with is told, with a name: people are renamed and deleted",
-    ("teamagent", "seat"): "told is in which order they sit",
-    ("stepstate", "by_user_id"): "told is the name: people are renamed and deleted",
-    ("move", "settled"): "told of calls and questions; a reply is settled as it is made",
+    ("teamagentrow", "seat"): "told is in which order they sit",
+    ("planstepstate", "by_user_id"): "told is the name: people are renamed and deleted",
+    ("planstepmove", "settled"): "told of calls and questions; a reply is settled as it is made",
 }
 NOT_OUTSIDE = {
-    ("matter", "name"): "a plan tells what its matter was called then",
+    ("project", "name"): "a plan tells what its matter was called then",
     ("plan", "stopped"): "follows from what was said at its gates, which is told",
-    ("revision", "standing"): "follows from its gates, which are told",
-    ("revision", "call_id"): "told is that it was planned",
-    ("move", "call_id"): "told is its place, which its call tells, too",
-    ("move", "result"): "told of calls and questions; what a reply came to is nothing",
-    ("move", "refused"): "as its result",
+    ("planrevision", "standing"): "follows from its gates, which are told",
+    ("planrevision", "call_id"): "told is that it was planned",
+    ("planstepmove", "call_id"): "told is its place, which its call tells, too",
+    ("planstepmove", "result"): "told of calls and questions; what a reply came to is nothing",
+    ("planstepmove", "refused"): "as its result",
 }
 # a team has a chain of its own, which no bundle takes along; columns of a step follow from its states, which are told
-OF_TEAMS = (Team, TeamVersion, TeamAgent, TeamChange)
+OF_TEAMS = (Team, TeamVersion, TeamAgentRow, TeamChange)
 LETTER_TO_ADA = {"to": ["ada@example.org"], "subject": "The sum", "text": "It is 5."}
 
 
@@ -92,7 +92,7 @@ def test_so_it_is_outside(carried_out):
     assert outside(carried_out) == []
     with tampering():
         for row in rows(carried_out):
-            if not isinstance(row, (*OF_TEAMS, Step)):
+            if not isinstance(row, (*OF_TEAMS, PlanStep)):
                 unseen |= {(row._meta.model_name, column) for column, _ in turned(row) if not outside(carried_out)}
     assert unseen == {*NOT_OUTSIDE, *NOT_NOTICED} - {one for one in NOT_NOTICED if one[0].startswith("team")}
 
@@ -102,10 +102,10 @@ def rows(plan):
     that was dropped."""
     for model in apps.get_app_config("plans").get_models():
         if model._meta.db_table not in NO_EVIDENCE:
-            yield plan if model is Plan else model.objects.order_by("number" if model is Step else "pk").last()
-    yield Move.objects.filter(act="call").latest("pk")
-    yield StepState.objects.filter(event="changed").latest("pk")
-    yield Step.objects.exclude(last_in=None).latest("number")
+            yield plan if model is Plan else model.objects.order_by("number" if model is PlanStep else "pk").last()
+    yield PlanStepMove.objects.filter(act="call").latest("pk")
+    yield PlanStepState.objects.filter(event="changed").latest("pk")
+    yield PlanStep.objects.exclude(last_in=None).latest("number")
 
 
 def outside(plan):

@@ -5,7 +5,7 @@ from asgiref.sync import sync_to_async
 
 from engine.models import McpTool, Run
 from engine.models.mcp_tools import ToolListing
-from plans.models import Plan, Step
+from plans.models import Plan, PlanStep
 from plans.rules import actions
 from tests.callers import ApiCaller
 from tests.conftest import perform
@@ -88,7 +88,7 @@ def test_a_change_that_cannot_be_is_refused(proposed, mira_calls):
 
 
 def test_a_step_that_is_over_is_changed_no_more(proposed, mira_calls):
-    Step.objects.filter(plan=proposed.pk).update(status="completed")
+    PlanStep.objects.filter(plan=proposed.pk).update(status="completed")
     answer = mira_calls.patch(f"/plans/{proposed.pk}/steps/1", {"action": "Anything."})
     assert (answer.status_code, "is completed" in answer.json()["detail"]) == (409, True)
 

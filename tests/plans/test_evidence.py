@@ -9,7 +9,7 @@ from django.utils import timezone
 from engine.audit.full_verification import verify_all
 from engine.models import Gate
 from plans import comments
-from plans.models import Matter, Move, Plan, Revision, Step
+from plans.models import Plan, PlanRevision, PlanStep, PlanStepMove, Project
 from tests.columns import faults
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied, tampering
@@ -44,12 +44,17 @@ def _done(mira):
 # what is there in place of what is possible; another value of each column stands in test_columns
 CHANGES = [
     (Plan, {"stopped": True}),
-    *[(Revision, {"standing": standing}) for standing in ("proposed", "ordered", "replaced")],
-    *[(Revision, {"call": None}), (Revision, {"places": [2, 1]}), (Step, {"agent": None}), (Step, {"began": None})],
-    *[(Step, {"last_in": 1}), (Step, {"position": 1})],
-    *[(Matter, {"owner": None}), (Matter, {"name": ""}), *[(Matter, {"created": one}) for one in (BEFORE, AFTER)]],
-    (Move, {"settled": None}),
-    *[(Matter, {"name": "", "erased": BEFORE}), (Matter, {"erased": AFTER})],
+    *[(PlanRevision, {"standing": standing}) for standing in ("proposed", "ordered", "replaced")],
+    *[
+        (PlanRevision, {"call": None}),
+        (PlanRevision, {"places": [2, 1]}),
+        (PlanStep, {"agent": None}),
+        (PlanStep, {"began": None}),
+    ],
+    *[(PlanStep, {"last_in": 1}), (PlanStep, {"position": 1})],
+    *[(Project, {"owner": None}), (Project, {"name": ""}), *[(Project, {"created": one}) for one in (BEFORE, AFTER)]],
+    (PlanStepMove, {"settled": None}),
+    *[(Project, {"name": "", "erased": BEFORE}), (Project, {"erased": AFTER})],
 ]
 
 
@@ -66,16 +71,16 @@ def test_each_change_of_a_column_that_says_what_is_due_is_found(done):
 
 
 def test_so_is_a_move_that_is_given_the_answer_or_the_call_of_another(done):
-    first, last = Move.objects.earliest("pk"), Move.objects.latest("pk")
+    first, last = PlanStepMove.objects.earliest("pk"), PlanStepMove.objects.latest("pk")
     other = first.tool_call
     with tampering():
         for change in ({"tool_call": None, "settled": timezone.now()}, {"step_id": last.step_id, "number": 9}):
             before = {name: getattr(first, name) for name in change}
-            Move.objects.filter(pk=first.pk).update(**change)
+            PlanStepMove.objects.filter(pk=first.pk).update(**change)
             assert faults(done)
-            Move.objects.filter(pk=first.pk).update(**before)
-        Move.objects.filter(pk=first.pk).update(tool_call=None)
-        Move.objects.filter(pk=last.pk).update(tool_call=other)
+            PlanStepMove.objects.filter(pk=first.pk).update(**before)
+        PlanStepMove.objects.filter(pk=first.pk).update(tool_call=None)
+        PlanStepMove.objects.filter(pk=last.pk).update(tool_call=other)
         assert faults(done)
 
 

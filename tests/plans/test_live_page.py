@@ -13,7 +13,7 @@ from engine.policy import parse_policy
 from engine.runtime.tool_execution import UNCERTAIN_CHOICES
 from plans.display import display_of, fragments
 from plans.management.commands.plan import Command as Planning
-from plans.models import Message, Plan, Step, queries
+from plans.models import Plan, PlanMessage, PlanStep, queries
 from plans.record import revision_lines
 from plans.responses import plan_fields
 from plans.rules.approval_policy import OPEN, OPEN_READS, ApprovalKind, TeamPolicy
@@ -92,7 +92,7 @@ def test_a_step_is_changed_in_place_with_the_tools_of_its_owner(proposed, page):
     typed = {"action": "Write it to Ben.", "owner": "Letters", "tools Letters": ["mail.draft"], "needs": "1"}
     assert "Write it to Ada." in page.get(path, headers=HTMX).content.decode()
     assert page.post(path, {**typed, "tools Sums": ["figures.calculate"]}, headers=HTMX).status_code == 200
-    step = Step.objects.get(plan=proposed.pk, number=2)
+    step = PlanStep.objects.get(plan=proposed.pk, number=2)
     assert (step.action, step.tools, step.needs) == ("Write it to Ben.", ["mail.draft"], [1])
 
 
@@ -108,7 +108,7 @@ def test_what_is_said_to_the_planner_is_kept_and_what_is_empty_is_not(proposed, 
     said = page.post(f"/plans/{proposed.pk}/say/", {"text": "Ben, too.", "to": ""}, headers=HTMX)
     assert (said.status_code, "Said." in said.content.decode()) == (200, True)
     assert page.post(f"/plans/{proposed.pk}/say/", {"text": " "}, headers=HTMX).status_code == 422
-    assert Message.objects.filter(plan=proposed.pk, content="Ben, too.").count() == 1
+    assert PlanMessage.objects.filter(plan=proposed.pk, content="Ben, too.").count() == 1
 
 
 async def test_a_question_is_answered_in_words_alone(page, mira, models):

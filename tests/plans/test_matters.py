@@ -6,7 +6,7 @@ import pytest
 
 from engine.audit.full_verification import verify_all
 from engine.models import Gate
-from plans.models import Matter
+from plans.models import Project
 from tests.callers import ApiCaller, fields, problem
 from tests.conftest import ScriptedModels, perform
 from tests.databases import copied
@@ -28,7 +28,7 @@ def _sums(mira):
     first = plan(mira, matter="Sums", task="Add it up.")
     asyncio.run(perform(first.pk, models))
     plan(mira, first.team_version, matter="Sums", task="Add it again.")
-    return Matter.objects.get(name="Sums")
+    return Project.objects.get(name="Sums")
 
 
 def found(caller, **query):
@@ -89,7 +89,7 @@ def test_what_is_found_by_its_matter_is_found_by_nothing_wrong(sums):
 
 def test_a_name_that_no_database_holds_is_of_no_matter(mira, mira_calls):
     assert list(fields(mira_calls.get("/plans", matter="Su\x00ms"))) == ["matter"]
-    assert not Matter.objects.named(mira, "Su\x00ms").exists()
+    assert not Project.objects.named(mira, "Su\x00ms").exists()
 
 
 # ---- its page ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from engine.models import Run
 from engine.models.budgets import Budget
 from office.models import Person
 from plans.examples import EXAMPLES
-from plans.models import Matter, Plan
+from plans.models import Plan, Project
 from plans.rules.approval_policy import OPEN_READS, WATCHFUL_POLICY
 from tests.conftest import allow
 
@@ -100,7 +100,7 @@ def test_what_was_typed_goes_along_to_another_kind_and_back(page):
 def test_ones_own_open_matters_are_offered_with_what_is_remembered(page, mira, noor):
     first = plan(mira, team(), matter="Sums")
     Run.objects.filter(pk=first.pk).update(outcome="done", status="finished")
-    Matter.objects.create(owner=noor, name="Secret")
+    Project.objects.create(owner=noor, name="Secret")
     html = page.post(NEW, posted(first.team_version, do="take-team", matter="Sums")).content.decode()
     assert '<option value="Sums">' in html
     assert "Secret" not in html

@@ -10,7 +10,7 @@ from engine.llm.prompt_blocks import read_fence
 from engine.models import ModelCall, Run
 from plans import comments
 from plans.display import display_of
-from plans.models import Step, writes
+from plans.models import PlanStep, writes
 from plans.prompts.planner import ProposedPlan, ProposedStep
 from plans.rules.approval_policy import OPEN_READS
 from plans.rules.places import StepPlace, place_of
@@ -68,7 +68,7 @@ async def test_however_much_is_said_before_it_plans_it_can_be_planned_anew_later
         await sync_to_async(comments.post_comment)(run, mira, f"And then {number}.")
     await perform(run, models)
     await sync_to_async(comments.post_comment)(run, mira, "Once more.")
-    assert (await sync_to_async(writes.Revision.objects.filter(plan=run).latest)("number")).number == 17
+    assert (await sync_to_async(writes.PlanRevision.objects.filter(plan=run).latest)("number")).number == 17
 
 
 async def test_a_step_that_fails_while_it_is_planned_anew_is_seen_to(mira, models):
@@ -86,7 +86,7 @@ async def test_a_step_that_fails_while_it_is_planned_anew_is_seen_to(mira, model
 
 def fail_and_plan(run):
     """As it comes about where a step works while the planner is asked."""
-    step = Step.objects.get(plan=run)
+    step = PlanStep.objects.get(plan=run)
     writes.fail_step(run, 1, "I cannot.")
     call = ModelCall.objects.create(run_id=run, step="plan-2", series=0, attempt=1, deadline=timezone.now())
     letter = ProposedStep("Write it.", "Letters", ("mail.draft",), (1,))

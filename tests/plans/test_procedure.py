@@ -13,7 +13,7 @@ from engine.models.budgets import Budget
 from engine.policy import parse_policy
 from plans import comments
 from plans import gate_decisions as deciding
-from plans.models import Matter, Move, Plan, Revision, Step, StepState, queries, writes
+from plans.models import Plan, PlanRevision, PlanStep, PlanStepMove, PlanStepState, Project, queries, writes
 from plans.rules.actions import PlanState, choices_of
 from plans.rules.approval_policy import OPEN_READS, ApprovalKind
 from tests.conftest import perform
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def statuses(run):
-    return list(Step.objects.filter(plan=run).order_by("number").values_list("status", flat=True))
+    return list(PlanStep.objects.filter(plan=run).order_by("number").values_list("status", flat=True))
 
 
 async def test_nothing_begins_before_somebody_approved_and_then_all_is_done(mira, models):
@@ -126,7 +126,7 @@ async def test_a_question_about_a_plan_that_was_replaced_opens_nothing_of_the_ne
     stale = await sync_to_async(Gate.objects.open)(old, **same)
     with pytest.raises(gate_decisions.GateClosed, match="not asked any more"):
         await sync_to_async(decide_as_read)(stale.pk, mira, "approve", "", "all")
-    assert await Revision.objects.filter(plan=run, standing="proposed").aexists()
+    assert await PlanRevision.objects.filter(plan=run, standing="proposed").aexists()
 
 
 async def test_an_approval_of_steps_as_they_were_accepts_no_other_ones(mira, models):
@@ -156,9 +156,9 @@ async def test_what_a_council_allowed_and_somebody_decided_otherwise_is_asked_an
 @pytest.mark.parametrize("kind", ["plan", "step"])
 async def test_a_council_that_refuses_what_cannot_be_planned_again_leaves_it_out(mira, models, kind):
     run = await planned(mira, models, steps(LETTER))
-    await Revision.objects.filter(plan=run).aupdate(standing="replaced")
-    await Revision.objects.abulk_create(
-        Revision(plan_id=run, number=number, cause="rejection", standing="proposed") for number in range(2, 13)
+    await PlanRevision.objects.filter(plan=run).aupdate(standing="replaced")
+    await PlanRevision.objects.abulk_create(
+        PlanRevision(plan_id=run, number=number, cause="rejection", standing="proposed") for number in range(2, 13)
     )
     gate = await Gate.objects.aget(run=run, kind="step")
     step = gate.step if kind == "step" else "plan-12"
@@ -225,7 +225,7 @@ async def test_a_step_of_a_person_waits_for_that_person_and_their_words_are_its_
     assert [one.kind for one in await sync_to_async(pending)(run)] == ["person"]
     await says(run, mira, "answer", text="Signed.")
     assert (await perform(run, models)).outcome == "done"
-    assert (await Step.objects.prefetch_related("states").aget(plan=run)).reply == "Signed."
+    assert (await PlanStep.objects.prefetch_related("states").aget(plan=run)).reply == "Signed."
 
 
 async def test_an_agent_asks_in_the_middle_of_a_step_and_reads_the_answer(mira, models):
@@ -255,9 +255,9 @@ async def test_what_strangers_wrote_is_kept_in_mind_in_later_plans_of_a_matter(m
 
 
 def test_nobodys_plans_find_a_matter_even_where_two_have_its_name(mira):
-    Matter.objects.create(name="Letters")
-    Matter.objects.create(name="Letters")
-    assert plan(None, matter="Letters").matter == Matter.objects.earliest("created")
+    Project.objects.create(name="Letters")
+    Project.objects.create(name="Letters")
+    assert plan(None, matter="Letters").matter == Project.objects.earliest("created")
 
 
 async def test_the_same_call_is_not_made_twice_where_it_changes_something(mira, models):
@@ -337,10 +337,12 @@ async def test_a_summary_that_no_model_gives_is_made_from_the_rows(mira, models)
 
 def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_plans(mira):
     made = plan(mira)
-    step = Step.objects.create(plan=made, number=1, position=1, first_in=1, effect="writes", status="action_requested")
-    StepState.objects.create(step=step, number=1, status="planned", action="Post it.", held={})
+    step = PlanStep.objects.create(
+        plan=made, number=1, position=1, first_in=1, effect="writes", status="action_requested"
+    )
+    PlanStepState.objects.create(step=step, number=1, status="planned", action="Post it.", held={})
     call = ModelCall.objects.create(run=made.run, step="step-1-0-2", series=0, attempt=1, deadline=made.run.created)
-    Move.objects.create(step=step, series=0, number=2, act="call", tool="mail.send", call=call)
+    PlanStepMove.objects.create(step=step, series=0, number=2, act="call", tool="mail.send", call=call)
     asked = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": parse_policy(None)}
     choices = [{"word": word, "decision": "answer", "sentence": word} for word in ("happened", "do", "leave")]
     choices += choices_of(ApprovalKind.TOOL, PlanState(), queries.state_of_step(step))
@@ -355,4 +357,4 @@ async def test_what_was_changed_since_the_look_is_asked_about_only_if_it_still_h
     run = await planned(mira, models, steps(LETTER))
     await sync_to_async(comments.change_step)(run, mira, 1, {"owner": "Person"})
     await sync_to_async(writes.ask_question)(run, 1)
-    assert (await Step.objects.aget(plan=run)).status == "planned"
+    assert (await PlanStep.objects.aget(plan=run)).status == "planned"

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 
 from engine.models import Gate
-from plans.models import Sent, Step
+from plans.models import PlanStep, SentGate
 from tests.conftest import at_once, perform
 from tests.plans.scenes import plan, steps, team
 
@@ -19,12 +19,12 @@ def test_two_answers_at_once_note_the_same_in_whatever_order(mira, models):
     made = plan(mira, team())
     asyncio.run(perform(made.pk, models))
     gate = Gate.objects.filter(run=made.pk).first()
-    forth = dict.fromkeys(Step.objects.filter(plan=made.pk).order_by("pk").values_list("pk", flat=True), gate.pk)
+    forth = dict.fromkeys(PlanStep.objects.filter(plan=made.pk).order_by("pk").values_list("pk", flat=True), gate.pk)
     back = dict(reversed(forth.items()))
 
     def note(order):
         for token in range(40):
-            Sent.objects.note(token, order)
+            SentGate.objects.note(token, order)
 
     assert at_once(lambda: note(forth), lambda: note(back), refused=OperationalError) == [None, None]
-    assert Sent.objects.count() == 40 * len(forth)
+    assert SentGate.objects.count() == 40 * len(forth)

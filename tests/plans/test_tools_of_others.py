@@ -10,7 +10,7 @@ from engine.llm.prompt_blocks import read_fence
 from engine.models import McpTool, ToolCall
 from office.models import Task
 from plans import team_files
-from plans.models import Move, Plan, Step, Team
+from plans.models import Plan, PlanStep, PlanStepMove, Team
 from plans.team_formset import TeamSubmission
 from tests.conftest import perform
 from tests.plans.scenes import SUMMARY, calls, pending, plan, planned, replies, says, steps, team
@@ -77,7 +77,7 @@ async def test_a_letter_that_is_described_otherwise_after_its_approval_is_not_se
     folder.say(descriptions={"letter": "Sends a letter to everybody at once."})
     await perform(run, models)
     assert (folder.calls, await ToolCall.objects.filter(run=run).aexists()) == ([], False)
-    assert "switched off until an administrator" in (await Move.objects.filter(step__plan=run).afirst()).result
+    assert "switched off until an administrator" in (await PlanStepMove.objects.filter(step__plan=run).afirst()).result
     assert not (await McpTool.objects.aget(name="letter")).is_enabled
 
 
@@ -108,7 +108,7 @@ async def test_a_whole_server_is_a_specialist_with_all_that_is_classed(mira, mod
     await perform(run, models)
     await says(run, mira, "approve", kind="tool")
     assert (await perform(run, models)).outcome == "done"
-    step, [call] = await Step.objects.select_related("agent").aget(), [one async for one in ToolCall.objects.all()]
+    step, [call] = await PlanStep.objects.select_related("agent").aget(), [one async for one in ToolCall.objects.all()]
     assert (step.kind, step.tools, call.tool, call.status) == ("external_service", [LETTER], LETTER, "done")
 
 

@@ -6,7 +6,7 @@ from asgiref.sync import sync_to_async
 from engine.audit.full_verification import verify_all
 from plans import comments
 from plans.display import display_of
-from plans.models import Message, Plan, Step
+from plans.models import Plan, PlanMessage, PlanStep
 from plans.rules.approval_policy import OPEN_READS
 from runs.live.feed import snapshot_of
 from tests.conftest import perform
@@ -32,7 +32,7 @@ async def test_four_unusable_moves_fail_the_step_and_the_planner_plans_the_rest_
     assert [(one.number, one.status) for one in plan.steps.all()] == [(1, "failed"), (2, "completed")]
     assert plan.step(1).error.startswith("Sums gave no next move in step 1 after 4 attempts: ")
     assert (plan.run.outcome, plan.revision) == ("done", 2)
-    assert await Message.objects.filter(
+    assert await PlanMessage.objects.filter(
         plan=run, source="GroupChatManager", content=f"Step 1: {plan.step(1).error}"
     ).aexists()
     assert (await sync_to_async(verify_all)()).faults == []
@@ -72,7 +72,7 @@ async def test_a_planner_that_names_no_tools_gives_the_step_to_a_person(mira, mo
     run = await planned(mira, models, steps(SUM), *UNUSABLE)
     await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Send the sum to Ada."})
     await perform(run, models)
-    step = await Step.objects.select_related("agent").aget(plan=run)
+    step = await PlanStep.objects.select_related("agent").aget(plan=run)
     plan = await sync_to_async(Plan.objects.with_steps().get)(pk=run)
     shown = await sync_to_async(lambda: display_of(snapshot_of(plan.run)))()
     assert (step.owner, step.tools_due, plan.run.status) == ("Person", False, "waiting")

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import AsyncClient
 from django.urls import reverse
 
-from engine.ledger.merkle_log import Leaf
+from engine.ledger.merkle_log import LogLeaf
 from engine.models import Run
 from judgements.models import Judgement
 from tests.conftest import allow, perform
@@ -122,4 +122,4 @@ async def test_the_evidence_of_a_damaged_log_is_refused_in_a_sentence(reviewer, 
 
 def damage():
     with tampering():
-        Leaf.objects.update(hash="zz")
+        LogLeaf.objects.update(hash="zz")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from engine.models import Review
 from runs import reviews
-from runs.models import Badge, Start
+from runs.models import BadgeLink, PresetUse
 from runs.record import redaction
 from runs.sharing import badges
 
@@ -58,7 +58,7 @@ def test_that_of_a_council_shows_the_newest_that_decided(run, mira, council):
     badge = badges.create_badge(mira, 30, "Gate", shelf="council", key=council.pk)
     assert "Gate: nothing yet" in said(badge)
     for rehearsal in (True, False):
-        Start.objects.create(run=run, shelf="council", key=council.pk, owner=mira, rehearsal=rehearsal)
+        PresetUse.objects.create(run=run, shelf="council", key=council.pk, owner=mira, rehearsal=rehearsal)
         assert ("Gate: approved" in said(badge)) is not rehearsal
 
 
@@ -69,14 +69,14 @@ def test_what_a_person_decided_instead_holds(run, mira, reviewer):
 
 
 def test_that_of_a_council_never_shows_what_others_asked(run, mira, noor, council):
-    Start.objects.create(run=run, shelf="council", key=council.pk, owner=mira, rehearsal=False)
+    PresetUse.objects.create(run=run, shelf="council", key=council.pk, owner=mira, rehearsal=False)
     assert "Gate: nothing yet" in said(badges.create_badge(noor, 30, "Gate", shelf="council", key=council.pk))
 
 
 def test_what_holds_no_more_looks_like_what_never_was(page, run, mira):
     ended, late, erased = (badges.create_badge(mira, 30, "Gate", run) for _ in range(3))
     page.post(reverse("end-badge", args=[ended.pk]))
-    Badge.objects.filter(pk=late.pk).update(until=timezone.now() - timedelta(seconds=1))
+    BadgeLink.objects.filter(pk=late.pk).update(until=timezone.now() - timedelta(seconds=1))
     answers = [seen_by(badge) for badge in (ended, late)]
     redaction.redact_run(run.pk, "reviewer", "Asked for.")
     answers += [seen_by(erased), Client().get(reverse("badge", args=["nobody-made-it"]))]
@@ -95,7 +95,7 @@ def test_it_ends_with_whoever_made_it(run, mira):
 def test_nobody_makes_one_of_a_run_that_they_may_not_show(client, noor, run):
     client.force_login(noor)
     answer = client.post(reverse("badges"), {"of": f"run:{run.pk}", "words": "Gate", "days": "30"})
-    assert (answer.status_code, Badge.objects.count()) == (422, 0)
+    assert (answer.status_code, BadgeLink.objects.count()) == (422, 0)
 
 
 def test_that_one_was_made_and_ended_stands_in_the_record(run, mira):

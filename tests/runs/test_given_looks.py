@@ -12,7 +12,7 @@ from engine.models import Gate, Letter, Review, Run
 from engine.policy import parse_policy
 from judgements.models import Judgement
 from runs.access_log import log_view, log_views
-from runs.models import GivenLook
+from runs.models import GrantView
 from runs.rights import SEE
 from runs.sharing.grants import grant_access
 from tests.callers import bearer
@@ -127,7 +127,7 @@ def test_a_look_at_a_gate_is_one(run, mira, noor):
     grant_access(run, mira, "noor")
     for number, door in enumerate(("/gates/{pk}/", "/api/v1/gates/{pk}"), 1):
         assert MARKER in through(door, noor, pk=gate.pk)
-        assert GivenLook.objects.get().times == number
+        assert GrantView.objects.get().times == number
 
 
 def test_a_look_at_its_letters_is_one(run, mira, noor):
@@ -174,11 +174,11 @@ def given_twice(run, by, user, then_by):
 def test_a_look_counts_for_what_was_given_by_name_before_what_a_group_was_given(run, mira, noor):
     by_name, _ = given_twice(run, mira, noor, mira)
     log_view(run, anew(noor))
-    assert GivenLook.objects.get().given == by_name
+    assert GrantView.objects.get().given == by_name
 
 
 def test_a_look_counts_for_nothing_whose_giver_may_not_give_it_any_more(run, mira, noor, reviewer):
     _, to_the_group = given_twice(run, reviewer, noor, mira)
     type(reviewer).objects.filter(pk=reviewer.pk).update(is_superuser=False)
     log_view(run, anew(noor))
-    assert GivenLook.objects.get().given == to_the_group
+    assert GrantView.objects.get().given == to_the_group

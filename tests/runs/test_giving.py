@@ -13,7 +13,7 @@ from engine.models import Review
 from magi_site.models import Token
 from runs import run_actions
 from runs.history.query import RunHistory
-from runs.models import Badge, Given, Share
+from runs.models import AccessGrant, BadgeLink, ShareLink
 from runs.record import redaction
 from runs.rights import EXPORT, SEE, SHARE, STEER
 from runs.sharing import badges, links
@@ -95,7 +95,7 @@ def test_it_ends_with_the_texts_and_with_the_right_of_who_gave_it(run, mira, noo
     reviewer.user_permissions.clear()
     type(reviewer).objects.filter(pk=reviewer.pk).update(is_superuser=False)
     assert not sees(noor, run)
-    Given.objects.all().delete()
+    AccessGrant.objects.all().delete()
     grant_access(run, mira, "noor")
     redaction.redact_run(run.pk, "reviewer", "Asked for.")
     assert not sees(noor, run)
@@ -168,14 +168,14 @@ def test_the_page_says_why_it_was_not_given(page, run, name, said):
     answer = page.post(reverse("share", args=[run.pk]), {"to": name})
     assert said in answer.content.decode()
     assert answer.status_code == 422
-    assert not Given.objects.exists()
+    assert not AccessGrant.objects.exists()
 
 
 def test_it_is_given_and_taken_back_on_the_page(page, run, noor):
     address = reverse("share", args=[run.pk])
     assert page.post(address, {"to": "noor"}).status_code == 302
     assert "Take back" in page.get(address).content.decode()
-    page.post(reverse("take-back", args=[run.pk, Given.objects.get().pk]))
+    page.post(reverse("take-back", args=[run.pk, AccessGrant.objects.get().pk]))
     assert not sees(noor, run)
 
 
@@ -202,4 +202,4 @@ def test_what_is_tried_again_is_taken_back_all_the_same(failed, mira, noor):
     revoke_access(given, mira)
     links.revoke_share_link(link, mira)
     badges.revoke_badge(badge, mira)
-    assert not any(rows.objects.filter(ended=None).exists() for rows in (Given, Share, Badge))
+    assert not any(rows.objects.filter(ended=None).exists() for rows in (AccessGrant, ShareLink, BadgeLink))

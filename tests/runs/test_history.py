@@ -11,7 +11,7 @@ from engine.models import Gate, Run
 from engine.policy import parse_policy
 from judgements.models import Judgement
 from runs.history.query import ArrivalTimes, RunHistory
-from runs.models import RunFlag, SavedView, SearchText
+from runs.models import RunFlag, SavedSearch, SearchText
 from runs.procedure.spec import specs
 from tests.conftest import agents, submitted_at
 from tests.contract import EXAMPLES
@@ -273,13 +273,13 @@ def test_a_saved_view_leads_back_to_what_was_asked(page, mira):
 def test_a_view_under_the_same_name_takes_its_place(page, mira):
     save(page, "Trips", "q=a")
     save(page, " Trips ", "q=b")
-    assert [(view.name, view.query) for view in SavedView.objects.filter(user=mira)] == [("Trips", "q=b")]
+    assert [(view.name, view.query) for view in SavedSearch.objects.filter(user=mira)] == [("Trips", "q=b")]
 
 
 def test_a_view_needs_a_short_name(page):
     for name in ("", "  ", "x" * 41, "\u200b\u2060", "\u3164", "…", "a\0b"):
         answer = save(page, name, "q=a")
-        assert (answer.status_code, SavedView.objects.count()) == (422, 0), name
+        assert (answer.status_code, SavedSearch.objects.count()) == (422, 0), name
         assert "at most 40 characters" in answer.content.decode(), name
 
 
@@ -287,18 +287,18 @@ def test_one_person_keeps_only_so_many_views(page, monkeypatch):
     monkeypatch.setattr("runs.models.search.MAX_SEARCHES", 1)
     save(page, "one", "")
     assert save(page, "two", "").status_code == 422
-    assert [view.name for view in SavedView.objects.all()] == ["one"]
+    assert [view.name for view in SavedSearch.objects.all()] == ["one"]
 
 
 def test_a_view_is_one_person_s_own(page, mira, noor):
     asked(noor, "x")
-    view = SavedView.objects.create(user=mira, name="Trips", query="q=a")
+    view = SavedSearch.objects.create(user=mira, name="Trips", query="q=a")
     page.force_login(noor)
     assert "Trips" not in html_of(page)
     assert page.post(reverse("delete-view", args=[view.pk])).status_code == 404
     page.force_login(mira)
     assert page.post(reverse("delete-view", args=[view.pk])).status_code == 302
-    assert not SavedView.objects.exists()
+    assert not SavedSearch.objects.exists()
 
 
 # ---- nothing ----------------------------------------------------------------------------------------------

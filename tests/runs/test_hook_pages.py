@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from engine.web.url_policy import AddressRefused
-from runs.models import Delivery, Hook
+from runs.models import Webhook, WebhookDelivery
 from runs.webhooks import messages
 from runs.webhooks.forms import webhook_address
 from tests.missions.test_proxy import NOT_PUBLIC, ODD
@@ -37,7 +37,7 @@ def text(answer, status=200):
 
 def test_a_hook_is_made_and_its_secret_shown_once(page, mira):
     made = text(page.post(reverse("hooks"), TYPED))
-    hook = Hook.objects.get()
+    hook = Webhook.objects.get()
     assert (hook.owner, hook.saved, hook.what) == (mira, "Magi", "over")
     assert hook.secret.replace("+", "&#x2B;") in made.replace("+", "&#x2B;")
     listed = text(page.get(reverse("hooks")))
@@ -49,7 +49,7 @@ def test_a_hook_is_made_and_its_secret_shown_once(page, mira):
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_what_is_wrong_is_said_where_it_stands(page, name, value):
     assert f'id="{name}-err"' in text(page.post(reverse("hooks"), {**TYPED, name: value}), 422)
-    assert not Hook.objects.exists()
+    assert not Webhook.objects.exists()
 
 
 def test_a_hook_to_an_inner_address_in_any_form_is_refused_when_it_is_made():
@@ -63,45 +63,45 @@ def test_a_hook_to_an_inner_address_in_any_form_is_refused_when_it_is_made():
 
 
 def test_nobody_has_more_than_may(page, mira):
-    Hook.objects.bulk_create(Hook(owner=mira, address="https://example.org/") for _ in range(20))
+    Webhook.objects.bulk_create(Webhook(owner=mira, address="https://example.org/") for _ in range(20))
     assert "as many as one person may" in text(page.post(reverse("hooks"), TYPED), 409)
 
 
 def test_its_page_says_how_far_each_message_came_and_sends_it_again(page, mira):
-    hook = Hook.objects.create(owner=mira, address="https://example.org/hook")
+    hook = Webhook.objects.create(owner=mira, address="https://example.org/hook")
     ended(mira)
     messages.fan_out_events()
-    Delivery.objects.update(state="given_up", error="It answered with status 500.")
+    WebhookDelivery.objects.update(state="given_up", error="It answered with status 500.")
     assert "1 given up" in text(page.get(reverse("hooks")))
     shown = text(page.get(reverse("hook", args=[hook.pk])))
     assert "It answered with status 500." in shown
     assert "Japan" in shown
-    one = Delivery.objects.get()
+    one = WebhookDelivery.objects.get()
     text(page.post(reverse("hook-resend", args=[hook.pk, one.pk])), 302)
-    assert Delivery.objects.get().state == "to_send"
+    assert WebhookDelivery.objects.get().state == "to_send"
 
 
 def test_of_a_run_that_its_owner_may_not_see_no_title_is_shown(page, mira, noor):
-    hook = Hook.objects.create(owner=mira, address="https://example.org/hook")
-    Hook.objects.filter(pk=hook.pk).update(owner=noor)
+    hook = Webhook.objects.create(owner=mira, address="https://example.org/hook")
+    Webhook.objects.filter(pk=hook.pk).update(owner=noor)
     ended(noor)
     messages.fan_out_events()
-    Hook.objects.filter(pk=hook.pk).update(owner=mira)
+    Webhook.objects.filter(pk=hook.pk).update(owner=mira)
     shown = text(page.get(reverse("hook", args=[hook.pk])))
     assert "A run that you may not see" in shown
     assert "Japan" not in shown
 
 
 def test_others_hooks_are_answered_as_those_that_are_not_there(page, noor):
-    hook = Hook.objects.create(owner=noor, address="https://secret.example.org/")
+    hook = Webhook.objects.create(owner=noor, address="https://secret.example.org/")
     assert "secret.example.org" not in text(page.get(reverse("hooks")))
     text(page.get(reverse("hook", args=[hook.pk])), 404)
     text(page.post(reverse("hook-take-away", args=[hook.pk])), 404)
     text(page.post(reverse("hook-resend", args=[hook.pk, 1])), 404)
-    assert Hook.objects.exists()
+    assert Webhook.objects.exists()
 
 
 def test_it_is_taken_away(page, mira):
-    hook = Hook.objects.create(owner=mira, address="https://example.org/hook")
+    hook = Webhook.objects.create(owner=mira, address="https://example.org/hook")
     text(page.post(reverse("hook-take-away", args=[hook.pk])), 302)
-    assert not Hook.objects.exists()
+    assert not Webhook.objects.exists()

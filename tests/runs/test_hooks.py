@@ -12,11 +12,11 @@ from django.utils import timezone
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from engine.headers import header_complaint
-from engine.models import Happening, Run, RunEventType
+from engine.models import Run, RunEvent, RunEventType
 from engine.text.invisible_chars import single_line
 from judgements.models import Judgement
 from runs import run_actions
-from runs.models import Delivery, Hook
+from runs.models import Webhook, WebhookDelivery
 from runs.models.webhooks import create_deliveries, deliver_to
 from runs.webhooks import delivery, formats, messages
 from tests.acceptance.site import free_port
@@ -25,7 +25,7 @@ from tests.conftest import agents
 from tests.engine.test_headers import ENCODED_WORDS
 from tests.receiver import Receiver, verified
 
-State = Delivery.State
+State = WebhookDelivery.State
 SCOPES = ("submit", "steer", "tell")
 
 
@@ -45,7 +45,7 @@ def ended(owner, **more):
 
 
 def hook_of(owner, receiver, path="/ok", **more):
-    return Hook.objects.create(owner=owner, address=receiver.address(path), **more)
+    return Webhook.objects.create(owner=owner, address=receiver.address(path), **more)
 
 
 def send_all(times=1):
@@ -61,7 +61,7 @@ def send_all(times=1):
 
 def hurry():
     """As if all pauses were over."""
-    Delivery.objects.under_way().update(due=timezone.now() - timedelta(seconds=1))
+    WebhookDelivery.objects.under_way().update(due=timezone.now() - timedelta(seconds=1))
 
 
 # ---- to whom --------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def hurry():
 @pytest.mark.django_db
 def test_what_happens_is_written_down_with_it(mira):
     run = ended(mira)
-    assert list(Happening.objects.values_list("run", "what")) == [(run.pk, RunEventType.OVER)]
+    assert list(RunEvent.objects.values_list("run", "what")) == [(run.pk, RunEventType.OVER)]
 
 
 @pytest.mark.django_db
@@ -87,36 +87,39 @@ def test_what_happens_is_written_down_with_it(mira):
     ],
 )
 def test_a_hook_is_told_of_what_it_asks_for(mira, council, asked, told):
-    Hook.objects.create(owner=mira, address="https://example.org/", **asked)
+    Webhook.objects.create(owner=mira, address="https://example.org/", **asked)
     values = {"agents": council.agents(), "council": council.current}
     made = Judgement.objects.submit(owner=mira, title="Japan", content="Japan", **values)
     run_actions.cancel(made, mira)
     messages.fan_out_events()
-    assert (Delivery.objects.count(), Happening.objects.count()) == (told, 0)
+    assert (WebhookDelivery.objects.count(), RunEvent.objects.count()) == (told, 0)
 
 
 @pytest.mark.django_db
 def test_nobody_is_told_of_what_they_may_not_see(mira, noor):
-    Hook.objects.create(owner=noor, address="https://example.org/")
+    Webhook.objects.create(owner=noor, address="https://example.org/")
     ended(mira)
     messages.fan_out_events()
-    assert not Delivery.objects.exists()
+    assert not WebhookDelivery.objects.exists()
     noor.user_permissions.add(Permission.objects.get(codename="view_run"))
     ended(mira)
     messages.fan_out_events()
-    delivery = Delivery.objects.select_related("hook__owner", "run").get()
+    delivery = WebhookDelivery.objects.select_related("hook__owner", "run").get()
     type(noor).objects.filter(pk=noor.pk).update(is_active=False)
-    assert messages.delivery_message(Delivery.objects.select_related("hook__owner", "run").get(pk=delivery.pk)) is None
+    assert (
+        messages.delivery_message(WebhookDelivery.objects.select_related("hook__owner", "run").get(pk=delivery.pk))
+        is None
+    )
 
 
 @pytest.mark.django_db
 def test_of_two_that_spread_the_same_one_does(mira):
-    hook = Hook.objects.create(owner=mira, address="https://example.org/")
+    hook = Webhook.objects.create(owner=mira, address="https://example.org/")
     ended(mira)
-    happenings = list(Happening.objects.all())
+    happenings = list(RunEvent.objects.all())
     for _ in range(2):
         create_deliveries(happenings, [deliver_to(hook, one) for one in happenings])
-    assert Delivery.objects.count() == 1
+    assert WebhookDelivery.objects.count() == 1
 
 
 # ---- how they fare --------------------------------------------------------------------------------------------
@@ -130,7 +133,7 @@ def test_a_message_is_signed_and_says_what_came_of_it(mira, receiver):
     said = verified(came, hook.secret)
     assert (said["type"], said["data"]["id"], said["data"]["status"]) == ("run.over", str(run.pk), "cancelled")
     assert (said["data"]["title"], said["data"]["outcome"]) == ("Japan", None)
-    assert Delivery.objects.get().state == State.SENT
+    assert WebhookDelivery.objects.get().state == State.SENT
 
 
 @pytest.mark.django_db(transaction=True)
@@ -140,7 +143,7 @@ def test_what_fails_is_sent_again_under_the_same_id_until_it_arrives(mira, recei
     for _ in range(3):
         send_all()
         hurry()
-    one = Delivery.objects.get()
+    one = WebhookDelivery.objects.get()
     assert (one.state, one.attempts, one.status, receiver.tried["/500/2"]) == (State.SENT, 3, 200, 3)
     assert [came["headers"]["webhook-id"] for came in receiver.came] == [one.message_id]
 
@@ -152,19 +155,19 @@ def test_pauses_grow_to_two_hours_and_end_after_a_day(mira, receiver):
     send_all()
     pauses = []
     for _ in range(9):
-        one = Delivery.objects.get()
+        one = WebhookDelivery.objects.get()
         pauses.append((one.due - timezone.now()).total_seconds())
         hurry()
         send_all()
     assert [round(pause, -1) for pause in pauses[:4]] == [0, 10, 40, 130]
     assert max(pauses) <= 7200
-    Delivery.objects.update(until=timezone.now())
+    WebhookDelivery.objects.update(until=timezone.now())
     hurry()
     send_all()
-    one = Delivery.objects.get()
+    one = WebhookDelivery.objects.get()
     assert (one.state, one.error) == (State.GIVEN_UP, "It answered with status 500.")
     assert one.resend()
-    assert Delivery.objects.get().until > timezone.now() + timedelta(hours=23)
+    assert WebhookDelivery.objects.get().until > timezone.now() + timedelta(hours=23)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -172,14 +175,17 @@ def test_a_redirect_inside_and_an_address_inside_reach_nothing(mira, receiver, s
     hook_of(mira, receiver, "/inside")
     ended(mira)
     send_all()
-    assert "redirects" in Delivery.objects.get().error
+    assert "redirects" in WebhookDelivery.objects.get().error
     settings.HOOKS_ALLOWED_HOSTS = []
     for address in ("http://127.0.0.1/", "http://[::ffff:7f00:1]/", "http://localhost/", "http://0x7f000001/"):
-        Hook.objects.update(address=address)
+        Webhook.objects.update(address=address)
         hurry()
         send_all()
-        assert Delivery.objects.get().state == State.TO_SEND
-        assert "not public" in Delivery.objects.get().error or "Nothing answers" in Delivery.objects.get().error
+        assert WebhookDelivery.objects.get().state == State.TO_SEND
+        assert (
+            "not public" in WebhookDelivery.objects.get().error
+            or "Nothing answers" in WebhookDelivery.objects.get().error
+        )
     assert receiver.inside == []
 
 
@@ -189,10 +195,10 @@ def test_one_that_is_slow_or_down_holds_up_no_other(mira, receiver, settings, mo
     closed = free_port()
     settings.HOOKS_ALLOWED_HOSTS = [receiver.place, f"127.0.0.1:{closed}"]
     for address in (receiver.address("/slow"), f"http://127.0.0.1:{closed}/", receiver.address("/large")):
-        Hook.objects.create(owner=mira, address=address)
+        Webhook.objects.create(owner=mira, address=address)
     ended(mira)
     send_all()
-    by_address = {one.hook.address.rpartition("/")[2]: one for one in Delivery.objects.select_related("hook")}
+    by_address = {one.hook.address.rpartition("/")[2]: one for one in WebhookDelivery.objects.select_related("hook")}
     assert by_address["large"].state == State.SENT
     assert "did not answer within" in by_address["slow"].error
     assert "Nothing answers" in by_address[""].error
@@ -214,10 +220,10 @@ def test_many_slow_ones_of_one_person_hold_up_nobody_elses(mira, noor, receiver,
 @pytest.mark.django_db(transaction=True)
 def test_of_a_kind_that_is_gone_nobody_is_told_and_nothing_is_tried_for_ever(mira, receiver):
     run = Run.objects.create(procedure="gone", owner=mira, status=Run.Status.CANCELLED)
-    happening = Happening(pk=1, run=run, what=RunEventType.OVER, made=timezone.now())
+    happening = RunEvent(pk=1, run=run, what=RunEventType.OVER, made=timezone.now())
     deliver_to(hook_of(mira, receiver), happening).save()
     send_all()
-    assert (Delivery.objects.get().state, receiver.came) == (State.GIVEN_UP, [])
+    assert (WebhookDelivery.objects.get().state, receiver.came) == (State.GIVEN_UP, [])
 
 
 @pytest.mark.django_db(transaction=True)
@@ -228,17 +234,17 @@ def test_of_all_that_misbehave_none_loses_a_message_and_each_gets_it_once_by_its
     port = free_port()
     settings.HOOKS_ALLOWED_HOSTS = [receiver.place, f"127.0.0.1:{port}"]
     hooks = [hook_of(mira, receiver, path) for path in ("/slow/3", "/500/3", "/inside/3")]
-    hooks.append(Hook.objects.create(owner=mira, address=f"http://127.0.0.1:{port}/down"))
+    hooks.append(Webhook.objects.create(owner=mira, address=f"http://127.0.0.1:{port}/down"))
     for _ in range(4):
         ended(mira)
     send_all(2)
-    assert not Delivery.objects.filter(hook=hooks[-1], state=State.SENT).exists()
+    assert not WebhookDelivery.objects.filter(hook=hooks[-1], state=State.SENT).exists()
     with Receiver(port) as up:
         for _ in range(4):
             hurry()
             send_all(2)
         came = [*receiver.came, *up.came]
-    sent = Delivery.objects.values_list("message_id", "state")
+    sent = WebhookDelivery.objects.values_list("message_id", "state")
     assert {one["headers"]["webhook-id"] for one in came} == {pk for pk, _ in sent}
     assert [state for _, state in sent] == [State.SENT] * 16
     assert receiver.inside == up.inside == []
@@ -253,7 +259,7 @@ def test_what_was_changed_on_its_way_is_not_taken(mira, receiver):
     with pytest.raises(WebhookVerificationError):
         verified({**came, "body": came["body"].replace(b"Japan", b"China")}, hook.secret)
     with pytest.raises(WebhookVerificationError):
-        verified(came, Hook(owner=mira).secret)
+        verified(came, Webhook(owner=mira).secret)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -261,18 +267,18 @@ def test_whoever_is_gone_is_not_asked_again(mira, receiver):
     hook_of(mira, receiver, "/gone")
     ended(mira)
     send_all()
-    assert Delivery.objects.get().state == State.GIVEN_UP
+    assert WebhookDelivery.objects.get().state == State.GIVEN_UP
 
 
 @pytest.mark.django_db
 def test_what_somebody_took_and_never_brought_back_is_due_again(mira):
-    Hook.objects.create(owner=mira, address="https://example.org/")
+    Webhook.objects.create(owner=mira, address="https://example.org/")
     ended(mira)
     messages.fan_out_events()
-    first = Delivery.objects.claim_due()
-    assert Delivery.objects.claim_due() is None
-    Delivery.objects.update(taken=timezone.now() - timedelta(minutes=3))
-    second = Delivery.objects.claim_due()
+    first = WebhookDelivery.objects.claim_due()
+    assert WebhookDelivery.objects.claim_due() is None
+    WebhookDelivery.objects.update(taken=timezone.now() - timedelta(minutes=3))
+    second = WebhookDelivery.objects.claim_due()
     assert (second.pk, second.message_id, second.attempts) == (first.pk, first.message_id, 2)
     assert not first.close(State.SENT, 200)  # who was slow changes nothing any more
 
@@ -323,12 +329,12 @@ def test_a_hook_is_made_listed_and_taken_away(caller, mira):
     made = caller.post("/hooks", {"address": "https://example.org/hook", "kind": "judgement"})
     assert made.status_code == 201
     content = made.json()
-    assert content["secret"] == Hook.objects.get().secret
+    assert content["secret"] == Webhook.objects.get().secret
     listed = caller.get("/hooks").json()["results"]
     assert [one["id"] for one in listed] == [content["id"]]
     assert "secret" not in listed[0]
     assert caller.client.delete(f"/api/v1/hooks/{content['id']}").status_code == 204
-    assert not Hook.objects.exists()
+    assert not Webhook.objects.exists()
 
 
 @pytest.mark.django_db
@@ -336,11 +342,11 @@ def test_messages_are_listed_and_sent_once_more(caller, mira, noor):
     pk = caller.post("/hooks", {"address": "https://example.org/hook"}).json()["id"]
     ended(mira)
     messages.fan_out_events()
-    Delivery.objects.update(state=State.GIVEN_UP)
+    WebhookDelivery.objects.update(state=State.GIVEN_UP)
     [one] = caller.get(f"/hooks/{pk}/deliveries").json()["results"]
     again = caller.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}).json()
     assert (one["state"], again["state"], again["message_id"]) == ("given_up", "to_send", one["message_id"])
-    Delivery.objects.claim_due()
+    WebhookDelivery.objects.claim_due()
     problem(caller.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}), 409)
     others = ApiCaller(noor, scopes=SCOPES)
     problem(others.get(f"/hooks/{pk}/deliveries"), 404)
@@ -363,7 +369,7 @@ def test_messages_are_listed_and_sent_once_more(caller, mira, noor):
 )
 def test_what_is_wrong_with_a_hook_is_named(caller, asked, path):
     assert path in fields(caller.post("/hooks", asked))
-    assert not Hook.objects.exists()
+    assert not Webhook.objects.exists()
 
 
 @pytest.mark.django_db
@@ -376,5 +382,5 @@ def test_no_address_of_a_hook_is_refused_in_words_about_reading(caller, address)
 def test_a_token_of_every_day_makes_and_sees_no_hook_and_nobody_has_too_many(caller, mira, mira_calls):
     assert "tell" in problem(mira_calls.post("/hooks", {"address": "https://example.org/"}), 403)["detail"]
     assert "tell" in problem(mira_calls.get("/hooks"), 403)["detail"]
-    Hook.objects.bulk_create(Hook(owner=mira, address="https://example.org/") for _ in range(20))
+    Webhook.objects.bulk_create(Webhook(owner=mira, address="https://example.org/") for _ in range(20))
     problem(caller.post("/hooks", {"address": "https://example.org/"}), 409)

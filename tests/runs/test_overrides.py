@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Review, Run, last_override, last_override_entry
 from runs import reviews, run_actions
 from runs.formatting import overridden
@@ -58,7 +58,7 @@ def test_what_is_sent_twice_is_kept_once(mira, outcome):
     run = judged(mira, "Travel").run
     first, second = (reviews.add_review(run, mira, "Not so.", outcome) for _ in range(2))
     assert first == second
-    assert (Review.objects.count(), Entry.objects.filter(kind__in=("note", "override")).count()) == (1, 1)
+    assert (Review.objects.count(), AuditEntry.objects.filter(kind__in=("note", "override")).count()) == (1, 1)
 
 
 def test_what_is_said_again_by_another_or_after_something_else_or_later_is_kept(mira, noor, monkeypatch):

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 from django.urls import reverse
 from django.utils import timezone
 
-from engine.models import Gate, Letter, NoMail, Notice, Reminder, Run
+from engine.models import EmailOptOut, Gate, Letter, Notice, Reminder, Run
 from engine.policy import parse_policy
 from runs.approvals import reminders
 from runs.mail import delivery
@@ -176,10 +176,10 @@ def test_it_is_turned_off_and_on_where_the_account_is(run, mailed, client):
     client.post(reverse("notices"))
     ask(run, days=2)
     reminders.send_reminders()
-    assert (NoMail.objects.count(), Letter.objects.count()) == (1, 0)
+    assert (EmailOptOut.objects.count(), Letter.objects.count()) == (1, 0)
     client.post(reverse("notices"), {"mail": "on"})
     reminders.send_reminders()
-    assert (NoMail.objects.count(), Letter.objects.count()) == (0, 1)
+    assert (EmailOptOut.objects.count(), Letter.objects.count()) == (0, 1)
 
 
 def test_without_a_mail_server_nothing_is_written(run, mailed, settings, client):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from engine.audit.full_verification import verify_all
 from engine.json_logs import SecretPathFilter
 from engine.models import Review
-from runs.models import Share, ShareLook
+from runs.models import ShareLink, ShareLinkView
 from runs.record import redaction
 from runs.sharing import links as sharing
 from runs.sharing.grants import grant_access
@@ -36,7 +36,7 @@ def page_of(run):
 
 def test_a_link_is_made_on_the_page_and_shown_once(page, run):
     made = page.post(page_of(run), {"for_whom": "The auditors", "days": "7"})
-    link = Share.objects.get()
+    link = ShareLink.objects.get()
     address = f"http://testserver/shared/{made.context['made'].secret}/"
     assert address in made.content.decode()
     assert address not in page.get(page_of(run)).content.decode()
@@ -49,7 +49,7 @@ def test_a_link_ends_within_a_year(page, run, days):
     answer = page.post(page_of(run), {"days": days})
     assert "Write a number of days from 1 to 365." in answer.content.decode()
     assert answer.status_code == 422
-    assert not Share.objects.exists()
+    assert not ShareLink.objects.exists()
 
 
 def test_who_is_shown_it_learns_nothing_of_the_site_and_no_other_site_of_it(run, mira):
@@ -63,8 +63,8 @@ def test_who_is_shown_it_learns_nothing_of_the_site_and_no_other_site_of_it(run,
 def test_what_holds_no_more_looks_like_what_never_was(run, mira, page):
     ended, late, gone = (sharing.create_link(run, mira, "", 14) for _ in range(3))
     page.post(reverse("end-share", args=[run.pk, ended.pk]))
-    Share.objects.filter(pk=late.pk).update(until=timezone.now() - timedelta(seconds=1))
-    Share.objects.filter(pk=gone.pk).delete()
+    ShareLink.objects.filter(pk=late.pk).update(until=timezone.now() - timedelta(seconds=1))
+    ShareLink.objects.filter(pk=gone.pk).delete()
     answers = [seen_by(link) for link in (ended, late, gone)]
     assert [answer.status_code for answer in answers] == [404] * 3
     assert len({answer.content for answer in answers}) == 1
@@ -105,23 +105,23 @@ def test_how_often_it_was_opened_is_counted_by_the_hour(run, mira, page):
     link = sharing.create_link(run, mira, "", 14)
     for _ in range(3):
         seen_by(link)
-    [look] = ShareLook.objects.all()
+    [look] = ShareLinkView.objects.all()
     assert look.times == 3
-    ShareLook.objects.update(since=look.since - timedelta(hours=2), last=look.last - timedelta(hours=2))
+    ShareLinkView.objects.update(since=look.since - timedelta(hours=2), last=look.last - timedelta(hours=2))
     seen_by(link)
-    assert [one.times for one in ShareLook.objects.all()] == [1, 3]
+    assert [one.times for one in ShareLinkView.objects.all()] == [1, 3]
     assert "× 3" in page.get(page_of(run)).content.decode()
 
 
 def test_what_is_not_over_is_shown_to_nobody(page, mira):
     waiting = submitted(mira)
     answer = page.post(page_of(waiting.run), {"days": "14"})
-    assert (answer.status_code, Share.objects.count()) == (409, 0)
+    assert (answer.status_code, ShareLink.objects.count()) == (409, 0)
     assert "nobody knows yet how it ends" in answer.content.decode()
 
 
 def test_it_has_an_end_how_many_links_hold(run, mira):
-    Share.objects.bulk_create([Share.new(run, mira, "", 14) for _ in range(20)])
+    ShareLink.objects.bulk_create([ShareLink.new(run, mira, "", 14) for _ in range(20)])
     with pytest.raises(ValueError, match="as many as there may be"):
         sharing.create_link(run, mira, "", 14)
 

@@ -14,7 +14,7 @@ from judgements.models import Council, Judgement
 from magi_site.api import api
 from missions import memory_review
 from missions.memory_files import MemoryFile
-from missions.models import Step
+from missions.models import MissionStep
 from plans.models import Team
 from runs.procedure.schemas import RunSummary
 from tests.callers import ApiCaller, fields
@@ -33,7 +33,7 @@ def long_mission(mira):
     for number in range(1, 11):
         about = {"model": "test/one", "attempt": 1, "deadline": timezone.now()}
         call = ModelCall.objects.create(run=row.run, step=f"step {number}", **about)
-        Step.objects.create(mission=row, agent=agent, number=number, reasoning=LONG, heard=0, call=call)
+        MissionStep.objects.create(mission=row, agent=agent, number=number, reasoning=LONG, heard=0, call=call)
     Gate.objects.open(None, run=row.run, step="a", kind="tool", title="Go?", text=LONG, policy=parse_policy({}))
     return row
 

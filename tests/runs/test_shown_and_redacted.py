@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from runs.access_log import log_view
-from runs.models import Badge, Given, GivenLook, Share
+from runs.models import AccessGrant, BadgeLink, GrantView, ShareLink
 from runs.record.redaction import redact_run
 from runs.sharing import badges, links
 from runs.sharing.grants import grant_access
@@ -25,7 +25,7 @@ def run(approved_judgement, mira, noor):
 
 def test_its_links_badges_and_gifts_end_with_it(run):
     redact_run(run.pk, "reviewer", "Asked for.")
-    assert not any(rows.objects.filter(ended=None).exists() for rows in (Share, Badge, Given))
+    assert not any(rows.objects.filter(ended=None).exists() for rows in (ShareLink, BadgeLink, AccessGrant))
 
 
 def test_what_was_written_for_them_is_erased(run, page):
@@ -33,11 +33,11 @@ def test_what_was_written_for_them_is_erased(run, page):
     shown = page.get(reverse("share", args=[run.pk])).content.decode()
     assert "Nobody is shown it by a link." in shown
     assert "Ada" not in shown
-    assert (Share.objects.get().for_whom, Badge.objects.get().words) == ("", "")
+    assert (ShareLink.objects.get().for_whom, BadgeLink.objects.get().words) == ("", "")
 
 
 def test_with_the_names_it_is_forgotten_who_showed_it_and_to_whom(run):
     redact_run(run.pk, "reviewer", "Asked for.", names=True)
-    assert (Share.objects.get().by, Badge.objects.get().by) == (None, None)
-    assert not Given.objects.exists()
-    assert not GivenLook.objects.exists()
+    assert (ShareLink.objects.get().by, BadgeLink.objects.get().by) == (None, None)
+    assert not AccessGrant.objects.exists()
+    assert not GrantView.objects.exists()

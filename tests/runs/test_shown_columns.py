@@ -9,7 +9,7 @@ from django.utils import timezone
 from engine.audit.verification import verify_one
 from engine.models import Review
 from runs import reviews, show_notes
-from runs.models import Badge, Given, Share
+from runs.models import AccessGrant, BadgeLink, ShareLink
 from runs.sharing import badges, grants, links
 from tests.columns import turned
 from tests.conftest import judged, person
@@ -49,7 +49,7 @@ def shown(run, mira):
 
 
 def end(row, by):
-    door = {Share: links.revoke_share_link, Badge: badges.revoke_badge, Given: grants.revoke_access}
+    door = {ShareLink: links.revoke_share_link, BadgeLink: badges.revoke_badge, AccessGrant: grants.revoke_access}
     door[type(row)](row, by)
 
 
@@ -97,7 +97,7 @@ def test_one_that_was_put_in_or_made_longer_is_named(run, mira):
         type(row).objects.filter(pk=row.pk).update(until=row.until + timedelta(minutes=1))
         assert faults(row) == [f"{show_notes._name(row)} shows it otherwise than is noted."]
         type(row).objects.filter(pk=row.pk).update(until=row.until - timedelta(minutes=1))  # `faults` has read it
-    more = Share.new(run, mira, "", 14)
+    more = ShareLink.new(run, mira, "", 14)
     more.save()
     assert faults(more) == [f"Link {more.pk} shows it otherwise than is noted."]
 
@@ -125,7 +125,7 @@ def test_who_was_given_it_twice_before_has_it_once(run, mira, noor, monkeypatch)
     third = grants.grant_access(run, mira, "noor")
     assert faults(third) == []
     grants.revoke_access(third, mira)
-    Given.objects.filter(pk=first.pk).update(ended=None)
+    AccessGrant.objects.filter(pk=first.pk).update(ended=None)
     assert faults(first) == [f"Given record {first.pk} was ended and shows it again."]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.ledger import checkpoints, signing
 from engine.ledger.checkpoints import Checkpoint
-from engine.ledger.merkle_log import Salt
+from engine.ledger.merkle_log import DigestSalt
 from engine.models import Run
 from judgements.models import ExpectedReceipt, Judgement, Receipt
 from runs import reviews, run_actions
@@ -154,7 +154,7 @@ def test_texts_that_are_gone_without_a_redaction_are_missed(approved_judgement, 
     with tampering():
         Run.objects.filter(pk=judgement.pk).update(title="")
         Judgement.objects.filter(pk=judgement.pk).update(content="")
-        Salt.objects.all().delete()
+        DigestSalt.objects.all().delete()
     assert verify(export(tmp_path), "--key", signing.verifier_key())[0] == 1
 
 

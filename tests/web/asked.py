@@ -153,12 +153,12 @@ async def _performed(pks: Sequence[UUID], models: Any) -> None:
 
 
 def _judge(result: WebResult, web: Wide, question: WebQuestion, pk: UUID, share: float) -> None:
-    from inquiries.models import Inquiry, Quote
+    from inquiries.models import ClaimQuote, Inquiry
     from inquiries.quotes import FoldedText, find_quote
 
     row = Inquiry.objects.with_assignments().get(pk=pk)
     result.ends[row.run.outcome or row.run.status] += 1
-    for quote in Quote.objects.filter(claim__inquiry=pk).select_related("source"):
+    for quote in ClaimQuote.objects.filter(claim__inquiry=pk).select_related("source"):
         result.quotes += 1
         there = quote.source.read
         if quote.source.kind == "page":

@@ -8,7 +8,7 @@ from django.db import transaction
 from engine import run_control
 from engine.audit import sealing
 from engine.audit.entries_from_rows import names_of
-from engine.ledger.entries import Entry
+from engine.ledger.entries import AuditEntry
 from engine.models import Budget, Effect, Gate, Run, ToolCall
 from engine.queue.worker import Worker
 from engine.tools import Tool, available_tools
@@ -206,7 +206,7 @@ async def test_what_was_refused_is_never_done_and_says_by_whom(using, going_on, 
 async def test_a_call_that_is_open_holds_back_what_comes_after_it(cut, mira):
     run = await cut(one("page", "stranger"), one("tell"))
     await sync_to_async(run_control.apply_action)(run.pk, lambda: None)
-    kinds = [kind async for kind in Entry.objects.filter(run=run.pk).values_list("kind", flat=True)]
+    kinds = [kind async for kind in AuditEntry.objects.filter(run=run.pk).values_list("kind", flat=True)]
     assert kinds == ["submitted", "tool"]
     await sync_to_async(run_control.cancel)(run.pk, mira)
     assert await statuses() == ["done", "interrupted"]
