@@ -1,4 +1,4 @@
-"""What an entry says otherwise than its place in the chain and the row that it tells of, field by field."""
+"""Comparison of an entry with its place in the chain and with the row that it describes."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ LABELS = {
 def compare_entry(
     pk: UUID, entry: ReportLine, draft: EntryDraft | None, prev: str, kept: StoredChain
 ) -> Iterator[VerificationFinding]:
-    """Field by field: what an entry says otherwise than its place and its row do."""
+    """Yield a finding for each field in which an entry differs from its place in the chain or from its row."""
     seq, kind, line, hash_ = entry
     if (right := hashing.entry_hash(line)) != hash_:
         detail = f"its hash is {truncate_value(hash_)}, its line has {right}"
@@ -56,7 +56,7 @@ def compare_entry(
 
 
 def describe_orphan_entry(entry: ReportLine, kept: StoredChain) -> bool:
-    """Entries of some kinds never did; an end that a later retry undid has no row any more."""
+    """Whether the entry has no row for a good reason: its kind has none, or a later retry undid the end."""
     retried = any(kind == RETRIED and later > entry[0] for later, kind, _, _ in kept.entries)
     return entry[1] in KINDS_WITHOUT_ROWS or (entry[1] == ENDED and retried)
 
@@ -75,7 +75,7 @@ def _differing_facts(
 
 
 def _subject(name: str, draft: EntryDraft) -> str:
-    """What a sentence is about: “The content”, “The answer of attempt B2”."""
+    """Return the subject of a message: “The content”, “The answer of attempt B2”."""
     of = "" if draft.kind in (SUBMITTED, ENDED) else f" of {entry_label(draft)}"
     return f"The {LABELS.get(name, name.replace('_', ' '))}{of}"
 
@@ -113,7 +113,7 @@ def _differing_texts(
 
 
 def entry_label(draft: EntryDraft | None) -> str:
-    """“attempt B2”, “note”."""
+    """Return a short name of an entry: “attempt B2”, “note”."""
     if not draft:
         return "a row"
     which, name = draft.facts.get("step", draft.facts.get("id", "")), draft.facts.get("name")

@@ -1,10 +1,10 @@
-"""How the record is hashed. Pure functions over the standard library: whoever has neither our database nor our code can
-work the same out again.
+"""How the record is hashed: pure functions over the standard library, so that others can compute the same without our
+database or code.
 
-What happened in one run is a chain of entries. An entry is one line of canonical JSON (RFC 8785): it holds facts in the
-open, every text that a person wrote or a model said as a keyed digest, and the hash of the entry before it. A text can
-so be erased, and its key with it, and the chain still holds. The newest entry of a run, each time that one is added,
-becomes a leaf of the log over all runs: a Merkle tree as in RFC 6962, in which each leaf also names the hash of the one
+The events of one run are a chain of entries. An entry is one line of canonical JSON (RFC 8785). It has facts in the
+open, every text that a person or a model wrote as a keyed digest, and the hash of the entry before it. A text can
+be erased together with its key, and the chain stays valid. Each time that entries are added, the newest one becomes
+a leaf of the log over all runs: a Merkle tree as in RFC 6962, in which each leaf also has the hash of the one
 before it.
 """
 
@@ -28,13 +28,13 @@ _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 
 
 def canonical(value: Any) -> str:
-    """The one way to write these facts down (RFC 8785)."""
+    """Return the facts as canonical JSON (RFC 8785)."""
     return _encode(value)
 
 
 @dataclass
 class EntryDraft:
-    """Something that happened, before it has its place in a chain. `row` is the key of the row that tells it."""
+    """An event before it has a place in a chain. `row` is the key of the row that it describes."""
 
     kind: str
     at: str
@@ -47,12 +47,12 @@ class EntryDraft:
 
 
 def digest(salt: bytes, seq: int, name: str, text: str) -> str:
-    """The keyed digest of one text of the entry `seq`; without the key nobody can try texts until one fits."""
+    """Return the keyed digest of one text of the entry `seq`. Without the key nobody can guess texts and compare."""
     return hmac.digest(salt, f"{seq} {name}\n{text}".encode(), "sha256").hex()
 
 
 def entry_line(draft: EntryDraft, digests: Mapping[str, str], *, run: str, seq: int, prev: str, maker: str) -> str:
-    """The entry as it is hashed and kept. `maker` is the program that wrote it."""
+    """Return the line of an entry that is hashed and stored. `maker` is the program that wrote it."""
     return canonical(
         {
             "form": ENTRY_FORMAT,
@@ -73,7 +73,7 @@ def entry_hash(line: str) -> str:
 
 
 def leaf_hash(*, index: int, run: str, seq: int, head: str, at: str, prev: str) -> str:
-    """Of the leaf `index`, counted from 0: the run's chain has `head` as the hash of its entry `seq`, its newest."""
+    """Return the hash of the leaf `index`, counted from 0. `head` is the hash of the run's newest entry `seq`."""
     line = canonical(
         {"form": LEAF_FORMAT, "index": index, "run": run, "seq": seq, "head": head, "at": at, "prev": prev}
     )
@@ -88,7 +88,9 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def extend_peaks(peaks: Sequence[bytes], size: int, leaves: Iterable[bytes]) -> tuple[list[bytes], int]:
-    """The peaks and the size of a tree after these leaves. Peaks are the roots of its full subtrees, largest first."""
+    """Return the peaks and the size of a tree after these leaves. Peaks are the roots of its full subtrees, largest
+    first.
+    """
     peaks = list(peaks)
     for leaf in leaves:
         rest = size
@@ -101,7 +103,7 @@ def extend_peaks(peaks: Sequence[bytes], size: int, leaves: Iterable[bytes]) -> 
 
 
 def root(peaks: Sequence[bytes]) -> bytes:
-    """Of a tree with these peaks, as RFC 6962 has it."""
+    """Return the root of a tree with these peaks (RFC 6962)."""
     if not peaks:
         return sha256().digest()
     found, *rest = reversed(peaks)
@@ -111,5 +113,5 @@ def root(peaks: Sequence[bytes]) -> bytes:
 
 
 def format_timestamp(moment: datetime | None) -> str | None:
-    """A moment as the record writes it: UTC, to the microsecond where there are any."""
+    """Return the time as the record writes it: UTC, with microseconds unless they are zero."""
     return moment.isoformat().removesuffix("+00:00") + "Z" if moment else None

@@ -1,4 +1,4 @@
-"""What a verification reads, and what it finds."""
+"""Data of a verification: what it reads and what it finds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from .entries import ADOPTED, REDACTED
 
 @dataclass(frozen=True)
 class VerificationFault:
-    """What is wrong: a sentence for people, then where, and in `detail` what somebody needs who looks it up.
+    """One fault: a message for people, its place, and technical details in `detail`.
 
-    `run` and `seq` are None where it concerns the log or the whole database.
+    `run` and `seq` are None if the fault concerns the log or the whole database.
     """
 
     text: str
@@ -36,8 +36,9 @@ class VerificationFault:
 
 @dataclass
 class VerificationReport:
-    """`notices` are no faults of the record: they say what does not protect it. `held` is a sentence: against which
-    checkpoints of this installation's own file the log was held."""
+    """Result of a verification. `notices` are not faults: they name missing protection. `held` is a sentence that says
+    with which checkpoints of this installation's own file the log was compared.
+    """
 
     runs: int = 0  # without the chains that belong to none
     entries: int = 0
@@ -56,7 +57,7 @@ ReportLine = tuple[int, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class LogPosition:
-    """A leaf of the log: since `at`, the entry `seq` of the run and all before it are sealed."""
+    """A leaf of the log: the run's entries up to `seq` have been sealed since `at`."""
 
     index: int
     seq: int
@@ -65,7 +66,7 @@ class LogPosition:
 
 
 class VerificationFinding(NamedTuple):
-    """A `VerificationFault` of one run, before it is known which run that is."""
+    """A `VerificationFault` of one run, before the run's id is added."""
 
     seq: int | None
     text: str
@@ -74,7 +75,7 @@ class VerificationFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredChain:
-    """What the evidence tables have of one run."""
+    """The rows of one run in the tables of the record."""
 
     entries: Sequence[ReportLine]
     leaves: Sequence[LogPosition]
@@ -83,26 +84,26 @@ class StoredChain:
 
     @property
     def adopted(self) -> bool:
-        """Whether it was sealed when the log began, later than it happened."""
+        """Whether the run was sealed when the log began, later than it happened."""
         return any(kind == ADOPTED for _, kind, _, _ in self.entries)
 
     @property
     def redacted_up_to(self) -> int:
-        """The place of its newest redaction, 0 where there is none."""
+        """The sequence number of the newest redaction; 0 if there is none."""
         return max((seq for seq, kind, _, _ in self.entries if kind == REDACTED), default=0)
 
     def leaf_of(self, seq: int) -> LogPosition | None:
-        """The first that covers an entry."""
+        """Return the first leaf that covers the entry; None if there is none."""
         return next((leaf for leaf in self.leaves if leaf.seq >= seq), None)
 
     def salt_of(self, seq: int) -> bytes | None:
-        """The key of the texts of an entry, unless it is erased."""
+        """Return the key of the entry's texts; None if it is erased."""
         leaf = self.leaf_of(seq)
         salt = self.salts.get(leaf.index) if leaf else None
         return bytes.fromhex(salt) if salt else None
 
     def since(self, seq: int) -> str:
-        """When an entry was sealed, for the end of a sentence: what differs from it was changed later."""
+        """Return when an entry was sealed, for the end of a message: a difference came later."""
         leaf = self.leaf_of(seq)
         return f"after {format_utc_minute(leaf.at)}" if leaf and leaf.at else "after it was sealed"
 

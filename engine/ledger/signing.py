@@ -1,4 +1,4 @@
-"""The key of this installation. It signs checkpoints of the log and receipts: Ed25519, as in C2SP's signed notes."""
+"""The key of this installation, which signs checkpoints and receipts: Ed25519, as in C2SP's signed notes."""
 
 import base64
 from functools import cache
@@ -33,7 +33,7 @@ def public_key() -> bytes:
 
 
 def name() -> str:
-    """What this log is called in its checkpoints. It follows from the key, so that no two logs share a name."""
+    """Return the log's name in checkpoints. It is derived from the key, so that no two logs share a name."""
     return f"magi/{sha256(public_key()).hexdigest()[:16]}"
 
 
@@ -42,12 +42,12 @@ def key_id() -> bytes:
 
 
 def verifier_key() -> str:
-    """What others need to verify: the name, the key's id and the public key, in one word."""
+    """Return what others need to verify, in one word: name, key id and public key."""
     return f"{name()}+{key_id().hex()}+{_base64(ED25519 + public_key())}"
 
 
 def note(text: str) -> str:
-    """The text, whose last sign is a line's end, with our signature under it."""
+    """Return the signed note. `text` must end with a line break."""
     return f"{text}\n— {name()} {_base64(key_id() + sign(text.encode()))}\n"
 
 

@@ -1,8 +1,9 @@
-"""Are the guards of evidence in the database what `guards.py` makes, and is nothing beside them?
+"""Comparison of the database's triggers with those that `immutability.py` creates: none may be missing, changed or
+extra.
 
-A trigger is verified by what it is: a name alone protects nothing. On SQLite its text is kept as it was written.
-PostgreSQL keeps it in a form of its own, so the guards are made once more, on temporary tables that are rolled back,
-and compared in that form; what they call is compared with what was installed.
+Definitions are compared, because a name alone protects nothing. SQLite stores the text as written. PostgreSQL
+stores its own form, so the triggers are created again on temporary tables, compared in that form and rolled back;
+the functions that they call are compared with those installed.
 
 Why so: docs/decisions.md, The record.
 """
@@ -20,8 +21,11 @@ from .immutability import ImmutableTable, all_guards, functions
 
 @dataclass(frozen=True)
 class TriggerProblem:
-    """`acts`: it could by itself change evidence before it is sealed, or hide it, and no hash would tell. Otherwise it
-    fails to refuse a change, which every hash tells."""
+    """One problem with the triggers.
+
+    `acts` means that it could change evidence before it is sealed, or hide it, without any hash showing that.
+    Otherwise a change is not refused, but hashes show it.
+    """
 
     text: str
     acts: bool = False
@@ -118,8 +122,9 @@ def _postgresql(connection: Any, guards: list[ImmutableTable]) -> Iterator[Trigg
 
 
 def _as_postgresql_says(connection: Any, guards: list[ImmutableTable]) -> Mapping[Key, Collection[str]]:
-    """The forms that each trigger may have: that of our own words, and those that it gets when it is made from what
-    PostgreSQL says of it, as by a restore of a dump."""
+    """Return the forms that each trigger may have: the form of our own statement, and those after PostgreSQL's own
+    definition is executed again, as a restore of a dump does.
+    """
     tables = [guard.table for guard in guards]
     forms: dict[Key, list[str]] = defaultdict(list)
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
@@ -139,7 +144,7 @@ def _as_postgresql_says(connection: Any, guards: list[ImmutableTable]) -> Mappin
 
 
 def _by_place(rows: list[tuple[Any, ...]]) -> dict[Key, str]:
-    """The same trigger on a temporary table has that in its text, as the only difference."""
+    """Key the definitions by table and name, without the table in the text: only that differs on a temporary table."""
     return {(table, name): re.sub(r" ON \S+ ", " ", made, count=1) for table, name, _, made in rows}
 
 

@@ -1,9 +1,9 @@
-"""The one boundary to language models. Everything that goes out or comes back passes here.
+"""The only client for language models: all requests and answers pass through it.
 
-Chat completions are posted as the openai client posts its first, streamed, and read here line by line: its own
-stream helper costs ten times as much per piece of text and hides what really came over the wire. Where nobody watches
-a quick model answers in one piece, which costs less still. No hidden retries, no redirects, no proxies from the
-environment. Whatever goes wrong leaves as a `CallFailed`.
+Requests are posted with the openai client, streamed, and parsed here line by line: the library's stream helper
+costs ten times as much per piece of text and hides the raw response. A model that last answered fast is asked
+without streaming, which is cheaper still. No hidden retries, no redirects, no proxies from the environment. All
+errors are `CallFailed`.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -46,11 +46,11 @@ T = TypeVar("T")
 
 
 class SignsOfLife:
-    """How long somebody may be silent from now on, after each piece that came over the wire.
+    """How long the server may be silent after each piece that it sent.
 
-    While a model reads, any whole line counts: a server that says that it is there (a comment, an empty part) is not
-    stuck. Once it writes only what it writes counts: one that hangs in the midst of an answer may go on saying so for
-    ever. The time for an answer in all bounds both.
+    Before the answer begins any complete line counts: a server that sends comments or empty parts is not stuck.
+    Afterwards only text counts, because a server that hangs in the middle of an answer may send such lines forever.
+    The total timeout limits both.
     """
 
     def __init__(self, reader: ReplyReader, first: float, silence: float) -> None:
@@ -58,7 +58,7 @@ class SignsOfLife:
         self._written = self._lines = 0
 
     def next(self) -> float | None:
-        """Seconds; None where what came was no sign."""
+        """Return the seconds allowed from now on; None if the last piece was no sign of life."""
         reader = self._reader
         written, lines = reader.written > self._written, reader.lines > self._lines
         self._written, self._lines = reader.written, reader.lines
@@ -68,10 +68,12 @@ class SignsOfLife:
 
 
 class ModelClient:
-    """Every model that this process can ask: one client per provider, made when first needed."""
+    """Client for all models of this process: one HTTP client per provider, created on first use."""
 
     def __init__(self, timeout: float, first: float = math.inf, silence: float = math.inf) -> None:
-        """Seconds for an answer in all; to its first piece, since the server last said anything; between two pieces."""
+        """Set the limits in seconds: the whole answer; its first piece, since the server last sent a line; between two
+        pieces.
+        """
         self.timeout, self.first_piece, self.silence = timeout, first, silence
         self._clients: dict[str, StreamingOpenAI] = {}
         self._queues: dict[str, ProviderQueue] = {}
@@ -80,7 +82,7 @@ class ModelClient:
         self._turns = asyncio.Lock()  # of the answers that come faster than their share
 
     def queue(self, model: str) -> ProviderQueue:
-        """Of all who ask the model's provider; a turn in it is to be held while asking."""
+        """Return the queue of the model's provider. Callers must have a turn in it while they ask."""
         try:
             provider = resolve_model(model)[0]
         except UnknownProvider:
@@ -88,20 +90,22 @@ class ModelClient:
         return self._queues.setdefault(provider.name, ProviderQueue(provider.concurrency))
 
     def request_mode(self, model: str) -> RequestMode:
-        """How this model is asked first: as it last answered, since this process began."""
+        """Return the request mode with which this model last answered in this process, or the default."""
         return self._ways.get(model, RequestMode())
 
     async def load(self) -> None:
-        """To be awaited before the first question: the client is imported beside everything else."""
+        """Import the client library in a thread. Await it before the first question."""
         await asyncio.to_thread(importlib.import_module, "engine.llm.http_transport")
 
     async def ask(
         self, model: str, messages: list[ChatMessage], form: ResponseFormat[T], on_growth: PreviewText, way: RequestMode
     ) -> ModelReply:
-        """One attempt, within the deadline. `on_growth` is called for every piece, with what makes a text to show.
+        """Make one attempt within the deadlines. `on_growth` is called for every piece, with a function that returns
+        the text.
 
-        FormatRefused where the endpoint does not take this way of asking. Unless the way says that it has to stream, a
-        model that answered soon the last time is asked for one piece: a longer silence is more than some gateways bear.
+        Raises ResponseFormatRejected if the endpoint does not support this request mode. Unless the mode requires
+        streaming, a model whose last answer took less than MIN_RETRY_SECONDS is asked without it: some gateways do
+        not tolerate a longer silence.
         """
         try:
             provider, name = resolve_model(model)
@@ -110,10 +114,10 @@ class ModelClient:
         _require_key(provider)
 
         def show() -> str:
-            # what the key is spelled with in JSON is known only once the text has been read
+            # the JSON escapes of the key are known only after decoding, so the text is cleaned twice
             return provider.clean_split(form.preview(provider.clean_split(so_far(reader.text)[:MAX_SHOWN_CHARACTERS])))
 
-        # whatever an endpoint repeats of us, no key leaves here
+        # endpoints may echo the request: no key leaves this method
         body = self._body(name, messages, form, way, way.streams or model not in self._quick)
         body |= parameters_of(model, messages, form, way)
         reader, began = ReplyReader(lambda: on_growth(show), provider, body), time.monotonic()
@@ -151,8 +155,8 @@ class ModelClient:
         except errors.CallFailed:
             raise
         except Exception as error:
-            # The boundary: below are an SDK, two HTTP libraries and somebody else's server. Whatever they
-            # raise is one failed attempt, never a broken run.
+            # The boundary: below are an SDK, two HTTP libraries and a foreign server. Whatever they raise is one
+            # failed attempt, never a broken run.
             raise _diagnosed(error, provider, model, body, answers=reader.begun) from error
 
     def _too_late(self, provider: Provider, reader: ReplyReader, over: bool) -> str:
@@ -166,7 +170,7 @@ class ModelClient:
         return f"{where} did not begin an answer within {self.first_piece:g} s."
 
     async def names(self, provider: Provider) -> list[str]:
-        """What the provider lists of its models. CallFailed as for a question."""
+        """Return the names of the models that the provider lists, at most MAX_MODELS. Raises CallFailed."""
         _require_key(provider)
         await self.load()
         try:
@@ -245,7 +249,7 @@ class ModelClient:
 
 
 def _require_key(provider: Provider) -> None:
-    """No header can carry an empty one: nothing would be sent."""
+    """Raise Unauthorized for an empty key: no header can carry it, so nothing would be sent."""
     if not provider.api_key.strip():
         keyless = errors.Unauthorized(f"No key is set for {provider.name} ({provider.host}).")
         keyless.advice = "Set the variable of its key, or name no variable where it asks for no key."
@@ -261,13 +265,15 @@ def _diagnosed(
 
 
 async def _cap_error_body(response: httpx2.Response) -> None:
-    """The client library reads the body of an error whole, however large; it finds this much already read."""
+    """Read at most MAX_ANSWER_BYTES of an error's body: the client library would read all of it, and uses what is
+    read.
+    """
     if response.status_code >= 300:
         response._content = await _beginning(response, MAX_ANSWER_BYTES)
 
 
 async def _beginning(response: httpx2.Response, most: int) -> bytes:
-    """So much of a body at most, and as much of it as came before it broke off."""
+    """Return at most `most` bytes of a body; fewer if it broke off."""
     body = bytearray()
     with contextlib.suppress(httpx2.TransportError, zlib.error, errors.UnusableAnswer):
         async with aclosing(response_stream.read_pieces(response, response_stream.ReadShare(asyncio.Lock()))) as pieces:

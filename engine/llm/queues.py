@@ -1,7 +1,9 @@
-"""Requests to one provider: so many at once, and one at a time while it is away. One queue for all runs of a process.
+"""Queues for requests to a provider: a concurrency limit, and single probes while it is away. One queue per provider
+serves all runs of a process.
 
-A provider that is away, overloaded, or asks to wait is asked by one request, then by another one, ever more seldom.
-As soon as one is taken the others follow; after a limit of rate a few first, and more with each that is taken.
+A provider that is away, overloaded or asks to wait gets one probe at a time, with growing pauses. As soon as one
+request is accepted the others follow. After a rate limit AFTER_A_LIMIT requests follow first; the number doubles
+with each that is accepted.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -27,7 +29,7 @@ NEWS = timedelta(seconds=5)  # by which the end of a wait has to move before eve
 
 @dataclass(frozen=True)
 class Absence:
-    """A provider that was last found away. `until`: it said itself when to ask again."""
+    """A provider that was away at the last request. `until` is set if the provider itself said when to ask again."""
 
     since: datetime
     began: float  # by the monotonic clock
@@ -36,12 +38,12 @@ class Absence:
 
     @property
     def limited(self) -> bool:
-        """It is there, and takes no more for now."""
+        """Whether the provider is there but limits the rate."""
         return isinstance(self.last, errors.RateLimited)
 
 
 class ProviderAway(Exception):
-    """It was away for as long as somebody could wait."""
+    """The provider was away for longer than a request's patience."""
 
     def __init__(self, absence: Absence) -> None:
         super().__init__(str(absence.last))
@@ -49,7 +51,7 @@ class ProviderAway(Exception):
 
 
 class QueuedRequest:
-    """One request, from when it waits for its turn to when it has been answered. Leaving gives its place to others."""
+    """One request, from joining the queue until it is answered. Leaving the context frees its place."""
 
     def __init__(self, queue: "ProviderQueue", patience: float, since: float | None) -> None:
         self._queue = queue
@@ -68,16 +70,16 @@ class QueuedRequest:
         return max(self.since, absence.began) + self.patience
 
     def answered(self) -> None:
-        """Whatever the answer was: the provider is there."""
+        """Report an answer, of whatever kind: the provider is there."""
         self._queue.answered(self)
 
     def lost(self, failure: errors.CallFailed) -> tuple[datetime, Absence]:
-        """The provider is away. When the next one asks, and since when nobody was answered."""
+        """Report that the provider is away. Returns the time of the next probe and the absence."""
         return self._queue.lost(self, failure)
 
 
 class ProviderQueue:
-    """Those who wait come first come, first served; whoever found the provider away waits behind the others."""
+    """First come, first served; a request that found the provider away queues again behind the others."""
 
     def __init__(self, places: int = ANY_NUMBER) -> None:
         self.absence: Absence | None = None
@@ -91,18 +93,21 @@ class ProviderQueue:
         self._news: asyncio.Future[None] | None = None
 
     def turn(self, patience: float, since: float | None = None) -> QueuedRequest:
-        """To be entered. `granted` is done when the turn has come, with ProviderAway where it is not going to:
-        the provider was away for `patience` seconds since `since`, and nobody was answered in that time."""
+        """Return a request to enter as a context manager. `granted` is done when its turn has come.
+
+        `granted` raises ProviderAway if the provider answered nobody for `patience` seconds since `since`
+        (monotonic clock).
+        """
         return QueuedRequest(self, patience, since)
 
     def changes(self) -> "asyncio.Future[None]":
-        """Done as soon as the provider goes away or comes back, or names another wait."""
+        """Return a future that is done when the provider goes away, comes back or names another wait."""
         if self._news is None or self._news.done():
             self._news = asyncio.get_running_loop().create_future()
         return self._news
 
     def taken(self) -> None:
-        """A request was taken, as the head of its answer shows: nobody has to wait for the end of that."""
+        """Report that a request was accepted: the head of the answer is enough, so nobody waits for its end."""
         if self.absence is None:
             self._window = min(self._places, 2 * self._window)
         elif not any(turn.probes for turn in self._inside):
@@ -159,7 +164,7 @@ class ProviderQueue:
             self._news.set_result(None)
 
     def _admit(self) -> None:
-        """Whose turn it is now, and whose will not come."""
+        """Grant the turns that are due, and fail those that will not come."""
         if self._timer:
             self._timer.cancel()
             self._timer = None
@@ -190,7 +195,7 @@ class ProviderQueue:
 
 
 def _is_news(before: Absence, after: Absence) -> bool:
-    """Whether all who wait have to be told: not for a wait that ends a moment earlier or later."""
+    """Whether waiting requests are notified: not if the end of the wait moves by NEWS or less."""
     if before.limited != after.limited or before.until is None or after.until is None:
         return (before.limited, before.until) != (after.limited, after.until)
     return abs(after.until - before.until) > NEWS

@@ -1,7 +1,7 @@
-"""About how many tokens a text is, where nobody has counted them, and whether a model has room for so many.
+"""Token estimates, and whether a model's context has room for a prompt.
 
-Two estimates, for an error costs something on either side: `tokens_of` says rather too many, for what must fit and what
-it may cost; `fewer_tokens_of` rather too few, to be held against what a server says that it has read.
+There are two estimates, because an error is expensive on either side. `tokens_of` estimates high, for limits and
+costs. `fewer_tokens_of` estimates low, to compare with the count that a server reports.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -31,8 +31,9 @@ _LONGEST = {"dense": 2, "unspaced": 4, "number": 3, "word": 16, "signs": 1_000} 
 
 
 def tokens_of(text: str) -> int:
-    """Rather too many than too few, in any script: a third of its bytes, and more for signs, digits and what looks
-    random, of which some models read each character as a token."""
+    """Return a high estimate for any script: a third of the bytes, and more for signs, digits and random-looking
+    strings, of which some models read each character as a token.
+    """
     scrambled = "".join(filter(_is_scrambled, _RUN.findall(text)))
     each = len(_DIGIT.findall(text)) + len(scrambled) - len(_DIGIT.findall(scrambled))
     signs = len(_SIGN.findall(text))
@@ -40,18 +41,21 @@ def tokens_of(text: str) -> int:
 
 
 def _is_scrambled(run: str) -> bool:
-    """A key, a hash, a file in base64: not a line, and no name that somebody has made of words."""
+    """Whether the run looks like a key, a hash or base64, not like a ruler line or a name composed of words."""
     return any(sign.isdigit() for sign in run) and any(sign.isalpha() for sign in run)
 
 
 def prompt_tokens(messages: Iterable[ChatMessage]) -> int:
-    """Of a conversation, rather too many than too few."""
+    """Return a high estimate for a conversation."""
     return sum(tokens_of(one["content"]) + OF_A_MESSAGE for one in messages)
 
 
 def fewer_tokens_of(text: str) -> int:
-    """Rather too few than too many: far from twice as many as any model's own count. Of what tokenizers put together,
-    as words and runs of one sign, each is a piece, and a quarter more for the words that they do take apart."""
+    """Return a low estimate, far below twice any model's own count.
+
+    Tokenizers join words and runs of one sign, so each counts as one piece; a quarter of the words is added for
+    those that they split.
+    """
     pieces = Counter[str]()
     for one in _PIECE.finditer(_REPEATED.sub(r"\1", text)):
         kind = str(one.lastgroup)
@@ -63,7 +67,7 @@ def fewer_tokens_of(text: str) -> int:
 
 
 def declared_of(model: str) -> int | None:
-    """Tokens that it reads at most, its answer included; None where that is not declared, or nobody knows the model."""
+    """Return the model's context in tokens, answer included; None if it is not declared or the model is unknown."""
     try:
         return context_of(model) if model else None
     except UnknownProvider:
@@ -71,15 +75,17 @@ def declared_of(model: str) -> int | None:
 
 
 def room_of(models: Iterable[str]) -> int | None:
-    """Tokens that a prompt may have so that each of these models can read it and answer; None where no limit is
-    declared."""
+    """Return the tokens that a prompt may have so that each of these models can read it and answer; None if no limit
+    is declared.
+    """
     declared = [limit for limit in map(declared_of, models) if limit is not None]
     return min(declared) - ANSWER if declared else None
 
 
 def too_long(model: str, prompt: int, about: str) -> str:
-    """That the model has no room for a prompt of so many tokens and its answer; empty where it has, or nobody knows.
-    `about`: what would come to so many."""
+    """Return a message that the model has no room for a prompt of `prompt` tokens and its answer; empty if it has, or
+    if its limit is unknown. `about` names the prompt.
+    """
     limit = declared_of(model)
     if limit is None or prompt + ANSWER <= limit:
         return ""
@@ -87,7 +93,9 @@ def too_long(model: str, prompt: int, about: str) -> str:
 
 
 def unread(messages: Sequence[ChatMessage], counted: int | None) -> str:
-    """That a server has read a part alone of what it was sent, by its own count; empty where nothing shows that."""
+    """Return a message that the server read only a part of the prompt, by its own count; empty if nothing shows
+    that.
+    """
     sent = "\n".join(one["content"] for one in messages)
     if counted is None or counted < NO_WINDOW or counted * 5 >= len(sent):
         return ""

@@ -1,4 +1,4 @@
-"""How long an endpoint asks to wait, wherever it says so: in a header, in a field of its error, in its words."""
+"""Parsing of the wait that an endpoint asks for: in headers, in fields of its error, or in the error's words."""
 
 import math
 import re
@@ -31,8 +31,11 @@ OF_LIMITS = (  # names of headers, but for “reset” and “remaining”
 
 
 def named(headers: Mapping[str, str], body: str, *, limited: bool = False) -> float | None:
-    """Seconds; None where nobody says. `limited`: the answer is about a limit of a rate, so that what the headers of
-    every answer say of the next minute is about this one."""
+    """Return the seconds to wait, at most LONGEST; None if the response names none.
+
+    `limited` says that the response is about a rate limit. Only then do the rate limit headers count, which every
+    response has.
+    """
     said = _header(headers)
     if said is None:
         said = in_words(body)
@@ -42,6 +45,7 @@ def named(headers: Mapping[str, str], body: str, *, limited: bool = False) -> fl
 
 
 def in_words(body: str) -> float | None:
+    """Return the seconds named in the first MOST_READ characters of an error's body; None if there are none."""
     beginning = body[:MOST_READ]
     if found := FIELD.search(beginning):
         milli = "ms" in ((found["unit"] or "").lower(), (found["given"] or "").lower())
@@ -51,7 +55,7 @@ def in_words(body: str) -> float | None:
 
 
 def span(text: str) -> float | None:
-    """Of “7.66s”, “1m20s”, “2 minutes and 5 seconds”."""
+    """Return the seconds of “7.66s”, “1m20s”, “2 minutes and 5 seconds”; None if there is no time in the text."""
     parts = [float(part["number"]) * _seconds(part["unit"].lower()) for part in PART.finditer(text)]
     return sum(parts) if parts else None
 
@@ -61,7 +65,7 @@ def _seconds(unit: str) -> float:
 
 
 def _header(headers: Mapping[str, str]) -> float | None:
-    """A number of seconds or a date; None for what is neither."""
+    """Return the seconds from `Retry-After` as a number, a date or a span; None if it is none of these."""
     if (milli := _number(headers.get("retry-after-ms", ""))) is not None:
         return milli / 1000
     said = headers.get("retry-after", "")
@@ -82,7 +86,7 @@ def _number(text: str) -> float | None:
 
 
 def _of_limits(headers: Mapping[str, str]) -> float | None:
-    """Of the limits that are used up the one that lasts longest; where none says that it is, the shortest."""
+    """Return the longest reset of the limits that are used up; if none is marked as used up, the shortest reset."""
     used: list[float] = []
     others: list[float] = []
     for reset, left in _limits(headers):
@@ -97,7 +101,7 @@ def _limits(headers: Mapping[str, str]) -> Iterator[tuple[float, str]]:
 
 
 def _reset(text: str) -> float | None:
-    """A number of seconds, a span, a moment in seconds or milliseconds of the era, or a date."""
+    """Return the seconds of a number, a span, a Unix time in seconds or milliseconds, or an ISO date."""
     now, text = timezone.now(), text.strip()[:40]
     if (number := _number(text)) is not None:
         moment = number / 1000 if number > 1e11 else number

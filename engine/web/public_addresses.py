@@ -1,8 +1,8 @@
-"""Which network addresses everybody may reach: the one rule, for pages, hooks and commands that have a network.
+"""Which network addresses are public: the one rule for pages, webhooks and commands with network access.
 
-Of the standard library alone, for the proxy of such commands loads this file by itself.
-The networks are written here after the registries of IANA for special purposes (RFC 6890, as of 2026): what `ipaddress`
-calls global differs from one patch of Python to the next (3.11.7, 3.12.4, 3.13).
+Standard library only, because the proxy of such commands loads this file alone. The networks are from the IANA
+special purpose registries (RFC 6890, as of 2026): what `ipaddress` calls global differs between patch releases of
+Python (3.11.7, 3.12.4, 3.13).
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -44,8 +44,11 @@ COMPATIBLE, NAT64 = IPv6Network("::/96"), IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Whether everybody may reach this network address, as resolvers write it. What is written in any other way is not
-    public, for programs read it differently. An IPv4 within an IPv6 is what counts."""
+    """Whether an address, as resolvers write it, is public.
+
+    Any other notation is not public, because programs read it differently. An IPv4 address within an IPv6 address
+    decides.
+    """
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -62,7 +65,7 @@ def _is_public_ipv4(address: IPv4Address) -> bool:
 
 
 def _inner_ipv4(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that lead on from this one: mapped, compatible, of NAT64, 6to4 and Teredo."""
+    """Return the IPv4 addresses embedded in this one: mapped, compatible, NAT64, 6to4 and Teredo."""
     if address.ipv4_mapped:
         return (address.ipv4_mapped,)
     if address.teredo:
