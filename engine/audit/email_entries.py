@@ -1,4 +1,6 @@
-"""Letters of the outbox, held against the uses of tools that wrote them: those are sealed, letters are what is sent."""
+"""Comparison of emails in the outbox with the tool calls that wrote them: the calls are sealed, the emails are
+sent.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,7 +18,9 @@ Words = tuple[str, str, str]
 
 
 def misworded(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
-    """Whose letters are not what a use of a tool wrote. Where texts are erased there is nothing to compare."""
+    """Yield the runs with an email that no tool call wrote in these words, each with a message. Redacted runs are left
+    out.
+    """
     if not cached_sql.exists(Letter, "run", list(runs)):
         return
     letters = Letter.objects.filter(run__in=list(runs), run__redacted=None).order_by("pk")
@@ -33,7 +37,7 @@ def misworded(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
 
 
 def is_changed(letter: Letter) -> bool:
-    """Whether it says something else than the use of a tool in its run. What is of no run a reminder says."""
+    """Whether an email differs from each tool call of its run that sends one. Emails without a run are reminders."""
     if letter.run_id is None:
         return False
     return not any(one.tool == SENT and _is_of(letter, one) for one in _calls([letter.run_id]))
@@ -46,7 +50,7 @@ def _calls(runs: Sequence[UUID]) -> Iterator[ToolCall]:
 
 
 def _is_of(letter: Letter, call: ToolCall) -> bool:
-    """Older letters do not say at which step they were written."""
+    """Whether the call wrote the email. Older emails have no step."""
     here = call.run_id == letter.run_id and letter.step in ("", call.step)
     return here and _words_of(call.arguments) == (letter.to, letter.subject, letter.text)
 

@@ -1,4 +1,5 @@
-"""Is everything what it was? All records, the log over them, the checkpoints of it, and what guards the tables.
+"""Verification of everything: all records, the log over them, its checkpoints, and the triggers that protect the
+tables.
 
 Why so: docs/decisions.md, The record.
 """
@@ -39,8 +40,10 @@ EntriesBySource = tuple[SignedCheckpoint, str]
 
 
 def verify_all(anchor: str | None = None, processes: int = 1, file: Path | None = None) -> VerificationReport:
-    """Everything there is, held against the checkpoints in `anchor` that were kept elsewhere, and those in the `file`
-    that this installation wrote itself. ValueError where the anchor is none.
+    """Verify everything, and compare the log with the checkpoints in `anchor` and in `file`.
+
+    `anchor` is the text of checkpoints that were stored elsewhere, `file` the checkpoint file of this installation.
+    Raises ValueError if the anchor has no valid checkpoints.
     """
     report = VerificationReport()
     anchors = (
@@ -73,7 +76,7 @@ def _verify_everything(report: VerificationReport, anchors: Sequence[EntriesBySo
 
 
 def _of_file(file: Path, report: VerificationReport) -> list[EntriesBySource]:
-    """The checkpoints beside the database. That there are none is no fault: other machines made those it knows of."""
+    """Return the checkpoints of the file. A missing file is no fault: other machines may have written it."""
     report.held = _without_file(file, Checkpoint.objects.count())
     try:
         text = read_anchor(file)
@@ -112,18 +115,20 @@ def _first_line(error: Exception) -> str:
 
 
 def _tallies(runs: Sequence[UUID], processes: int) -> Iterator[VerificationReport]:
-    """What verifying the runs finds, some at a time, in their order."""
+    """Yield the results of verifying the runs, in chunks and in order."""
     chunks = [runs[start : start + CHUNK] for start in range(0, len(runs), CHUNK)]
     if processes == 1 or len(runs) < PARALLEL_FROM_RUNS:
         yield from map(_tally, chunks)
         return
-    # not forked: a child must not share the connections of its parent
+    # spawn, not fork: a child must not share its parent's connections
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=django.setup) as pool:
         yield from pool.map(_tally, chunks)
 
 
 def _tallies_of_others(runs: Iterable[UUID]) -> Iterator[VerificationReport]:
-    """The same for further runs that have entries: they came and ended meanwhile, or are gone."""
+    """As `_tallies` for other runs that have entries: they were submitted and ended meanwhile, or their rows are
+    gone.
+    """
     try:
         of_entries = {row_key(row["run"]) for row in plain_rows(AuditEntry.objects.order_by().distinct(), "run")}
     except UNREADABLE:
@@ -147,7 +152,7 @@ def _tally(runs: Sequence[UUID]) -> VerificationReport:
 
 
 def _verify_guards(report: VerificationReport) -> None:
-    """Where the database would let somebody change what is only added; what may act on it by itself is a fault."""
+    """Report missing protection of the tables as notices, and anything that may change them by itself as faults."""
     for weakness in trigger_check.trigger_problems(connection):
         if weakness.acts:
             text = "Something in the database may change or hide evidence before it is sealed."
@@ -157,7 +162,7 @@ def _verify_guards(report: VerificationReport) -> None:
 
 
 def _verify_log(report: VerificationReport, anchors: Sequence[EntriesBySource]) -> list[UUID]:
-    """The runs of the log in the order of their first leaves."""
+    """Verify the log; return its runs in the order of their first leaves."""
     checkpoints = list(Checkpoint.objects.order_by("size"))
     wanted = _roots_said(report, checkpoints, anchors)
     seen: dict[UUID, None] = {}
@@ -220,7 +225,7 @@ def _examine_leaf(leaf: dict[str, Any], before: dict[str, Any] | None) -> Iterat
 def _roots_said(
     report: VerificationReport, checkpoints: Sequence[Checkpoint], anchors: Sequence[EntriesBySource]
 ) -> dict[int, list[tuple[bytes, str]]]:
-    """By size, which root a checkpoint says the log had, and whose word that is."""
+    """Return by log size the roots that checkpoints name, each with the name of the checkpoint."""
     said = [*(found for one in checkpoints for found in _own(one, report)), *anchors]
     foreign = [by for signed, by in said if not signing.signed_by_us(signed.text.encode(), signed.signature)]
     if foreign:

@@ -1,4 +1,6 @@
-"""Is a record what it was? Every hash worked out again, every row held against its entry, every rule applied."""
+"""Verification of single records: every hash is computed again, every row compared with its entry, every rule
+applied.
+"""
 
 import json
 from collections import defaultdict
@@ -55,9 +57,9 @@ VerifiedRun = tuple[UUID, StoredChain, list[VerificationFault]]
 
 
 def verify(runs: Iterable[UUID]) -> list[VerifiedRun]:
-    """Each of these runs with what is kept of it and what is wrong with it.
+    """Return each run with its stored chain and its faults.
 
-    What seems wrong is read once more: its rows may have changed while they were read, for work goes on meanwhile.
+    Runs with faults are read a second time, because their rows may have changed while they were read.
     """
     found = _read(runs)
     again = {one[0]: one for one in _read(pk for pk, _, faults in found if faults)}
@@ -65,7 +67,7 @@ def verify(runs: Iterable[UUID]) -> list[VerifiedRun]:
 
 
 def _read(runs: Iterable[UUID]) -> list[VerifiedRun]:
-    """A few queries for all of them."""
+    """Verify with a few queries for all runs; one by one if rows cannot be read."""
     runs = list(runs)
     try:
         return list(_verify(runs))
@@ -78,7 +80,7 @@ def _read(runs: Iterable[UUID]) -> list[VerifiedRun]:
 
 
 def verify_one(run: UUID) -> VerifiedRun:
-    """One run, and besides that its places in the log have their hashes."""
+    """Verify one run, and also the hashes of its leaves in the log."""
     pk, kept, faults = verify([run])[0]
     for leaf in LogLeaf.objects.filter(run=run):
         before = LogLeaf.objects.filter(index=leaf.index - 1).values_list("hash", flat=True).first()
@@ -97,12 +99,12 @@ def _verify(runs: Sequence[UUID]) -> Iterator[VerifiedRun]:
             yield pk, kept[pk], [VerificationFault(text, pk)]
             continue
         faults = [VerificationFault(text, pk, seq, detail) for seq, text, detail in _examine(pk, said[pk], kept[pk])]
-        # what is told wrongly contradicts other rows as well: once is enough
+        # a wrong entry contradicts other rows as well: report it once
         yield pk, kept[pk], faults or [VerificationFault(text, pk) for text in contradictions[pk]]
 
 
 def _contradictions(said: dict[UUID, RunEntries]) -> dict[UUID, list[str]]:
-    """What rows that are no evidence say otherwise than what is told of these runs."""
+    """Return where rows that are no evidence contradict the entries of these runs."""
     found: dict[UUID, list[str]] = defaultdict(list)
     of = list(said)
     for pk, text in (
@@ -185,9 +187,9 @@ def _examine_by(
 
 
 def pair_entries(kept: StoredChain, said: RunEntries) -> Iterator[tuple[ReportLine | None, EntryDraft | None]]:
-    """Each entry with the draft of the row that it tells of, in order; then the rows that are in no entry.
+    """Yield each entry with the draft of its row, in order; then the rows that have no entry.
 
-    Entries of some kinds have no row, nor has an earlier end of a run that was tried again.
+    Entries of some kinds have no row, and neither has an earlier end of a run that was retried.
     """
     drafts = {kind: list(found) for kind, found in said.items()}
     last_end = max((seq for seq, kind, _, _ in kept.entries if kind == ENDED), default=0)
@@ -209,7 +211,7 @@ def _told(line: str, draft: EntryDraft | None) -> dict[str, Any]:
 
 
 def _is_as_told(pk: UUID, entry: ReportLine, draft: EntryDraft, prev: str, kept: StoredChain) -> bool:
-    """Whether the entry is just what its row tells: one comparison for all of it."""
+    """Whether the entry is exactly what its row says, in one comparison."""
     seq, _, line, hash_ = entry
     salt = kept.salt_of(seq)
     if salt is None or seq <= kept.redacted_up_to:
@@ -219,19 +221,19 @@ def _is_as_told(pk: UUID, entry: ReportLine, draft: EntryDraft, prev: str, kept:
 
 
 def _maker(line: str) -> str:
-    """The program that wrote the line; found without reading it, for that is most of the work."""
+    """Return the program that wrote the line, without parsing it: parsing would be most of the work."""
     start = line.find('"maker":"') + 9
     return line[start : line.find('"', start)]
 
 
 def names_of_entries(said: RunEntries) -> dict[str, str]:
-    """Who asked and who cancelled, as far as rows still tell."""
+    """Return who asked and who cancelled, as far as the rows still have it."""
     texts = (draft.texts.items() for kind in (SUBMITTED, ENDED) for draft in said.get(kind, []))
     return {name: text for told in texts for name, text in told if name in NAME_COLUMNS and text}
 
 
 def _examine_names(said: RunEntries, kept: StoredChain) -> Iterator[str]:
-    """A redaction may leave names. Its own entry keys them, for the keys of those before it are gone."""
+    """Yield faults of names that a redaction left. Its own entry keys them, because earlier keys are deleted."""
     seq, salt = kept.redacted_up_to, kept.salt_of(kept.redacted_up_to)
     if not seq:
         return
@@ -250,7 +252,9 @@ def _examine_names(said: RunEntries, kept: StoredChain) -> Iterator[str]:
 
 
 def _examine_ends(told: Sequence[dict[str, Any]]) -> Iterator[VerificationFinding]:
-    """What has ended ends again only if it failed and was tried again: otherwise an outcome could be taken back."""
+    """Yield faults in the order of ends: only a failed run may be retried and end again, so that no outcome can be
+    revoked.
+    """
     over: str | None = None  # unknown at first: a run may have been tried again before there was a log
     for seq, entry in enumerate(told, 1):
         if entry["kind"] == RETRIED:
@@ -281,7 +285,9 @@ def _examine_leaves(kept: StoredChain) -> Iterator[VerificationFinding]:
 
 
 def _examine_seals(pk: UUID, kept: StoredChain) -> Iterator[VerificationFinding]:
-    """What is asked is sealed first and alone, in a log that has begun; what was there before, no later than then."""
+    """Yield faults in what was sealed when: in a log that has begun the submission is sealed first and alone; older
+    runs were sealed when the log began.
+    """
     kinds = [kind for _, kind, _, _ in kept.entries]
     if pk == LOG_CHAIN:
         if kinds != [ADOPTED]:
@@ -297,10 +303,10 @@ def _examine_seals(pk: UUID, kept: StoredChain) -> Iterator[VerificationFinding]
 
 
 def _examine_times(kept: StoredChain) -> Iterator[VerificationFinding]:
-    """An entry is as old as its leaf, and what is sealed later no older than what was asked: only then is its time a
-    fact.
+    """Yield entries whose time does not fit: each must be as old as its leaf, or, if sealed later, no older than the
+    submission.
 
-    Runs alone may be older than the log: what belongs to none is sealed as it comes.
+    Only runs may be older than the log: chains that belong to no run are sealed as events occur.
     """
     begun = kept.begun if kept.entries[0][1] == SUBMITTED else 0
     if begun is None:
@@ -322,12 +328,15 @@ def _examine_times(kept: StoredChain) -> Iterator[VerificationFinding]:
 
 
 def is_sealed_later(kind: str) -> bool:
-    """With the park, the rest or the end after it; all else in the transaction in which it happens. What a procedure
-    tells has its name before a dot."""
+    """Whether entries of this kind are sealed when the run is suspended, waits or ends, not in the transaction of the
+    event.
+
+    Kinds of a procedure have its name before a dot.
+    """
     return kind in (ATTEMPT, GATE, DECIDED, TOOL) or "." in kind
 
 
 def _time_of(line: str) -> datetime:
-    """When an entry says that it happened; found without reading it. ValueError where there is none."""
+    """Return the time of an entry, without parsing the line. Raises ValueError if there is none."""
     start = line.index('"at":"') + 6
     return datetime.fromisoformat(line[start : line.index('"', start)])

@@ -1,5 +1,5 @@
-"""Servers of the Model Context Protocol, as sources of tools. What is imported of its client is imported late: it takes
-1.5 s, and who has no server never pays them.
+"""Model Context Protocol servers as sources of tools. The client library is imported late: that takes 1.5 s, which
+installations without servers need not spend.
 
 Why so: docs/decisions.md, MCP servers.
 """

@@ -1,4 +1,6 @@
-"""Which servers the environment names. Never a row: a row with a command would be a shell for whoever writes rows."""
+"""MCP servers configured in the environment. They are never rows: with a command in a row, write access to the table
+would be a shell.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ SHORTEST_SECRET = 8  # a shorter one would be found in any text
 
 @dataclass(frozen=True)
 class McpServer:
-    """Started by a `command` or reached at a `url`. `env` and `headers` hold secrets."""
+    """A server that is started by a `command` or reached at a `url`. `env` and `headers` contain secrets."""
 
     name: str
     timeout: float = 60.0
@@ -30,11 +32,13 @@ class McpServer:
         return f"The MCP server {self.name}"
 
     def clean(self, text: str) -> str:
-        """A text of it as it may be kept and shown: without our secrets, and with all that hides made visible."""
+        """Return a server's text as it may be stored and shown: without our secrets, and with invisible characters
+        made visible.
+        """
         return clean_storable_text(visible_text(clean_storable_text(self.without_secrets(text))))
 
     def without_secrets(self, said: Any) -> Any:
-        """The same text, or the same JSON."""
+        """Return the text or JSON value with our secrets masked."""
         if isinstance(said, str):
             return reduce(lambda text, secret: text.replace(secret, "[key]"), self._secrets, said)
         if isinstance(said, dict):
@@ -43,7 +47,7 @@ class McpServer:
 
     @property
     def _secrets(self) -> list[str]:
-        """Longest first, and of `Bearer abc` also what stands behind the word."""
+        """Secrets, longest first; of `Bearer abc` also the part after the last space."""
         whole = [*self.env.values(), *self.headers.values()]
         found = {*whole, *(value.rpartition(" ")[2] for value in whole)}
         return sorted((one for one in found if len(one) >= SHORTEST_SECRET), key=len, reverse=True)
@@ -58,5 +62,5 @@ def find_server() -> bool:
 
 
 def tool_name(server: str, tool: str) -> str:
-    """What a tool of a server is called here: nothing of ours is called so."""
+    """Return the name of a server's tool here. No built-in tool has the prefix."""
     return f"{PREFIX}.{server}.{tool}"

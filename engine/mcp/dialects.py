@@ -1,5 +1,6 @@
-"""Schemas of the drafts that servers write (4, 6, 7, 2019-09), as 2020-12 has them: that is what arguments are held
-against. What a model is shown stays as its server wrote it."""
+"""Conversion of older JSON schema drafts (4, 6, 7, 2019-09) to 2020-12, by which arguments are validated. Models see
+the schema as the server wrote it.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,11 +23,13 @@ ONE_OLD = ("additionalItems", "unevaluatedItems", "contentSchema")
 
 
 class NoSchema(ValueError):
-    """Why it can be no schema of arguments, in a few words."""
+    """Why a schema cannot describe arguments, in a few words."""
 
 
 def of_object(schema: Any) -> dict[str, Any]:
-    """The same, saying that it is of an object where it says nothing else. NoSchema."""
+    """Return the schema, with type `object` if it names no type. Raises NoSchema if it is for another type, or if a
+    reference leads out of it.
+    """
     if schema is True or schema is None:
         return {"type": "object"}
     if not isinstance(schema, dict):
@@ -41,12 +44,12 @@ def of_object(schema: Any) -> dict[str, Any]:
 
 
 def modern(schema: Any) -> Any:
-    """RecursionError where it is too deep."""
+    """Return the schema as draft 2020-12. Raises RecursionError if it is nested too deeply."""
     if not isinstance(schema, dict):
         return schema
     found = {key: _modern_part(key, value) for key, value in schema.items() if key not in ("$schema", "id")}
     for strict, loose in LIMITS.items():
-        # of draft 4: whether the limit beside it is strict
+        # in draft 4 a boolean that makes the other limit exclusive
         if isinstance(found.get(strict), bool) and found.pop(strict) and loose in found:
             found[strict] = found.pop(loose)
     if isinstance(found.get("items"), list):
@@ -82,7 +85,9 @@ def _references(part: Any) -> Iterator[str]:
 
 
 def _leads_within(schema: Any, address: str) -> bool:
-    """By its path. What is named by an anchor or by an id is looked for where it is followed."""
+    """Whether a reference by path exists in the schema. References by anchor or id are resolved only during
+    validation.
+    """
     if not address.startswith("#"):
         return False
     if address != "#" and not address.startswith("#/"):

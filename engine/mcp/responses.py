@@ -1,4 +1,4 @@
-"""What a server says, as we take it: its tools, and the text of a result."""
+"""Parsing of a server's responses: its list of tools, and the text of a result."""
 
 import json
 import re
@@ -18,7 +18,7 @@ MAX_TOTAL_SCHEMA_BYTES = 400_000  # characters of those together
 
 
 def parse_tool_list(found: Iterable[Any]) -> ToolListing:
-    """The tools that can be offered, and of the others why they cannot."""
+    """Return the tools that can be offered, and for each of the others the reason why not."""
     tools, left_out, left = dict[str, ListedTool](), list[str](), MAX_TOTAL_SCHEMA_BYTES
     offered = list(found)
     for said in offered[:MOST_TOOLS]:
@@ -39,7 +39,7 @@ def parse_tool_list(found: Iterable[Any]) -> ToolListing:
 
 
 def _tool(said: Any) -> Any:
-    """One of the list. It is read by itself, so that what is odd in it takes no other away. NoSchema."""
+    """Parse one tool of the list by itself, so that an invalid one does not affect the others. Raises NoSchema."""
     from mcp_types import Tool
 
     if not isinstance(said, dict):
@@ -91,7 +91,9 @@ def _hints(tool: Any) -> ToolHints:
 
 
 def result_text(result: Any) -> str:
-    """Its text; of all else what it was."""
+    """Return the texts of a result; other content is replaced by its kind and size. Structured content is used if
+    there is nothing else.
+    """
     parts = "\n".join(_parts(result.content))
     if not parts and result.structured_content is not None:
         return json.dumps(result.structured_content, ensure_ascii=False)

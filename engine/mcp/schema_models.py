@@ -1,4 +1,4 @@
-"""Arguments by a schema that a server gave, as the classes that our own tools have."""
+"""Argument models from the JSON schemas of servers, with the interface of our own tools' models."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ IGNORED_KEYWORDS = ("pattern", "patternProperties", "format")  # a stranger's pa
 
 @lru_cache(maxsize=512)
 def model_from_schema(text: str) -> type[BaseModel]:
-    """Of this schema, which is JSON."""
+    """Return the argument model for a JSON schema."""
     schema = json.loads(text)
     held_against = modern(schema)
 
@@ -39,7 +39,9 @@ def model_from_schema(text: str) -> type[BaseModel]:
 
 
 def _of_no_dialect(part: Any) -> Any:
-    """Without what names another kind of schema: such a part would be looked at by the library's rules, not by ours."""
+    """Return the schema without `$schema`: such a part would be validated by the library's own rules instead of
+    ours.
+    """
     if isinstance(part, list):
         return [_of_no_dialect(one) for one in part]
     if not isinstance(part, dict):

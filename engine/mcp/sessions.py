@@ -1,4 +1,4 @@
-"""One session for each server and engine, opened when it is needed and closed after five idle minutes."""
+"""Sessions with MCP servers: one per server and event loop, opened on first use and closed after five idle minutes."""
 
 import asyncio
 import importlib
@@ -28,19 +28,19 @@ CLOSED, TOO_LATE = -32000, -32001  # the client's own codes for what did not com
 
 
 class ServerUnavailable(Exception):
-    """The server cannot be asked, in a sentence. Nothing was sent to any tool of it."""
+    """The server cannot be reached. The message is for people. Nothing was sent to any of its tools."""
 
 
 class McpServerError(Exception):
-    """The server itself answered that it did not do it: its own words."""
+    """The server answered that the call failed, in its own words."""
 
 
 class CallInterrupted(Exception):
-    """The call was sent and no answer came, in a sentence: it may have happened."""
+    """The call was sent and no answer came: it may have happened. The message is for people."""
 
 
 class McpSession:
-    """Kept by a task of its own: what the client opens must be closed by who has opened it."""
+    """A session in its own task, because the client library must be closed by the task that opened it."""
 
     def __init__(self, server: McpServer) -> None:
         self.server = server
@@ -57,12 +57,14 @@ class McpSession:
         return self._retired or self._task.done()
 
     def close_when_idle(self) -> None:
-        """Nobody begins with it any more; who is at it may go on."""
+        """Accept no new users; calls in progress continue."""
         self._retired = True
         self._news.set()
 
     async def close(self) -> None:
-        """A cancelled task may leave the server's process behind, so only one that still waits for it is."""
+        """End the session. Its task is cancelled only before the session is open: afterwards the server's process
+        could remain.
+        """
         self._closed = True
         self._news.set()
         if not self.opened:
@@ -70,7 +72,9 @@ class McpSession:
         await asyncio.wait({self._task})
 
     async def ask(self, question: "Callable[[Client], Awaitable[T]]", seconds: float) -> T:
-        """TimeoutError, or whatever the client raises."""
+        """Run `question` with the open client. Raises TimeoutError after `seconds`, ServerUnavailable, or the client's
+        errors.
+        """
         client = await self._opened()
         self._users += 1
         try:
@@ -93,7 +97,7 @@ class McpSession:
         raise ServerUnavailable(f"{self.server} cannot be reached: {self.what_failed(error)}.") from error
 
     def what_failed(self, error: BaseException | None) -> str:
-        """In a few words that can stand in a sentence."""
+        """Return the reason in a few words that fit into a sentence."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, TimeoutError):
@@ -102,7 +106,7 @@ class McpSession:
         return self.server.clean(said[0])[:300]
 
     async def _keep(self) -> None:
-        # on a thread: who performs other runs does not wait for it
+        # on a thread: the import must not delay other runs
         pipes, mcp = await asyncio.to_thread(_loaded)
         async with AsyncExitStack() as stack:
             us = mcp.types.Implementation(name="magi", version=VERSION)
@@ -113,7 +117,7 @@ class McpSession:
             await self._until_nobody_needs_it()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Whoever waits for it is told; the log, in case that nobody does."""
+        """Remove the session, and log its error in case that nobody awaits it."""
         _ending.get(task.get_loop(), set()).discard(self)
         if not task.cancelled() and (error := task.exception()):
             log.info("The session with %s is over: %s.", self.server.name, self.what_failed(error))
@@ -147,14 +151,14 @@ def _session(server: McpServer) -> McpSession:
 
 
 async def close() -> None:
-    """All sessions of this engine, also those that are about to end."""
+    """Close all sessions of this event loop, including those that are about to end."""
     loop = asyncio.get_running_loop()
     mine = {*_kept.pop(loop, {}).values(), *_ending.pop(loop, set())}
     await asyncio.gather(*(session.close() for session in mine))
 
 
 async def fetch_tool_list(server: McpServer) -> ToolListing:
-    """What the server offers now, in a session for this question alone. Away."""
+    """Return what the server offers now, over a new session that is closed afterwards. Raises ServerUnavailable."""
     session = McpSession(server)
     try:
         return await _listing(session)
@@ -163,14 +167,16 @@ async def fetch_tool_list(server: McpServer) -> ToolListing:
 
 
 async def tool_list(server: McpServer) -> ToolListing:
-    """The same in the session that is kept. One that has died since it was used is opened anew."""
+    """As `fetch_tool_list` over the shared session. One that has died since its last use is reopened."""
     return (await _asked(server))[1]
 
 
 async def call(server: McpServer, tool: str, definition: str, arguments: Mapping[str, Any]) -> str:
-    """What the tool says to these arguments. Nothing is sent unless it is described now as `definition` says.
+    """Return the tool's answer to these arguments. Nothing is sent unless the tool's current definition is
+    `definition`.
 
-    Away, Said, Cut.
+    Raises ServerUnavailable before the call, McpServerError for the server's errors, and CallInterrupted if there
+    is no answer.
     """
     session, listing = await _asked(server)
     if definition not in {one.definition for one in listing.tools if one.name == tool}:
@@ -228,7 +234,9 @@ _named: set[tuple[str, str]] = set()
 
 
 async def _page(cursor: str | None, client: "Client") -> Any:
-    """As the server says it: the client's own `list_tools` refuses the whole list for one odd tool in it."""
+    """Request one page of tools, unparsed: the client's own `list_tools` rejects the whole list if one tool is
+    invalid.
+    """
     from mcp.types import ListToolsRequest, ListToolsResult, PaginatedRequestParams, Tool
 
     asked = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
@@ -247,8 +255,9 @@ async def _page(cursor: str | None, client: "Client") -> Any:
 
 
 async def _called(session: McpSession, tool: str, arguments: Mapping[str, Any]) -> Any:
-    """Once. The client's own `call_tool` would send it again where a schema has changed, and would hold what came of it
-    against the server's schema of results, whose patterns may take for ever."""
+    """Call the tool exactly once. The client's own `call_tool` would send it again after a schema change, and would
+    validate the result by the server's schema, whose patterns may take forever.
+    """
     server = session.server
 
     async def once(client: "Client") -> Any:
@@ -273,7 +282,7 @@ async def _called(session: McpSession, tool: str, arguments: Mapping[str, Any]) 
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What the client raises. What it cannot read is a ValueError or a RuntimeError; a pipe that is gone an OSError."""
+    """Return the client's exceptions. Unreadable data raises ValueError or RuntimeError, a closed pipe OSError."""
     from anyio import BrokenResourceError, ClosedResourceError
     from mcp import MCPError
 

@@ -1,6 +1,6 @@
-"""The bytes between us and a server: no message is longer than we are ready to hold.
+"""Transports to MCP servers that limit the size of a message.
 
-The client's own pipe gathers a line without end, and its own HTTP reads a body without end.
+The client library's own pipe buffers a line of any length, and its own HTTP client a body of any length.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ KILL_SIGNALS = 1.0
 
 
 def open_transport(server: McpServer, why: list[str]) -> Any:
-    """The streams to this server. Whatever of ours ends them is said in `why`."""
+    """Return the streams to this server. The reason is appended to `why` if this side ends them."""
     return _by_pipe(server, why) if server.command else _by_http(server, why)
 
 
@@ -84,7 +84,7 @@ async def _write(process: asyncio.subprocess.Process, outgoing: Any) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Its input is closed, by which it knows; who does not go is killed with all that it has started."""
+    """Close the server's input, wait EXIT_GRACE seconds, then kill its process group."""
     assert process.stdin  # noqa: S101 - for the type checker
     process.stdin.close()
     with suppress(TimeoutError):
@@ -95,7 +95,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(KILL_SIGNALS):
             await process.wait()
-    # else what it still had to say keeps the pipe open; nothing public closes it
+    # otherwise unread output keeps the pipe open; no public method closes it
     process._transport.close()  # type: ignore[attr-defined]
 
 
