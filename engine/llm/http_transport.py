@@ -1,6 +1,7 @@
-"""The connections to endpoints, by aiohttp: small in the kernel, one request each, read at the pace of `wire.Share`.
+"""Connections to endpoints over aiohttp: small kernel buffers, one request each, read at the pace of
+`response_stream.ReadShare`.
 
-Imported by whoever performs runs and by nobody else: it is much to import.
+Imported only by processes that perform runs, because the imports are expensive.
 """
 
 import asyncio
@@ -35,12 +36,14 @@ RECEIVE_WINDOW = (
 
 
 class ArrivingResponse:
-    """An answer whose head is there, as `wire.pieces` reads it and with httpx2's errors; without making one of its
-    responses, which takes longer than to read it."""
+    """An answer whose head has arrived, for `response_stream.read_pieces`, with httpx2's errors.
+
+    Creating an httpx2 response would take longer than reading the answer.
+    """
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
-        # as httpx2 gives it: what a head says twice is one value
+        # as in httpx2: repeated headers are one value
         self.headers = {"content-encoding": ", ".join(response.headers.getall("content-encoding", ["identity"]))}
 
     async def aiter_raw(self) -> AsyncGenerator[bytes, None]:
@@ -54,13 +57,18 @@ class ArrivingResponse:
 
 
 class StreamingOpenAI(openai.AsyncOpenAI):
-    """openai's own. It makes options, address and headers of every request anew, which takes longer than to send it;
-    those of one client's questions are the same, so that what it made of the first one does for all."""
+    """The openai client, with the URL, options and headers of its first request reused.
+
+    The library builds them for every request, which takes longer than sending it; they are the same for all
+    requests of one client.
+    """
 
     _send: Callable[[bytes], Awaitable[RawAnswer]] | None = None
 
     async def complete(self, body: dict[str, Any]) -> RawAnswer:
-        """A chat completion, its body not read yet. The client's own error where the status is one."""
+        """Return a chat completion whose body has not been read yet. Raises the library's error for an error
+        status.
+        """
         if self._send:
             return await self._send(to_json(body))
         asked: dict[str, Any] = {"body": body, "cast_to": httpx2.Response, "options": NO_COMPRESSION}
@@ -69,7 +77,7 @@ class StreamingOpenAI(openai.AsyncOpenAI):
         return answer
 
     def _sender(self, first: httpx2.Request) -> Callable[[bytes], Awaitable[RawAnswer]]:
-        """Sends as the first one was sent."""
+        """Return a function that sends bodies as the first request was sent."""
         headers = [(name, value) for name, value in first.headers.multi_items() if name != "content-length"]
         below = self._client._transport
         if not isinstance(below, AiohttpTransport):
@@ -116,7 +124,7 @@ def aiohttp_transport(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBa
 
 
 def _session(at_once: int, encryption: ssl.SSLContext, turns: asyncio.Lock) -> aiohttp.ClientSession:
-    """Made by the transport at its first request, when the event loop runs."""
+    """Create the session. The transport calls it at the first request, when the event loop runs."""
     connector = aiohttp.TCPConnector(limit=at_once, force_close=True, ssl=encryption, socket_factory=_socket)
     connector._factory = cast(Any, partial(_Handler, asyncio.get_running_loop(), turns))
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), read_bufsize=PIECE_BYTES)
@@ -130,7 +138,9 @@ def _socket(address: AddrInfoType) -> socket.socket:
 
 
 class _Handler(ResponseHandler):
-    """aiohttp's own, on the same terms: heads without end and the frames of tiny chunks never get as far as we do."""
+    """aiohttp's protocol handler within the share of reading: endless heads and frames of tiny chunks never reach our
+    code.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, turns: asyncio.Lock) -> None:
         super().__init__(loop)

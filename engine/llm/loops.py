@@ -1,4 +1,4 @@
-"""A text whose end repeats: a model that goes round in circles, and would until its time is over."""
+"""Detection of answers that repeat endlessly, which would otherwise run until the timeout."""
 
 LOOKED_AT = 1_000  # characters that come between two looks
 LEAST, LEAST_TIMES = 2_000, 6  # characters, and times, that a stretch of words repeats without a break
@@ -8,10 +8,10 @@ LONGEST_STRETCH = 600
 
 
 def repetition(text: str) -> str:
-    """The stretch that the end of a text repeats again and again; empty where it does not.
+    """Return the stretch that the end of a text repeats; empty if there is none.
 
-    Only what is the same sign by sign counts. Lists, tables and code repeat words and forms, and hardly ever whole
-    lines for half a page.
+    Only exact repetition counts. Lists, tables and code repeat words and forms, but hardly ever whole lines for
+    half a page.
     """
     end = text[-END:]
     before = text.rfind(end, max(0, len(text) - END - LONGEST_STRETCH), len(text) - 1)
@@ -25,7 +25,9 @@ def repetition(text: str) -> str:
 
 
 class LoopWatch:
-    """Looks at a text that grows, now and then: what a piece costs does not grow with it."""
+    """Checks a growing text every LOOKED_AT characters, so that the cost of a piece does not depend on the text's
+    length.
+    """
 
     def __init__(self) -> None:
         self._tail = ""
@@ -33,7 +35,7 @@ class LoopWatch:
         self._length = 0
 
     def add(self, piece: str) -> str:
-        """As `repetition`, of all that has come."""
+        """Add a piece; return `repetition` of the text so far."""
         self._new.append(piece)
         self._length += len(piece)
         if self._length < LOOKED_AT:

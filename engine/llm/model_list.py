@@ -1,4 +1,4 @@
-"""What providers list of their models, to suggest on a page. A suggestion only: any name may be written."""
+"""Models that the providers list, as suggestions on pages. Any other name may be entered."""
 
 import asyncio
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ RETRY_SECONDS = 60  # seconds after which one that could not be had is asked for
 
 
 def declared_models() -> list[str]:
-    """What is known without asking anybody."""
+    """Return the models that the configuration names, without a request."""
     return _full(
         configured_providers().values(), {name: list(each.models) for name, each in configured_providers().items()}
     )
 
 
 def offered_models(listed: list[str]) -> list[str]:
-    """The models to suggest, out of those that are listed: the default one first, the rehearsal last."""
+    """Return the models to suggest: the default one first, then the listed ones, the rehearsal last."""
     return list(filter(None, dict.fromkeys([settings.DEFAULT_MODEL, *listed, f"{REHEARSAL}/magi"])))
 
 
 async def model_suggestions() -> list[str]:
-    """Every model that the providers list, as provider/model; of those that answer in time."""
+    """Return the models of all providers that answer within LISTING_TIMEOUT, as provider/model."""
     providers = list(configured_providers().values())
     models = ModelClient(LISTING_TIMEOUT)
     try:

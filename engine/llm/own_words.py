@@ -1,7 +1,7 @@
-"""Whether a text is a model's own, or says only what stands in the instructions of its request.
+"""Detection of answers that only repeat the instructions of their request.
 
-Small models give back the words by which they were told what to write, and an answer in the right form is not noticed
-by its form. Material is no instruction, nor is what users have written into a prompt: to cite them is right.
+Small models return the words that told them what to write, and such an answer has the right format. Material and
+texts that users wrote into a prompt are no instructions: quoting them is right.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -46,15 +46,17 @@ def words(text: str) -> list[str]:
 
 
 def says_nothing(text: str, names: Iterable[str]) -> bool:
-    """Whether what somebody has to do is put in one word, or is only one of these names."""
+    """Whether a task is described in fewer than FEWEST words, or only by one of these names."""
     said = words(text)
     return len(said) < FEWEST or said in map(words, names)
 
 
 def instructions_of(messages: Iterable[Mapping[str, str]], but: Iterable[str] = ()) -> str:
-    """What a conversation itself tells the model, complaints included: all that stands outside of fences, but for the
-    model's own answers, what a complaint quotes of them, and the texts of `but`: what users have written, or what a
-    model may say in just these words."""
+    """Return a conversation's own instructions, complaints included.
+
+    Left out are fenced material, the model's answers, what complaints quote of them, and the texts of `but`: what
+    users wrote, or what a model may say in these exact words.
+    """
     told = "\n\n".join(_told(one) for one in messages if one["role"] != "assistant")
     for text in filter(str.strip, but):
         told = told.replace(text, "\n")
@@ -62,7 +64,9 @@ def instructions_of(messages: Iterable[Mapping[str, str]], but: Iterable[str] = 
 
 
 def but_for(texts: Iterable[str], allowed: Iterable[str]) -> list[str]:
-    """Those texts that are none of these, which are what there is to say although instructions say them, too."""
+    """Return the texts that are none of the allowed ones. Those are right answers although instructions contain
+    them.
+    """
     known = [words(one) for one in allowed]
     return [text for text in texts if words(text) not in known]
 
@@ -75,11 +79,11 @@ def _told(message: Mapping[str, str]) -> str:
 
 
 def repeats_instructions(text: str, instructions: str) -> str | None:
-    """The passage of a text that stands in the instructions, where that is the text or most of it.
+    """Return the passage of a text that is in the instructions, if it is most of the text; otherwise None.
 
-    Case, marks, blanks and what nobody sees make no difference. Of less than four words, those count that are a whole
-    sentence there, that stand where the form of the answer is told, or that break off in the midst of a sentence; one
-    word never does: a number or a name may stand there by chance.
+    Case, punctuation, white space and invisible characters are ignored. A sentence of two to four words counts only
+    if it is a whole sentence there, if it is in the description of the answer's format, or if it breaks off in the
+    middle of a sentence there. One word never counts: it may be there by chance.
     """
     folded, told = _folded(text), _folded(instructions)
     said, known = words(folded), words(told)
@@ -104,8 +108,10 @@ def repeats_instructions(text: str, instructions: str) -> str | None:
 
 
 def repeated(texts: Mapping[K, str]) -> dict[K, K]:
-    """Of texts by their places, in the order of these: which say word for word what one before them said, and which
-    that was first. Such a text is an answer like any other, but whoever reads it should know."""
+    """Return for each text that repeats an earlier one word for word the place of the first one.
+
+    `texts` are by place, and places are compared in order. Such a text is valid, but readers should know.
+    """
     first: dict[tuple[str, ...], K] = {}
     found = {}
     for place in sorted(texts):
@@ -116,16 +122,20 @@ def repeated(texts: Mapping[K, str]) -> dict[K, K]:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text stands where another was to be put: dots, a lone word of a template, one pair of brackets; with
-    whatever quotes around it."""
+    """Whether a text is a placeholder: dots, a lone word of a template, or one pair of brackets, with or without
+    quotes.
+    """
     folded = _folded(text).strip(_MARKS + string.whitespace)
     lone = " ".join(words(folded))
     return bool(folded.strip(". …") == "" or _BRACKETS.fullmatch(folded) or _LONE.fullmatch(lone))
 
 
 def not_own(texts: Iterable[str], instructions: str) -> str:
-    """A sentence for the model where one of its texts is none of its own; empty where all are. Empty texts say
-    nothing, and their form has to refuse them."""
+    """Return a complaint for the model if one of the texts is a placeholder or repeats the instructions; otherwise an
+    empty string.
+
+    Empty texts are ignored: the answer's format must refuse them.
+    """
     for text in filter(str.strip, texts):
         if is_placeholder(text):
             return f"The answer says “{_short(text)}”, which is a placeholder. Write out in its place what is meant."
@@ -135,8 +145,7 @@ def not_own(texts: Iterable[str], instructions: str) -> str:
 
 
 def _complaint(passage: str, instructions: str) -> str:
-    """What was quoted to a model once and came back is not quoted again: small models wrap what they are shown in one
-    more pair of quotes each time."""
+    """Quote the passage, but only once: small models add another pair of quotes to what they are shown each time."""
     if _REPEATS in instructions:
         return f"{_REPEATS} again. {_OWN}"
     return f"{_REPEATS}: “{_short(passage.translate(_UNQUOTED))}”. {_OWN}"
@@ -153,7 +162,7 @@ def _stretches(some: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """The places of their words."""
+    """Yield the start and end of each sentence, counted in words."""
     begin = 0
     for one in _SENTENCE.findall(text):
         end = begin + len(words(one))

@@ -1,4 +1,4 @@
-"""What prompts and answers of several procedures have in common: fenced material, complaints, and one JSON object.
+"""Parts of prompts and answers that several procedures share: fenced material, complaints, and one JSON object.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -23,36 +23,38 @@ LONGEST_ANSWERED = 2000  # characters of an answer that is complained of
 
 
 def random_boundary() -> str:
-    """For one request, where no run has one."""
+    """Return a boundary for one request that belongs to no run."""
     return secrets.token_hex(4)
 
 
 def run_boundary(run: object) -> str:
-    """For all requests of the run of this key, so that they begin alike and a server can use again what it has read.
+    """Return the boundary for all requests of one run, so that they begin alike and a server can reuse its prompt
+    cache.
 
-    It follows from the secret key: whoever wrote the material cannot know it before a request of this run was made.
-    It is short, for it stands in a prompt seven times and no tokenizer knows it: 32 signs cost a sixth of a short one.
+    It is derived from the secret key: authors of the material cannot know it before the run's first request. It is
+    short because it is in a prompt seven times and no tokenizer knows it: 32 characters cost a sixth of a short
+    one.
     """
     return salted_hmac("engine.llm.boundary", str(run), algorithm="sha256").hexdigest()[:8]
 
 
 def fence(material: Any, boundary: str) -> str:
-    """One line of JSON between two lines with the boundary: nothing inside can make the closing line."""
+    """Return one line of JSON between two lines with the boundary: nothing inside can forge the closing line."""
     return marked("MATERIAL", material, boundary)
 
 
 def marked(label: str, said: Any, boundary: str) -> str:
-    """As `fence`, with another word on the lines: of what is no material, but a model has written it."""
+    """As `fence` with another label, for texts that a model wrote."""
     return f"BEGIN {label} {boundary}\n{visible_json(said)}\nEND {label} {boundary}"
 
 
 def marked_text(label: str, text: str, boundary: str) -> str:
-    """What people have written or accepted, in its own lines. Whoever wrote it does not know the boundary."""
+    """Fence a text that people wrote or accepted, with its own lines. Its authors do not know the boundary."""
     return f"BEGIN {label} {boundary}\n{visible_text(text)}\nEND {label} {boundary}"
 
 
 def read_fence(text: str) -> Any:
-    """The way back; a complaint may stand behind it. ValueError if that is no such text."""
+    """Return the material of a fence; a complaint may follow it. Raises ValueError for any other text."""
     named = re.escape(text.partition("\n")[0].removeprefix("BEGIN MATERIAL "))
     block = re.match(rf"BEGIN MATERIAL {named}\n(.*)\nEND MATERIAL {named}(?:\n\n|\Z)", text)
     if not block:
@@ -61,8 +63,10 @@ def read_fence(text: str) -> Any:
 
 
 def unpacked(said: str) -> Any:
-    """The JSON of an object as that object, and any other text as it is. Models answer as they see that they have
-    answered, and where their own arguments stand there as a text, quotes within quotes go wrong."""
+    """Return a JSON object in a text as an object, and any other text unchanged.
+
+    Models imitate their earlier answers: if their arguments are shown as text, nested quotes go wrong.
+    """
     try:
         value = json.loads(said)
     except (ValueError, RecursionError):
@@ -71,13 +75,13 @@ def unpacked(said: str) -> Any:
 
 
 def complained(request: Sequence[dict[str, str]], answer: str, complaint: str) -> list[dict[str, str]]:
-    """The request again, with the answer to it that could not be used, as far as there is one, and why."""
+    """Return the request with the unusable answer, if there is one, and the complaint about it."""
     answered = [{"role": "assistant", "content": as_answered(answer)}] if answer.strip() else []
     return [*request, *answered, {"role": "user", "content": complaint}]
 
 
 def as_answered(answer: str) -> str:
-    """An answer as it stands in front of a complaint about it."""
+    """Return an answer as it is shown before a complaint about it."""
     return answer if len(answer) <= LONGEST_ANSWERED else f"{answer[:LONGEST_ANSWERED]} …"
 
 
@@ -100,7 +104,7 @@ _HAS_TO_BE = {
 
 
 def misfit(error: ValidationError) -> str:
-    """The first thing that does not fit and what to do about it, for the sentence that a model is told."""
+    """Return the first validation error and how to correct it, for a complaint."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"])[:80]
     if first["type"] == "missing":
@@ -113,7 +117,7 @@ def misfit(error: ValidationError) -> str:
 
 
 def unknown_name(name: str, known: Sequence[str], noun: str) -> str:
-    """What to tell a model that has written a name that is none of these: the closest one, and which there are."""
+    """Return a message for a model that wrote an unknown name: the closest known name, or all of them."""
     shown = ", ".join(known) or "none"
     close = get_close_matches(name.casefold(), {one.casefold(): one for one in known}, 1, 0.7)
     meant = next((one for one in known if close and one.casefold() == close[0]), "")

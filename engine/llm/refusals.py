@@ -1,6 +1,6 @@
-"""What an endpoint means that sends an error in place of an answer: with a status, or within a stream.
+"""Interpretation of errors that an endpoint sends in place of an answer, with a status or within a stream.
 
-Servers and gateways put their words, codes and waits wherever they like. All of it is read here, in one place.
+Servers and gateways put messages, codes and waits in different places. All of them are parsed here.
 """
 
 import json
@@ -22,7 +22,7 @@ NO_CODE = {"", "error", "none", "null"}
 
 
 class Refusal:
-    """An error, as far as we read it. Whatever it repeats of the key is gone before anything is cut."""
+    """A parsed error. The provider's key is masked before any text is cut."""
 
     def __init__(self, status: int, sent: bytes, headers: Mapping[str, str], provider: Provider, where: str) -> None:
         self.raw, self.headers, self.where = provider.clean(readable(sent)), headers, where
@@ -42,15 +42,16 @@ class Refusal:
         return f" It said: {errors.quote_provider(self.message)}{end}"
 
     def failure(self, model: str, asked: Mapping[str, Any]) -> errors.CallFailed:
-        """`asked`: the body of the request."""
+        """Return the failure for this error. `asked` is the body of the request."""
         if self.sample_failed and self.status in (0, 400, 422, 500):
             sentence = f"The model made no answer of the form that was asked for.{self.said}"
             return errors.UnusableAnswer(sentence, raw=self.raw)
         return self._format_refused(asked) or self._by_status(model)
 
     def _format_refused(self, asked: Mapping[str, Any]) -> errors.ResponseFormatRejected | None:
-        """Whether a part of the request was refused, by its name; not where the words stand in an error of another
-        kind."""
+        """Return the failure if a part of the request is not supported; None if the words are in an error of another
+        kind.
+        """
         if (bound := _bound(asked)) and self.status in (0, 400, 413, 422) and self._by_words() is TOO_LONG:
             if ROOM.search(self.about):  # some add what the answer may be to what is sent
                 sentence = (
@@ -110,7 +111,9 @@ class Refusal:
         failure.server_away = self.status in AWAY or wait is not None or bool(BUSY.search(self.raw[: waits.MOST_READ]))
 
     def _out_of_money(self) -> bool:
-        """Whether a limit will not pass by waiting. Some say the same words of one by the minute, and when it ends."""
+        """Whether waiting does not help. Some endpoints use the same words for a limit per minute, but say when it
+        ends.
+        """
         if "insufficient_quota" in self.codes:
             return True
         ends = waits.named(self.headers, self.raw) is not None or re.search(r"(?i)retry.?(delay|in|after)", self.raw)
@@ -127,7 +130,7 @@ class Refusal:
 
 
 def readable(data: bytes) -> str:
-    """Any bytes as text that every database takes."""
+    """Return bytes as text that every database accepts."""
     return clean_storable_text(data.decode(errors="backslashreplace"))
 
 
@@ -135,7 +138,7 @@ def readable(data: bytes) -> str:
 
 
 def parsed(raw: str) -> Any:
-    """None where it is no JSON."""
+    """Return the JSON value; None if the text is not JSON."""
     try:
         return json.loads(raw.lstrip("\ufeff"))
     except (ValueError, RecursionError):
@@ -147,7 +150,7 @@ def is_page(raw: str) -> bool:
 
 
 def words(value: Any, deep: int = 0) -> str:
-    """The words for people in an error, wherever they stand in it."""
+    """Return the messages for people in an error, at any depth up to DEEPEST."""
     if deep > DEEPEST:
         return ""
     if isinstance(value, str):
@@ -172,7 +175,7 @@ def _distinct(found: Iterator[str]) -> list[str]:
 
 
 def codes(value: Any, deep: int = 0) -> Iterator[str]:
-    """The words for programs."""
+    """Yield the codes for programs."""
     if deep > DEEPEST or not isinstance(value, dict | list):
         return
     if isinstance(value, list):
@@ -187,7 +190,7 @@ def codes(value: Any, deep: int = 0) -> Iterator[str]:
 
 
 def _named(value: Any, name: str, deep: int = 0) -> Any:
-    """The first value of that name, at any depth."""
+    """Return the first value with this name, up to the depth DEEPEST."""
     if deep > DEEPEST or not isinstance(value, dict | list):
         return None
     inside = value[:MOST_ITEMS] if isinstance(value, list) else [value.get(name), *value.values()]
@@ -197,7 +200,7 @@ def _named(value: Any, name: str, deep: int = 0) -> Any:
 
 
 def _status_of(body: Any, named: set[str]) -> int:
-    """Of an error that came without one; 0 where it names none."""
+    """Return the status that an error without one names; 0 if it names none."""
     for name in ("code", "http_status_code", "status_code", "status"):
         number = _named(body, name)
         number = int(number) if isinstance(number, str) and number.isascii() and number.isdigit() else number
@@ -237,7 +240,7 @@ TOO_LONG: Meaning = (
     errors.RequestRejected,
     "The content is too long for the model “{model}” at {where}{status}.{said}",
 )
-# a request that is larger than all that a minute allows: no wait makes it smaller
+# a request that is larger than the limit per minute: waiting does not help
 TOO_LARGE = re.compile(r"(?i)request too large|must be reduced in order|reduce (?:your message size|the length)")
 PROMPT_TOO_LONG = re.compile(
     r"""(?xi)
@@ -262,7 +265,7 @@ BAD_KEY = re.compile(
 )
 STRONG_WORDS: tuple[tuple[re.Pattern[str], Meaning], ...] = ((PROMPT_TOO_LONG, TOO_LONG),)
 BY_WORDS: tuple[tuple[re.Pattern[str], Meaning], ...] = (
-    # gateways give no code of their own for what they pass on
+    # gateways have no code of their own for errors that they pass on
     *STRONG_WORDS,
     (BAD_KEY, UNAUTHORIZED),
     (
@@ -323,12 +326,12 @@ ROOM = re.compile(r"max_(completion_|new_)?tokens|in the completion|completion t
 
 
 def _bound(asked: Mapping[str, Any]) -> str:
-    """By which name the request says how long the answer may be."""
+    """Return the name of the request's length limit; empty if it has none."""
     return next((name for name in ("max_tokens", "max_completion_tokens") if name in asked), "")
 
 
 def _part(asked: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Of a request; empty where it has none."""
+    """Return a part of the request; empty if it is absent."""
     if name == "max_tokens":
         return {"type": _bound(asked)} if _bound(asked) else {}
     if name == "stream":

@@ -1,8 +1,7 @@
-"""The stand-in that needs no provider: an endpoint inside this process, behind the same client code.
+"""The rehearsal: an endpoint inside this process that needs no provider, behind the same client code.
 
-It asks no model. A procedure says how its forms of answers are rehearsed; the answer then comes back as a
-chat completion that streams word by word. Its model names: `rehearsal/magi` takes about as long as reading
-aloud, `rehearsal/instant` no time at all.
+It calls no model. Procedures register how their answer formats are rehearsed; the answer is streamed word by word
+as a chat completion. `rehearsal/magi` takes about as long as reading aloud, `rehearsal/instant` no time.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ class RehearsalTransport(httpx2.AsyncBaseTransport):
             return httpx2.Response(400, json={"error": {"message": message}})
         text, pace = whose.rehearsals[form_name](body["messages"]), CHARACTERS_PER_SECOND[model] / whose.rehearsal_speed
         headers = {"content-type": "text/event-stream"}
-        # the first word comes later, as it does from a model; how much later differs from request to request
+        # the first word comes later, as from a model; the delay differs from request to request
         delay = pace * (10 + zlib.crc32(sent) % 50)
         return httpx2.Response(200, headers=headers, stream=_Stream(model, text, delay, pace))
 

@@ -1,4 +1,4 @@
-"""How a model is asked, and what its answer must look like."""
+"""How a model is asked (request modes), and what its answer must look like (response formats)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,9 @@ THINKING, LONGEST_ANSWER, STEP = 3_072, 8_192, 256  # tokens: more than the long
 
 
 def tokens_for(characters: int) -> int:
-    """How long an answer may be whose texts have so many characters at most, with what is thought before it."""
+    """Return the maximum length in tokens of an answer whose texts have up to this number of characters, thinking
+    included.
+    """
     wanted = THINKING + characters // 4
     return min(LONGEST_ANSWER, -(-wanted // STEP) * STEP)
 
@@ -24,13 +26,16 @@ def tokens_for(characters: int) -> int:
 class ResponseFormat(Generic[T]):
     """What an answer must look like.
 
-    `read` makes the value of an answer's text, or raises ValueError with what is wrong; `preview` gives the
-    part worth showing of a text that is still growing; `complaint` tells the model what was wrong, for a retry.
-    `schema` is flat and strict, and takes more than `read` does. `exact_schema` says what is known of this very
-    request: names as enums, either/or as a choice of shapes, short lists; not every strict mode takes that.
-    `said` gives the texts of a value that have to be the model's own words, and `instructions` what a conversation
-    tells it beside its material: an answer that says no more than these is none.
-    `max_tokens` is how long it may be, thinking included (`tokens_for`). An answer that ends there is asked for again
+    `read` parses an answer's text, or raises ValueError with what is wrong. `preview` returns the part worth
+    showing of a text that is still growing. `complaint` tells the model what was wrong, for a retry.
+
+    `schema` is flat and strict, and allows more than `read` does. `exact_schema` describes this very request: names
+    as enums, alternatives as a choice of shapes, short lists; not every strict mode supports that.
+
+    `said` returns the texts of a value that must be the model's own words. `instructions` returns what a
+    conversation tells the model apart from its material: an answer that only repeats them is rejected.
+
+    `max_tokens` limits the answer, thinking included (`tokens_for`). An answer that is cut there is requested again
     with more.
     """
 
@@ -46,7 +51,7 @@ class ResponseFormat(Generic[T]):
 
     @cached_property
     def response_formats(self) -> dict[str, dict[str, Any]]:
-        """What a request says of the form, by the name of the format. Plain text says nothing: the prompt does."""
+        """The `response_format` parameter by format name. Plain text has none: the prompt describes the format."""
         return {
             "json_schema": self._strict(self.exact_schema or self.schema),
             "plain_schema": self._strict(self.schema),
@@ -59,10 +64,10 @@ class ResponseFormat(Generic[T]):
 
 @dataclass(frozen=True)
 class ContinuedAnswer:
-    """How an answer goes on that was cut at the endpoint's limit of length.
+    """How to continue an answer that was cut at the endpoint's length limit.
 
-    `carry_on` makes the request for the rest of a conversation and the parts so far, or None where too little came;
-    `join` makes one answer of the parts, also where the last has no end: nobody asks any more then.
+    `carry_on` builds the request for the rest from the conversation and the parts so far; it returns None if the
+    parts are too short. `join` joins the parts, even if the last one is cut and no more are requested.
     """
 
     carry_on: Callable[[list[ChatMessage], Sequence[str]], list[ChatMessage] | None]
@@ -74,7 +79,7 @@ FORMAT_FALLBACKS = ("json_schema", "plain_schema", "json_object", "text")  # the
 
 @dataclass(frozen=True)
 class RequestMode:
-    """How a model is asked, as far as endpoints differ."""
+    """How a model is asked, where endpoints differ."""
 
     answer_format: str = FORMAT_FALLBACKS[0]
     counts_tokens: bool = True  # whether to ask for the usage of a stream, which some servers refuse
@@ -83,7 +88,7 @@ class RequestMode:
     streams: bool = False  # whether it has to come in pieces: somebody watches, or it comes in no other way
 
     def without(self, refused: str, form: ResponseFormat[Any]) -> "RequestMode":
-        """The next way to try when one thing of this was refused for this form."""
+        """Return the next mode to try after one part of this mode was refused for this form."""
         if refused == "stream_options":
             return replace(self, counts_tokens=False)
         if refused == "system":
@@ -101,10 +106,11 @@ class RequestMode:
 
 
 def messages_for_mode(messages: Sequence[ChatMessage], way: RequestMode) -> list[ChatMessage]:
-    """A conversation as it goes out: the roles by turns, for strict templates refuse two of one role in a row.
+    """Return a conversation as it is sent: roles alternate, because strict templates refuse two messages of one role
+    in a row.
 
-    What stands in a row is put together, with an empty line between; so is a system message, where there may be none,
-    with what the user says first.
+    Consecutive messages of one role are joined by an empty line. If the mode has no system role, the system message
+    is joined with the user's first message.
     """
     sent: list[ChatMessage] = []
     for message in messages:

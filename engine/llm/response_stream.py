@@ -1,8 +1,8 @@
-"""The wire to endpoints. Nothing of one request reaches another, and none takes more than its share of the process.
+"""Streams from endpoints: requests are isolated from each other, and each has a limited share of the process.
 
-An endpoint may send faster than anybody can read, in pieces so small, or packed so well, that little on the wire is
-much to do here. Site and engine wait for each other on one event loop, so what comes is taken in small pieces, counted,
-and left to wait in the kernel (and so at the endpoint) while others have their turn.
+An endpoint may send faster than anybody can read, in very small pieces, or so compressed that few bytes are much
+work. Site and engine share one event loop, so data is read in small pieces, counted, and left in the kernel (and so
+at the endpoint) while others have their turn.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
@@ -38,10 +38,10 @@ NO_COOKIES = http.cookiejar.DefaultCookiePolicy(allowed_domains=())
 
 
 def endpoint_client(provider: Provider, on_response: ResponseHook, turns: asyncio.Lock) -> httpx2.AsyncClient:
-    """A client for all requests to this provider, each with a connection of its own that ends with the answer.
+    """Return a client for all requests to this provider, each on its own connection, which is closed after the answer.
 
-    What comes on a connection cannot be told from the answer to the request that is written to it next, however
-    late it was sent and whenever one looks: only a connection that carries one request has no next one.
+    Late data on a reused connection cannot be told from the answer to the next request, whenever it is checked.
+    Only a connection with a single request has no next one.
     """
     rehearsed = provider.name == REHEARSAL
     return httpx2.AsyncClient(
@@ -65,9 +65,10 @@ def _connected(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTrans
 
 
 class ReadShare:
-    """How fast one answer is read. What it takes beyond its own share it takes by turns with all others that do.
+    """Limit on the time that reading one answer takes. Beyond its own share it takes turns with all others that exceed
+    theirs.
 
-    Measured by the clock, not by the processor: on a machine that has much else to do a share is of what is left.
+    Measured in wall time, not CPU time: on a busy machine a share is of what is left.
     """
 
     def __init__(self, turns: asyncio.Lock) -> None:
@@ -77,11 +78,11 @@ class ReadShare:
         self._unrested = 0
 
     def begin(self) -> None:
-        """Work begins, after a wait."""
+        """Start measuring, after a wait."""
         self._since = time.monotonic()
 
     def stop(self) -> float:
-        """Work is done. How many seconds of it are more than the share."""
+        """Stop measuring; return the seconds of work beyond the share, or 0 if that is at most SLICE_SECONDS."""
         now = time.monotonic()
         self._worked, self._since = self._worked + now - self._since, now
         own = BURST_BYTES + STEADY_BYTES_PER_SECOND * (now - self._began)
@@ -89,7 +90,7 @@ class ReadShare:
         return due if due > SLICE_SECONDS else 0.0
 
     async def rest(self) -> None:
-        """Some work is done: let others have their turn, if it was much."""
+        """Let others have their turn after some work."""
         self._unrested += 1
         if due := self.stop():
             await self.pay(due)
@@ -108,7 +109,7 @@ class ReadShare:
 
 @coroutine
 def _measured(waiting: Awaitable[T], share: ReadShare) -> Generator[Any, Any, T]:
-    """The same wait, with the libraries' work in it counted: out of a thousand tiny chunks they make one piece."""
+    """Await with the libraries' own work counted: they combine a thousand tiny chunks into one piece."""
     steps = waiting.__await__()
     go_on = partial(steps.send, None)
     while True:
@@ -127,7 +128,7 @@ def _measured(waiting: Awaitable[T], share: ReadShare) -> Generator[Any, Any, T]
 
 
 class RawAnswer(Protocol):
-    """As far as it is read here: httpx2's response, or one that is made with less."""
+    """The part of a response that is used here: httpx2's response, or a cheaper one."""
 
     @property
     def headers(self) -> Mapping[str, str]: ...
@@ -138,7 +139,9 @@ class RawAnswer(Protocol):
 
 
 async def read_pieces(response: RawAnswer, share: ReadShare) -> AsyncGenerator[bytes, None]:
-    """A body, unpacked, in pieces of `PIECE` bytes at most. UnusableAnswer where it is too large, or packed oddly."""
+    """Yield a body, decompressed, in pieces of up to PIECE_BYTES. Raises UnusableAnswer if it is too large or its
+    compression is unknown.
+    """
     unpack, received, unpacked = _unpacker(response), 0, 0
     async with aclosing(response.aiter_raw()) as chunks:
         while (chunk := await _measured(anext(chunks, None), share)) is not None:
@@ -152,7 +155,7 @@ async def read_pieces(response: RawAnswer, share: ReadShare) -> AsyncGenerator[b
 
 
 def _unpacker(response: RawAnswer) -> Callable[[bytes], Iterator[bytes]]:
-    """Undoes the compression of a body, which may be a thousand times larger than it looks, bit by bit."""
+    """Return a decompressor that works piece by piece: a body may be a thousand times larger than it looks."""
     encoding = response.headers.get("content-encoding", "identity").lower()
     if encoding in ("identity", ""):
         return lambda chunk: iter([chunk])

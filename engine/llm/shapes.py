@@ -1,7 +1,7 @@
-"""Parts of the schemas of answers, and the arguments of tools as such a part.
+"""Building blocks for the JSON schemas of answers, including the arguments of tools.
 
-Lists are short where an answer has to be; texts have no length: some servers compile a schema into a grammar and break
-on large numbers.
+Lists are bounded only by small numbers, and texts have no length: some servers compile a schema into a grammar and
+break on large numbers.
 """
 
 import json
@@ -24,7 +24,7 @@ _WORD = re.compile(r"[\w.:/+@-]{1,60}")
 
 
 def object_of(properties: Mapping[str, Schema]) -> Schema:
-    """With exactly these keys, in this order."""
+    """Return the schema of an object with exactly these keys, in this order."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -54,10 +54,10 @@ def either(shapes: Sequence[Schema]) -> Schema:
 
 
 def arguments_by_tool(schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Schema]:
-    """Of each tool, by its name, what its arguments have to be: an object by its own schema.
+    """Return the schema of each tool's arguments, by tool name.
 
-    Where that is too large, recursive or more than servers take, it is their JSON in a text, which readers take, too.
-    What strangers wrote is read through a sieve: of a tool's own schema nothing comes here but short names and kinds.
+    If it is too large, recursive or unusual, the arguments are JSON in a text, which the readers also accept.
+    Schemas may be untrusted: only short names and types of them are used.
     """
     found, left = dict[str, Schema](), LARGEST_TOOLS
     for name, schema in schemas.items():
@@ -97,7 +97,7 @@ def _part(schema: Mapping[str, Any], known: Mapping[str, Any], depth: int) -> Sc
 
 
 def _enum(values: Sequence[Any]) -> Schema:
-    """Of texts, which all servers take."""
+    """Return an enum of short texts, which all servers support."""
     if not values or not all(isinstance(one, str) and _WORD.fullmatch(one) for one in values):
         raise _Unknown
     return one_of(values)

@@ -1,8 +1,8 @@
-"""What a model says in its answer, apart from what it thinks aloud before it and from what it packs it in.
+"""Extraction of the answer's JSON object from a model's text, without thinking and packaging.
 
-Templates and servers leave thinking in the text: between tags, or up to a closing tag whose opening one stood in the
-prompt. Some models put their object into a code fence, or a sentence around it. That much is read; where it is not
-certain which object is the answer, none is. Who changes this changes `spoken` of tools/verify.py as well.
+Templates and servers leave thinking in the text: between tags, or up to a closing tag whose opening tag was in the
+prompt. Some models put the object into a code fence or a sentence. If it is not certain which object is the answer,
+there is none. Changes here must also be made to `spoken` of tools/verify.py.
 """
 
 import json
@@ -30,8 +30,9 @@ DECODER = json.JSONDecoder(strict=False)  # a line may break within a text: what
 
 
 def one_object(text: str) -> dict[str, Any]:
-    """The JSON object that an answer has to be: no key twice, around it nothing but thinking and words.
-    ValueError with a sentence."""
+    """Return the JSON object of an answer: no duplicate keys, and only thinking and words around it. Raises ValueError
+    with a message.
+    """
     try:
         found = json.loads(text, object_pairs_hook=no_key_twice, strict=False)
     except KeyTwice:
@@ -48,7 +49,9 @@ class KeyTwice(ValueError):
 
 
 def no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """For `json.loads`: of two values under one key it would take the last. KeyTwice with a sentence."""
+    """Hook for `json.loads`, which would take the last of two values with the same key. Raises KeyTwice with a
+    message.
+    """
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -58,7 +61,9 @@ def no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def object_in(text: str) -> str:
-    """The one JSON object of an answer that is more than that. ValueError with a sentence where there is no such."""
+    """Return the text of the one JSON object in an answer. Raises ValueError with a message if there is not exactly
+    one.
+    """
     said = _after_thinking(text)
     begin = said.find("{")
     if begin < 0:
@@ -72,7 +77,7 @@ def object_in(text: str) -> str:
 
 
 def is_whole(text: str) -> bool:
-    """Whether an answer ends with its object, as far as the text alone can tell."""
+    """Whether an answer ends with its object, as far as the text shows."""
     try:
         found = text if _end(text, 0) == len(text) else object_in(text)
     except ValueError:
@@ -81,7 +86,7 @@ def is_whole(text: str) -> bool:
 
 
 def so_far(text: str) -> str:
-    """What may be shown of an answer that is still arriving: its object, as far as it is there, and no thinking."""
+    """Return what may be shown of an answer that is still arriving: its object so far, without thinking."""
     begin = 0
     if not text.startswith("{"):
         for tag in TAG.finditer(text):
@@ -94,7 +99,7 @@ def so_far(text: str) -> str:
 
 
 def growing(text: str, fields: Sequence[str]) -> str:
-    """What these fields say in an answer that is still arriving, as far as each has come."""
+    """Return the texts of these fields in an answer that is still arriving, as far as they have come."""
     try:
         said = from_json(text, allow_partial="trailing-strings")
     except ValueError:
@@ -104,7 +109,9 @@ def growing(text: str, fields: Sequence[str]) -> str:
 
 
 def _after_thinking(text: str) -> str:
-    """What stands after the last closing tag. ValueError where an answer may stand before it, or none is there."""
+    """Return the text after the last closing tag. Raises ValueError if an object comes before it or thinking does not
+    end.
+    """
     ended, thinks = 0, False
     for tag in TAG.finditer(text):
         if not thinks and _has_object(text[ended : tag.start()]):
@@ -122,7 +129,7 @@ def _has_object(text: str) -> bool:
 
 
 def _end(text: str, begin: int) -> int | None:
-    """Where the object ends that begins there; None where there is no whole one."""
+    """Return where the object that begins at `begin` ends; None if it is not complete."""
     try:
         found, end = DECODER.raw_decode(text, begin)
     except (ValueError, RecursionError):

@@ -84,7 +84,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class GrowingText:
-    """A text that grows by pieces, at the cost of each piece; it is put together when somebody wants to see it."""
+    """A text that grows by pieces at constant cost per piece; it is joined only when it is read."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -104,11 +104,11 @@ class GrowingText:
 
 
 class ReplyReader:
-    """Bytes in, a `ModelReply` out. The key is taken out of a text before every cut.
+    """Parses the bytes of a response into a `ModelReply`. The provider's key is masked in a text before every cut.
 
-    Lines are read as the standard of event streams says, and an event also where it is whole before its empty line.
-    What a piece costs does not grow with what came before it. `on_growth` is called for every piece; `asked`
-    is the body of the request.
+    Lines follow the standard of event streams; an event is also read if it is complete before its empty line. The
+    cost of a piece does not depend on earlier ones. `on_growth` is called for every piece; `asked` is the body of
+    the request.
     """
 
     def __init__(
@@ -130,12 +130,12 @@ class ReplyReader:
 
     @property
     def writes(self) -> bool:
-        """Or thinks where everybody hears it: the model has read all."""
+        """Whether the model has begun to answer or to think visibly, so that it has read the whole prompt."""
         return self.written > 0
 
     @property
     def lines(self) -> int:
-        """Whole ones so far: also those by which a server says no more than that it is there."""
+        """Number of complete lines so far, including those that only keep the connection alive."""
         return self._lines
 
     @property
@@ -144,7 +144,7 @@ class ReplyReader:
 
     @property
     def text(self) -> str:
-        """As it came."""
+        """The text as received."""
         return self._text.whole()
 
     @property
@@ -181,14 +181,14 @@ class ReplyReader:
             raise errors.UnusableAnswer("The answer has no end: more than a million lines came.")
 
     def _with_usual_ends(self, data: bytes) -> bytes:
-        """A line may end with both characters, with either, and in the midst of both."""
+        """Normalize line ends: CRLF, CR or LF, also if a CRLF is split between two pieces."""
         if self._after_cr:
             data = data.removeprefix(b"\n")
         self._after_cr = data.endswith(b"\r")
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def close(self) -> None:
-        """The body has ended. Raises what is wrong with the answer as a whole."""
+        """Finish after the end of the body. Raises CallFailed if the answer is not usable."""
         if self._streamed and not self.done:
             self._line(bytes(self._rest))  # a last line may have come without its end, and a last event
             self._end_event()
@@ -206,7 +206,7 @@ class ReplyReader:
         raise self._no_answer(end)
 
     def _end_by_form(self, text: str) -> str:
-        """Some servers never say how an answer ended, and yet that it did: then it has to be whole in itself."""
+        """Return "stop" if the stream ended with a complete object: some servers never send a finish reason."""
         if self.done and not text.strip():
             raise errors.UnusableAnswer("The endpoint sent an empty answer.")
         return "stop" if self.done and is_whole(text) else ""
@@ -256,7 +256,7 @@ class ReplyReader:
             self._size += len(data)
 
     def _take_piece(self, data: bytes) -> None:
-        """Nearly always an event is one line."""
+        """Parse an event of one line, as nearly all are."""
         try:
             chunk = _Chunk.model_validate_json(data)
         except ValidationError as error:
@@ -338,7 +338,7 @@ class ReplyReader:
         raise Refusal(0, data[:MAX_ANSWER_BYTES], {}, provider, where).failure(model, self._asked)
 
     def _without_comments(self) -> bytes:
-        """What came, without what says no more than that somebody is still there."""
+        """Return the beginning of the body without lines that only keep the connection alive."""
         if b":" not in self._head[:4]:
             return bytes(self._head)
         lines = bytes(self._head).removeprefix(BOM).splitlines()
@@ -346,7 +346,9 @@ class ReplyReader:
 
     @staticmethod
     def _one_of(choices: list[_Choice]) -> _Choice:
-        """One choice is asked for. Which of several an endpoint means nobody can know, and their pieces may mix."""
+        """Return the only choice. Of several nobody can know which one the endpoint means, and their pieces may
+        mix.
+        """
         if len(choices) > 1 or choices[0].index:
             raise errors.UnusableAnswer("The endpoint sent several answers in place of one.")
         return choices[0]
@@ -367,13 +369,15 @@ def _says_something(error: Any) -> bool:
 
 
 def _count(value: object) -> int | None:
-    """A number of tokens that can be believed; endpoints send strings and negative numbers too."""
+    """Return a plausible number of tokens; None for the strings and negative numbers that some endpoints send."""
     return value if isinstance(value, int) and 0 <= value < 2_000_000_000 else None
 
 
 def _cached(usage: dict[str, Any]) -> int:
-    """Tokens of the prompt that came out of a cache and are not among those that were counted. Most endpoints count
-    them among those, so that there are never more of them."""
+    """Return the prompt tokens that came from a cache and are not in the counted ones.
+
+    Most endpoints count them in the prompt tokens; then there are never more of them.
+    """
     details = usage.get("prompt_tokens_details")
     within = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
     beside = (_count(usage.get(name)) or 0 for name in ("cache_read_input_tokens", "cache_creation_input_tokens"))
