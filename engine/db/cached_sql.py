@@ -1,8 +1,9 @@
-"""What is written and read again and again, by SQL that is made once.
+"""Frequent reads and writes with cached SQL.
 
-Django makes the text of a statement anew each time, which takes several times as long as the database does. Here it is
-kept, by table and columns. Values still go through Django's fields where the two databases keep them differently, and
-errors come out as Django's; signals and checks of relations are left out, for none of these tables has any.
+Django builds the text of a statement each time, which takes several times as long as the database does. Here it is
+cached by table and columns. Values still pass through Django's fields where the two databases store them
+differently, and errors are Django's. Signals and relation checks are left out, because none of these tables has
+any.
 
 Why so: docs/decisions.md, Runs, the queue and the writer.
 """
@@ -27,7 +28,7 @@ PLAIN_TYPES = (models.CharField, models.TextField, models.IntegerField, models.B
 
 
 def insert(row: Row) -> Row:
-    """As `save(force_insert=True)`. A key that the database gives is set."""
+    """As `save(force_insert=True)`. Sets the key if the database assigns it."""
     database = _database()
     sql, columns = _insertion(type(row), database.vendor)
     cursor = _execute(database, sql, columns.values_of(row, database))
@@ -37,7 +38,7 @@ def insert(row: Row) -> Row:
 
 
 def bulk_insert(rows: Iterable[models.Model]) -> None:
-    """All of these, of one table, in one statement. Keys that the database gives are not read back."""
+    """Insert these rows of one table in one statement. Keys that the database assigns are not read back."""
     rows = list(rows)
     if rows:
         database = _database()
@@ -46,7 +47,7 @@ def bulk_insert(rows: Iterable[models.Model]) -> None:
 
 
 def update(model: type[models.Model], pk: Any, **values: Any) -> bool:
-    """As `filter(pk=pk).update(...)`, with values alone; whether the row is there."""
+    """As `filter(pk=pk).update(...)` with plain values. Returns whether the row exists."""
     database = _database()
     sql, columns = _change(model, tuple(values), database.vendor)
     given = zip(columns, (*values.values(), pk), strict=True)
@@ -56,7 +57,7 @@ def update(model: type[models.Model], pk: Any, **values: Any) -> bool:
 def select(
     model: type[models.Model], by: str, keys: Sequence[Key], columns: Sequence[str], *order: str
 ) -> list[tuple[Any, ...]]:
-    """As `filter(by__in=keys).order_by(*order).values_list(*columns)`, as the driver gives the rows."""
+    """As `filter(by__in=keys).order_by(*order).values_list(*columns)`, with values as the driver returns them."""
     if not keys:
         return []
     database = _database()
@@ -81,7 +82,7 @@ def fetch_after(model: type[Row], by: str, key: Key, column: str, last: int) -> 
 
 
 def group_by_column(rows: Iterable[Row], column: str) -> defaultdict[Any, list[Row]]:
-    """The rows by what they have there, in their order; none where nobody has it."""
+    """Return the rows by their value in the column, in order; an empty list for other values."""
     found = defaultdict[Any, list[Row]](list)
     for row in rows:
         found[getattr(row, column)].append(row)
@@ -89,14 +90,14 @@ def group_by_column(rows: Iterable[Row], column: str) -> defaultdict[Any, list[R
 
 
 def freeze_row(row: Any, **lists: Sequence[Any]) -> None:
-    """What `row.NAME.all()` gives, as if it had been read beforehand. Nothing else can be asked of these."""
+    """Set what `row.NAME.all()` returns, as if it were prefetched. No other query on these relations is possible."""
     row._prefetched_objects_cache = {**getattr(row, "_prefetched_objects_cache", {}), **lists}
 
 
 class CompiledQuery:
-    """A query whose text is made once, for whoever keeps it; its rows as the driver gives them.
+    """A query with cached SQL; rows are as the driver returns them.
 
-    What it was made with stands in for what others ask it with: `rows({stands_in: value})`.
+    The parameters it was built with are placeholders for later ones: `rows({placeholder: value})`.
     """
 
     def __init__(self, rows: models.QuerySet[Any, tuple[Any, ...]]) -> None:
@@ -109,7 +110,7 @@ class CompiledQuery:
 
 
 def exists(model: type[models.Model], by: str, keys: Sequence[Key], **alike: str) -> bool:
-    """As `filter(by__in=keys, **alike).exists()`: a look that costs little, before what costs much and is rare."""
+    """As `filter(by__in=keys, **alike).exists()`: a cheap check before an expensive query for rare rows."""
     if not keys:
         return False
     database = _database()
@@ -118,13 +119,13 @@ def exists(model: type[models.Model], by: str, keys: Sequence[Key], **alike: str
 
 
 def execute(sql: str, params: Sequence[Any]) -> int:
-    """One statement as it is written; how many rows it changed. With %s for what is filled in."""
+    """Execute a statement with %s placeholders; return the number of rows that it changed."""
     database = _database()
     return int(_execute(database, _of_driver(sql, database.vendor), params).rowcount)
 
 
 def first(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-    """The first row of what is found by one statement as it is written."""
+    """Return the first row of a statement with %s placeholders; None if there is none."""
     database = _database()
     found: tuple[Any, ...] | None = _execute(database, _of_driver(sql, database.vendor), params).fetchone()
     return found
@@ -166,7 +167,7 @@ class _Column(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """Of a whole row. Most are read at once and stay as they are."""
+    """The columns of a whole row. Most values are read at once and need no conversion."""
 
     read: Callable[[models.Model], tuple[Any, ...]]
     others: tuple[tuple[int, _Column], ...]  # which to look at, and where they stand
@@ -241,7 +242,7 @@ def _any(
 
 
 def _those(model: type[models.Model], by: str, number: int, kind: type[Any]) -> models.QuerySet[Any]:
-    """By so many keys of this kind, whichever."""
+    """Return a query for this number of keys, with placeholders of the right type."""
     keys = [UUID(int=place) if kind is UUID else kind(place) for place in range(number)]
     return model._default_manager.filter(**{f"{by}__in": keys})
 
@@ -279,7 +280,9 @@ def _returns_keys(database: Any) -> bool:
 
 
 def _execute(database: Any, sql: str, params: Sequence[Any]) -> Any:
-    """By the driver below Django, in Django's transaction. Who has asked to see statements sees these, too."""
+    """Execute with the driver, in Django's transaction. Goes through Django's cursor if wrappers or query logging are
+    on.
+    """
     if database.connection is None:
         database.ensure_connection()
     if database.needs_rollback:

@@ -1,8 +1,9 @@
-"""Evidence is only added: the triggers by which the database itself refuses to change or to delete it.
+"""Triggers that make the database refuse to change or delete evidence.
 
-An `ImmutableTable` says of one table what may still happen to its rows; migrations put it up. A migration that changes
-a column of such a table, or an `ImmutableTable` here, has to `lift` all guards before and to `install` them after:
-SQLite makes the table anew without its triggers, and PostgreSQL changes no column that a trigger names.
+An `ImmutableTable` declares what may still happen to the rows of one table; migrations install its triggers. A
+migration that changes a column of such a table, or an `ImmutableTable` here, must call `remove_triggers` for all
+tables first and `install_triggers` afterwards: SQLite recreates the table without its triggers, and PostgreSQL
+changes no column that a trigger names.
 
 Why so: docs/decisions.md, The record.
 """
@@ -19,17 +20,18 @@ ImmutableTables = Mapping[str, "ImmutableTable"]
 """By the name of their table."""
 
 RAISE_FUNCTION = "evidence_is_only_added"
-# SQLite's names for a key of its own; a row that is given that of another takes its place
+# SQLite's names for its own key; a row that is given the key of another one replaces it
 ROWID = ("rowid", "oid", "_rowid_")
 ALL_COLUMNS = ("*",)
 
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """What no UPDATE may do, while `when` holds of OLD. A column that is named nowhere may change.
+    """What no UPDATE may do while the condition `when` is true for OLD. Columns that no rule names may change.
 
-    `kept` stays as it is, `once` may come in place of NULL, `unlinked` may become NULL. When the run has been
-    redacted, `erased` may become an empty text, `erased_message` lose its message, and `marked` come in place of NULL.
+    A column in `kept` never changes, one in `once` may replace NULL, one in `unlinked` may become NULL. After the
+    run was redacted, `erased` may become an empty text, `erased_message` lose its message, and `marked` replace
+    NULL.
     """
 
     name: str
@@ -52,10 +54,11 @@ class ColumnRule:
 
 @dataclass(frozen=True)
 class ImmutableTable:
-    """What may happen to the rows of one table, beside being added.
+    """What may happen to the rows of one table after they were inserted.
 
-    `run`: an SQL expression for the run of OLD, which an erasure has to be recorded for. `unique`: what no two rows
-    have in common, with the condition under which that counts; a row must not be replaced by another that has the same.
+    `run` is an SQL expression for the run of OLD, whose redaction must be recorded before texts are erased.
+    `unique` lists columns that no two rows share, each with a condition for when that applies: no row may replace
+    another one.
     """
 
     table: str
@@ -68,18 +71,20 @@ class ImmutableTable:
 
     @property
     def columns(self) -> set[str]:
-        """Those that an UPDATE is looked at for, and its key."""
+        """The columns that the triggers name, and the key."""
         named = {column for rule in self.rules for column in rule.columns} - set(ALL_COLUMNS)
         return named | {self.key.strip('"')}
 
     def triggers(self, vendor: str) -> dict[str, list[str]]:
-        """By name, the statements that make each."""
+        """Return the statements that create each trigger, by its name."""
         return dict(_Sqlite(self).triggers() if vendor == "sqlite" else _Postgresql(self).triggers())
 
 
 def install_triggers(connection: Any, guards: Iterable[ImmutableTable]) -> None:
-    """Put these up, or up anew, as far as their tables are there already, with all columns that they name: a later
-    migration that adds one puts its guard up again."""
+    """Install or reinstall the triggers of tables that already exist with all columns they name.
+
+    Others are skipped: the later migration that adds the column installs them.
+    """
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         guards = [guard for guard in guards if guard.columns <= _columns(connection, cursor, guard.table)]
         remove_triggers(connection, guards)
@@ -105,9 +110,9 @@ def remove_triggers(connection: Any, guards: Iterable[ImmutableTable]) -> None:
 
 
 def suspend(connection: Any, *tables: str) -> list[str]:
-    """On SQLite take away all triggers that stand on these tables or look into them; what makes them again.
+    """On SQLite drop all triggers that mention these tables; return the statements that create them again.
 
-    For a migration of this app: it knows neither the guards of the others nor how far their tables are by then.
+    For migrations of this app, which know neither the other apps' triggers nor the state of their tables.
     """
     if connection.vendor != "sqlite":
         return []
@@ -120,14 +125,14 @@ def suspend(connection: Any, *tables: str) -> list[str]:
 
 
 def all_guards() -> list[ImmutableTable]:
-    """Of the engine and of every procedure: the one list of what there has to be."""
+    """Return the immutable tables of the engine and of every procedure."""
     return [
         guard for guards in (ENGINE_TABLES, *(one.guards for one in procedures().values())) for guard in guards.values()
     ]
 
 
 def functions(guards: Iterable[ImmutableTable]) -> dict[str, str]:
-    """By name, the body of each function that the triggers of PostgreSQL call."""
+    """Return the body of each function that the triggers of PostgreSQL call, by its name."""
     found = {RAISE_FUNCTION: _body()}
     for guard in guards:
         for name, statements in guard.triggers("postgresql").items():
@@ -150,7 +155,7 @@ class _Sql:
         return f"(OLD.{column} {self.differs} NEW.{column})"
 
     def forbidden(self, rule: ColumnRule) -> str:
-        """What no redaction allows."""
+        """Return the condition for changes that are refused even after a redaction."""
         found = [self.changed(column) for column in rule.kept]
         found += [f"({self.changed(column)} AND OLD.{column} IS NOT NULL)" for column in (*rule.once, *rule.marked)]
         found += [f"({self.changed(column)} AND NEW.{column} IS NOT NULL)" for column in rule.unlinked]
@@ -194,7 +199,7 @@ class _Sqlite(_Sql):
         yield self._one("deleted", "DELETE", f"NOT {self.redacted}" if guard.erasable_rows else "")
 
     def _there(self) -> Iterator[str]:
-        """REPLACE takes away the rows in its way without a word to DELETE's triggers."""
+        """Yield the conditions for existing rows: REPLACE deletes conflicting rows without firing DELETE triggers."""
         guard = self.guard
         keys = [((guard.key,), ""), *guard.unique]
         if not guard.key_is_number:
@@ -238,13 +243,13 @@ class _Postgresql(_Sql):
         return f"{table}_{name}", [f"{made} EXECUTE FUNCTION {function}()"]
 
     def _unless_redacted(self, name: str, event: str, when: str) -> tuple[str, list[str]]:
-        """A condition of PostgreSQL looks into no table, so that a function of its own does."""
+        """Return a trigger with its own function: a WHEN condition of PostgreSQL cannot query other tables."""
         trigger, made = self._one(name, event, when, f"{self.guard.table}_{name}")
         return trigger, [_function(trigger, self.redacted), *made]
 
 
 def _function(name: str, allowed: str = "") -> str:
-    # pg_temp last: otherwise whoever may make temporary tables could show it an entry of his own
+    # pg_temp last: otherwise a user who may create temporary tables could fake a redaction entry
     return f"""DO $make$ BEGIN EXECUTE format(
         'CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = %I, pg_temp AS %L',
         current_schema(), {_quoted(_body(allowed))}); END $make$"""
@@ -262,7 +267,7 @@ def _quoted(text: str) -> str:
 
 
 def install_function(connection: Any) -> None:
-    """What the triggers of PostgreSQL call."""
+    """Create the function that the triggers of PostgreSQL call; nothing on SQLite."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(_function(RAISE_FUNCTION))
