@@ -101,7 +101,7 @@ def record_redaction(run: UUID, by: str, reason: str, *, names: dict[str, str]) 
 def record_submission(run: UUID) -> None:
     """Seal what is asked, in the transaction that submits it. The last thing there: the log's end is locked."""
     asked = entries_of_runs([run], new=True)[run][SUBMITTED]
-    head = _add(run, asked, CHAIN_MISSING)  # a chain that is there already stands in the way
+    head = _add(run, asked, CHAIN_MISSING)  # fails if the chain already exists
     _log([head])
 
 
@@ -233,9 +233,12 @@ def seal_ended(pks: Iterable[UUID]) -> None:
 
 
 def seal_end(pk: UUID, unsealed: Sequence[UUID] = ()) -> list[ChainHead]:
-    """As `seal`; and where another run has made this one, and is told its outcome, its chain fixes this one's from now
-    on. In a transaction that has told it so, by whose lock on its row nobody else adds to its chain. `unsealed`: what
-    has ended in the same transaction, and is sealed after this one."""
+    """As `seal`, and record the end in the parent's chain if another run created this one and learns its outcome.
+
+    Call it in the transaction that informs the parent: its lock on the parent's row keeps others from adding to
+    that chain. `unsealed` are runs that ended in the same transaction and are sealed later. Returns the heads to
+    log.
+    """
     said = entries_of_chains([pk])[pk]
     head, asked, end = _seal(pk, said), said[SUBMITTED][0].facts, said[ENDED][0]
     if end.facts["status"] == Run.Status.FAILED or "parent" not in asked:
@@ -250,9 +253,9 @@ def seal_end(pk: UUID, unsealed: Sequence[UUID] = ()) -> list[ChainHead]:
 
 @contextmanager
 def is_ended_despite_seal(pk: UUID) -> Iterator[None]:
-    """A savepoint: what raises in it is undone and logged, so that one run's nonsense holds up no other.
+    """Run in a savepoint: errors are rolled back and logged, so that one run's broken rows do not block others.
 
-    A database that is away is no fault of the run and comes out.
+    An unreachable database is not the run's fault and is raised.
     """
     try:
         with transaction.atomic():

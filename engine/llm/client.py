@@ -31,7 +31,7 @@ from .response_format import ChatMessage, PreviewText, RequestMode, ResponseForm
 from .spoken import so_far
 from .streaming import MAX_ANSWER_BYTES, ModelReply, ReplyReader
 
-if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU: whoever asks no model does without
+if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU, needed only for model calls
     from .http_transport import StreamingOpenAI
 
 MAX_LIST_BYTES = 4 * 1024 * 1024

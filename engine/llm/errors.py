@@ -19,12 +19,12 @@ CallFailed
 
 from ..text.invisible_chars import single_line
 
-MAX_RETRY_AFTER = 60  # seconds to a next attempt at most, whatever a clock of before says
+MAX_RETRY_AFTER = 60  # seconds to the next attempt at most, even if an earlier clock was wrong
 MAX_QUOTED = 300
-TRUNCATED_CODE = "cut_off"  # the code of an attempt that brought a part of an answer, of which the rest was asked for
+TRUNCATED_CODE = "cut_off"  # code of an attempt with a part of an answer, whose rest was requested
 ADDRESS = "Check that the address is that of a chat completions endpoint."
 LESS = "Shorten what the model has to read, or give it a larger context."
-AWAY = "away"  # the code of a request that found the provider away, and after which it was waited for
+AWAY = "away"  # code of a request that found the provider away and was followed by a wait
 
 
 def quote_provider(words: str) -> str:
@@ -50,20 +50,20 @@ class CallFailed(RunFailed):
 
     code = "internal"
     permanent = False
-    server_away = False  # not there, still loading, or with too much to do: it is waited for
-    given_up = False  # it was waited for long enough
+    server_away = False  # unreachable, loading or overloaded: wait for it
+    given_up = False  # the wait has ended without an answer
     retry_after: float | None = None  # seconds that the endpoint asks to wait
     advice = ""  # what helps, as a sentence
-    tries = ""  # the attempts by what they failed of, in words, where that differs
-    attempts = 0  # how many were made when this one was given up
-    said = ""  # what the model had said until then
-    input_tokens: int | None = None  # what the endpoint counted before it failed
-    cached_tokens: int = 0  # beside them
+    tries = ""  # number of attempts by kind of failure, in words, if the kinds differ
+    attempts = 0  # number of attempts when the call was given up
+    said = ""  # the model's text until then
+    input_tokens: int | None = None  # counted by the endpoint before the failure
+    cached_tokens: int = 0  # not included in input_tokens
     output_tokens: int | None = None
 
     def __init__(self, sentence: str, *, raw: str = "") -> None:
         Exception.__init__(self, single_line(sentence))
-        self.problem = str(self)  # of the attempt alone
+        self.problem = str(self)  # of this attempt only
         self.detail = {}
         self.raw = raw
 
@@ -166,4 +166,4 @@ class ResponseFormatRejected(RequestRejected):
         self.refused = refused
 
 
-NO_ATTEMPTS = (AWAY, TRUNCATED_CODE, ResponseFormatRejected.code)  # the codes of what counts as none
+NO_ATTEMPTS = (AWAY, TRUNCATED_CODE, ResponseFormatRejected.code)  # codes that do not count as attempts

@@ -42,8 +42,8 @@ def _declared(provider: Provider, name: str, input_tokens: int, output_tokens: i
 
 def _published(provider: Provider, name: str, input_tokens: int, output_tokens: int) -> Decimal | None:
     if len(name) > LONGEST_NAME:
-        return None  # the library remembers every name that it was asked about
-    from genai_prices import Usage, calc_price  # a table of all that there is: whoever asks no model does without
+        return None  # the library caches every name that it looks up
+    from genai_prices import Usage, calc_price  # a large import, needed only with models
 
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
     try:

@@ -28,13 +28,13 @@ class Provider:
     concurrency: int = CONCURRENCY
     models: tuple[str, ...] = ()  # what is known of them without asking
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """US dollars for a million tokens in and out, by model; `*` stands for every other one."""
+    """US dollars per million input and output tokens, by model; `*` is for all others."""
 
     contexts: Mapping[str, int] = field(default_factory=dict)
-    """Tokens that a model reads at most, by model; `*` stands for every other one."""
+    """Context in tokens, by model; `*` is for all others."""
 
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What stands in every request beside the words, by model; what stands under `*` in those of all."""
+    """Extra fields of every request, by model; those under `*` are in the requests of all models."""
 
     def fields_of(self, name: str) -> dict[str, Any]:
         return {**self.fields.get("*", {}), **self.fields.get(name, {})}

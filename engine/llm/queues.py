@@ -21,10 +21,10 @@ from django.utils import timezone
 
 from . import errors
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds between two looks at a provider that does not say when to come back
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0  # seconds between probes if the provider names no wait
 AFTER_A_LIMIT = 2  # requests at once after a limit of rate
 ANY_NUMBER = 1_000_000
-NEWS = timedelta(seconds=5)  # by which the end of a wait has to move before everybody is told
+NEWS = timedelta(seconds=5)  # smaller changes of the end of a wait notify nobody
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class ProviderQueue:
             self._waiting.remove(turn)
         self._inside.discard(turn)
         if turn.granted.done():
-            turn.granted.exception()  # whoever waited may have been cancelled just then
+            turn.granted.exception()  # retrieve it: the waiting task may have been cancelled
         self._admit()
 
     def answered(self, turn: QueuedRequest) -> None:

@@ -292,7 +292,7 @@ BY_HUNDRED: dict[int, Meaning] = {
 }
 OTHERWISE: Meaning = (errors.ServerError, "{where} answered with an error{status}.{said}")
 IN_STREAM = "The endpoint sent an error in place of an answer.{said}"
-AWAY = {502, 503, 504, *range(520, 525), 529, 530}  # what stands before a server says so of it, or the server itself
+AWAY = {502, 503, 504, *range(520, 525), 529, 530}  # sent by a proxy or the server itself
 BUSY = re.compile(  # the same with 500, or within a stream
     r"overloaded|(?:model|server).{0,40}\bloading|loading.{0,20}model|connection (?:refused|reset|error)|ECONNREFUSED"
     r"|temporarily unavailable|at (?:full )?capacity|no healthy upstream|too many (?:pending|concurrent) requests"

@@ -56,7 +56,7 @@ def endpoint_client(provider: Provider, on_response: ResponseHook, turns: asynci
 
 
 def _connected(provider: Provider, turns: asyncio.Lock) -> httpx2.AsyncBaseTransport:
-    from .http_transport import aiohttp_transport  # aiohttp is much to import: whoever performs nothing does without
+    from .http_transport import aiohttp_transport  # expensive import, needed only to perform runs
 
     return aiohttp_transport(provider, turns)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from .providers import UnknownProvider, context_of
 from .response_format import ChatMessage
 
-ANSWER = 700  # tokens that an answer needs of what a model reads, its thinking included
+ANSWER = 700  # tokens of the context reserved for the answer, thinking included
 OF_A_MESSAGE = 8  # tokens that a chat template puts around each
 NO_WINDOW = 16  # a count below is none of a prompt: the rest came out of a cache that is not counted
 

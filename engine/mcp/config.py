@@ -14,7 +14,7 @@ from engine.text.invisible_chars import visible_text
 
 PREFIX = "mcp"
 MAX_MESSAGE_BYTES = 10 * 1024 * 1024  # bytes of one message; beyond, the connection is closed
-SHORTEST_SECRET = 8  # a shorter one would be found in any text
+SHORTEST_SECRET = 8  # a shorter one would match in any text
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from pydantic import BaseModel, RootModel, model_validator
 from .dialects import modern
 
 REFERENCES = 2_000
-MAX_STEPS = 100_000  # keywords that are looked at for one check
-INVALID_TEXT = 5  # are told at once, of the first so many:
+MAX_STEPS = 100_000  # keywords per validation
+INVALID_TEXT = 5  # problems are reported at once, out of the first CHECKED_KEYWORDS
 CHECKED_KEYWORDS = 50
 REF_KEYWORDS = ("$ref", "$dynamicRef")
-IGNORED_KEYWORDS = ("pattern", "patternProperties", "format")  # a stranger's pattern may take for ever
+IGNORED_KEYWORDS = ("pattern", "patternProperties", "format")  # an untrusted pattern may take forever
 
 
 @lru_cache(maxsize=512)
