@@ -1,9 +1,9 @@
 """The only client for language models: all requests and answers pass through it.
 
 Requests are posted with the openai client, streamed, and parsed here line by line: the library's stream helper
-costs ten times as much per piece of text and hides the raw response. A model that last answered fast is asked
-without streaming, which is cheaper still. No hidden retries, no redirects, no proxies from the environment. All
-errors are `CallFailed`.
+costs ten times as much per piece of text and hides the raw response. If nobody watches,
+a model that last answered fast is asked without streaming, which is cheaper still. No hidden retries, no redirects,
+no proxies from the environment. All errors are `CallFailed`.
 
 Why so: docs/decisions.md, What models are told and asked.
 """
