@@ -1,4 +1,4 @@
-"""Which retry of a question goes on, in one way for the pages and commands of all kinds."""
+"""Current retries of model calls, for the pages and commands of all procedures."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ WAITED_FOR = "It is asked again when its provider takes requests. Waiting does n
 
 @dataclass(frozen=True)
 class Retry:
-    """`number` of `most` that may follow such a failure. `after`: seconds that the attempt before took."""
+    """A retry: `number` of `most` after such a failure. `after` is the duration of the previous attempt in seconds."""
 
     number: int
     most: int
@@ -31,7 +31,7 @@ class Retry:
 
 
 def retries_of(calls: Iterable[ModelCall]) -> dict[str, Retry]:
-    """By step, the retry that goes on or comes next; of the calls of one series, oldest first."""
+    """Return the current or next retry by step; `calls` are those of one series, oldest first."""
     failed: dict[str, list[ModelCall]] = {}
     for call in calls:
         if call.lost:

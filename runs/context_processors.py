@@ -1,4 +1,4 @@
-"""What every page knows besides its own."""
+"""Context of every page."""
 
 from functools import cache, partial
 from typing import Any
@@ -15,16 +15,19 @@ from engine.models.gates import DECIDE_PERMISSION, GateQuerySet, ordered_gates
 from engine.models.runs import record_name
 
 MAX_COUNT = 99
-# stand in for whoever asks
+# placeholders in the compiled query
 SOMEBODY, SOMEBODYS_NAME = -1, "\x1fsomebody"
-# as a sum it is in no index, nor is an empty step: SQLite would read all that somebody ever began, for few that go on
+# As an expression it matches no index, nor does an empty step: SQLite would read all runs a user ever started to find
+# the few that are active.
 OWN_RUNS = F("owner") + 0
 ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
 
 
 def pending_context(request: HttpRequest) -> dict[str, Any]:
-    """How many things wait for whoever looks, as the bar says it, and how many of their runs are under way: nothing
-    where nothing is, or where a request was refused before anybody was known."""
+    """Return the numbers of pending gates and of active runs of the user, as the navigation shows them.
+
+    Empty if there are none, or if a request was refused before authentication.
+    """
     user = getattr(request, "user", None)
     waits, runs = (SimpleLazyObject(partial(read, user) if user else str) for read in (cached_counts, active_counts))
     icon = SimpleLazyObject(lambda: _in_icon(str(waits), str(runs)))
@@ -32,13 +35,13 @@ def pending_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _in_icon(waits: str, runs: str) -> tuple[int, ...]:
-    """The numbers of the tab's icon; none where it shows the mark alone."""
+    """Return the numbers for the tab's icon; none if it shows the plain icon."""
     numbers = tuple(int(number.rstrip("+") or 0) for number in (waits, runs))
     return numbers if any(numbers) else ()
 
 
 def active_counts(user: Any) -> str:
-    """How many runs that this person began are at work or about to be, as it is said."""
+    """Return the number of the user's queued and running runs, as shown."""
     if not user.is_authenticated:
         return ""
     runs = Run.objects.alias(whose=OWN_RUNS).filter(whose=user.pk, step="", status__in=ACTIVE).order_by()
@@ -46,7 +49,7 @@ def active_counts(user: Any) -> str:
 
 
 def cached_counts(user: Any) -> str:
-    """How many things wait for this person, as it is said."""
+    """Return the number of the user's pending gates, as shown."""
     if not user.is_authenticated:
         return ""
     found = _for_somebody(user.has_perm(DECIDE_PERMISSION), connection.vendor)
@@ -55,7 +58,7 @@ def cached_counts(user: Any) -> str:
 
 @cache
 def _for_somebody(decides: bool, vendor: str) -> CompiledQuery:
-    """Each page asks it: to put the query together anew takes ten times as long as the database does."""
+    """Compile the query once: every page needs it, and building it takes ten times as long as running it."""
     somebody = get_user_model()(pk=SOMEBODY, username=SOMEBODYS_NAME)
     gates = ordered_gates(Gate.objects.for_single_user(somebody, decides=decides))
     return CompiledQuery(gates.values_list("pk")[: MAX_COUNT + 1])
@@ -66,8 +69,11 @@ def bar_number(number: str) -> str:
 
 
 def newest_gate(gates: GateQuerySet) -> int:
-    """How many these are, as far as it is said: to count thousands would take as long as all else on a page, and so
-    would to look for a hundred without the index that has them in their order."""
+    """Count gates up to the limit.
+
+    Counting thousands would take as long as the rest of a page, as would finding a hundred without the index of their
+    order.
+    """
     return len(gates.values_list("pk", flat=True)[: MAX_COUNT + 1])
 
 

@@ -1,4 +1,4 @@
-"""Forks: a run that goes on from a step, or a message, of another one. What would be left behind is shown first.
+"""Forks: a run that continues from a step or message of another one, with a preview of what is left behind.
 
 Why so: docs/decisions.md, Forks.
 """
@@ -19,16 +19,16 @@ WORDS_LENGTH = 8_000
 
 
 class ForkRefused(Exception):
-    """Why nothing goes on from there: a sentence that says what to do."""
+    """The run cannot be forked; the message says why and what to do."""
 
 
 class NoForkPoint(ForkRefused):
-    """The run has no step or message of that number."""
+    """The run has no step or message with that number."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """What of one kind would be left behind, or comes along; without lines nothing does, and `none` says so."""
+    """What a fork leaves behind or takes along, of one type; without lines, `none` is shown."""
 
     title: str
     lines: Sequence[str] = ()
@@ -37,8 +37,11 @@ class Section:
 
 @dataclass(frozen=True)
 class ForkEffects:
-    """`of`: how many places there are; `place`: as in "step 3 of Ada"; `notes`: what is not exactly as it was, in
-    sentences; `more`: what the procedure's own template shows besides."""
+    """The preview of a fork.
+
+    `of` is the number of possible places; `place` is as in "step 3 of Ada". `notes` are sentences about what is not
+    exactly as it was. `more` is context for the procedure's own template.
+    """
 
     number: int
     of: int
@@ -50,7 +53,7 @@ class ForkEffects:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """As the API says it."""
+        """Return the preview for the API."""
         named: dict[str, list[dict[str, Any]]] = {"undone": [], "stays": []}
         for name, sections in (("undone", self.undone), ("stays", self.stays)):
             named[name] = [{"title": one.title, "lines": list(one.lines)} for one in sections if one.lines]
@@ -58,20 +61,26 @@ class ForkEffects:
 
 
 class Forks(Protocol):
-    """How runs of one kind are forked. `unit`: what they are forked after, step or message; `body`: what programs send,
-    with the number of that in a field of this name."""
+    """How runs of a procedure are forked.
+
+    `unit` is what they are forked after: step or message. `body` is the request schema, which has the number in a field
+    of that name.
+    """
 
     unit: str
     body: type[NewFork]
     template: str
-    styles: tuple[str, ...]  # sheets that it needs
-    along: str  # what comes along, in a sentence
+    styles: tuple[str, ...]  # stylesheets of the template
+    along: str  # a sentence about what is taken along
 
     def preview(self, row: Any, number: int) -> ForkEffects:
-        """ForkRefused."""
+        """Return what a fork would leave behind. Raises ForkRefused."""
 
     def submit(self, row: Any, number: int, *, words: str, spend: int | None, **asked: Any) -> Any:
-        """The row of the new run. `asked`: as `submissions.submit` takes it, and raises. ForkRefused."""
+        """Queue the new run and return its row. `asked` is passed to `submissions.submit_run`.
+
+        Raises ForkRefused and the exceptions of `submit_run`.
+        """
 
 
 class ForkForm(forms.Form):
@@ -86,7 +95,7 @@ def forks_of(face: ProcedureSpec[Any, Any]) -> Forks:
 
 
 def refuse(run: Run) -> None:
-    """ForkRefused where a run of any kind cannot be forked now."""
+    """Raise ForkRefused if a run of any procedure cannot be forked now."""
     if run.redacted:
         raise ForkRefused("Its texts were erased, and its files with them: nothing can go on from there.")
     if not run.is_ended and run.status != Run.Status.WAITING:
@@ -98,15 +107,17 @@ def refuse(run: Run) -> None:
 
 
 def preview(row: Any, number: int) -> ForkEffects:
-    """What would be left behind. ForkRefused."""
+    """Return what a fork would leave behind. Raises ForkRefused."""
     forks = forks_of(spec_of_run(row.run))
     refuse(row.run)
     return forks.preview(row, number)
 
 
 def fork(row: Any, number: int, words: str = "", spend: Any = None, **asked: Any) -> Any:
-    """Queue another run that goes on from there; its row. `words`: of whoever forks it, said first. ForkRefused,
-    WrongForm, BudgetUsedUp, LimitReached."""
+    """Queue a run that continues from there, and return its row. `words` is the first message of the new run.
+
+    Raises ForkRefused, WrongForm, BudgetExceeded or RateLimitReached.
+    """
     forks = forks_of(spec_of_run(row.run))
     refuse(row.run)
     form = ForkForm({"words": words, "spend": "" if spend is None else spend})
@@ -118,7 +129,7 @@ def fork(row: Any, number: int, words: str = "", spend: Any = None, **asked: Any
 
 
 class WrongForm(ValueError):
-    """What is wrong with what was typed, by fields."""
+    """Invalid input, with the errors by field."""
 
     def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
         super().__init__(" ".join(said for _, said in problems))
@@ -126,17 +137,17 @@ class WrongForm(ValueError):
 
 
 def forked(run: Run) -> Fork | None:
-    """From where it goes on, if it was forked."""
+    """Return the origin of a run that was forked, or None."""
     return getattr(run, "fork", None)
 
 
 def origin_facts(run: Run) -> dict[str, Any] | None:
-    """As the API says it."""
+    """Return the origin for the API."""
     return origin.facts if (origin := forked(run)) else None
 
 
 def number_of(text: str) -> int:
-    """NoForkPoint where it is none."""
+    """Parse the number of a step or message. Raises NoForkPoint."""
     if not (number := parse_number(text)):
         raise NoForkPoint(f"“{text[:20]}” is no number of a step or message. Count from 1.")
     return number

@@ -1,7 +1,6 @@
-"""What was typed on the page of one kind of work, taken along to the page of another, and back.
+"""Transfer of form input from the page of one procedure to that of another, and back.
 
-A page posts all that it has to the other one, which shows the text and the title in its own fields, and the rest, that
-it has no field for, in fields that nobody sees.
+A page posts all its fields. The other page shows text and title in its own fields and keeps the rest in hidden ones.
 """
 
 import re
@@ -11,33 +10,33 @@ from typing import Any
 
 from .procedure.spec import ProcedureSpec, specs
 
-TRANSFER_FIELD = "come"  # the field that says from which kind
+TRANSFER_FIELD = "come"  # the field with the procedure it comes from
 SAVE_BUTTON = (
     "name",
     "retention_days",
     "short",
     "back",
-)  # of the page on which what stands here is saved to be used again
+)  # fields with which a page saves its form as a preset
 NOT_TRANSFERRED = ("csrfmiddlewaretoken", TRANSFER_FIELD, "do", *SAVE_BUTTON)
-MAX_FIELDS = 200_000  # characters: what is longer than all pages can hold was not typed there
+MAX_FIELDS = 200_000  # characters; more than all fields of a page can hold was not typed there
 FIELD_NAME = re.compile(r"[\w-]{1,40}")
 
 
 def form_pages() -> list[ProcedureSpec[Any, Any]]:
-    """The kinds that somebody can start on a page."""
+    """Return the procedures with a page to start a run."""
     return [face for face in specs().values() if face.begun_at]
 
 
 @dataclass(frozen=True)
 class TransferredForm:
-    """What somebody had typed elsewhere."""
+    """The input from another page."""
 
     title: str
     text: str
 
 
 def transferred_form(posted: Mapping[str, str]) -> TransferredForm | None:
-    """None where nobody came from another page."""
+    """Return the transferred input; None if the user did not come from another page."""
     face = specs().get(posted.get(TRANSFER_FIELD, ""))
     if face is None:
         return None
@@ -45,7 +44,7 @@ def transferred_form(posted: Mapping[str, str]) -> TransferredForm | None:
 
 
 def extra_fields(posted: Mapping[str, str], is_own: Callable[[str], object]) -> dict[str, str]:
-    """All that a page has no field for."""
+    """Return the posted values for which a page has no field."""
     found = {
         name: value
         for name, value in posted.items()

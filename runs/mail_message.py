@@ -1,8 +1,8 @@
-"""An email as the bytes that are sent, which say exactly what was approved to whoever reads them.
+"""An email as bytes that show exactly what was approved to every reader.
 
-The bytes are parsed again, as a mail program would, before anything is sent. Some patches of Python write what is in an
-encoded word (RFC 2047) as further headers and as a text above the approved one (3.11.7, 3.12.1), others lose one of two
-spaces where a long subject is folded (3.11.7); what else they do is found by comparing.
+The bytes are parsed again, as a mail program would, before anything is sent. Some patch releases of Python write the
+content of an encoded word (RFC 2047) as further headers and as text above the approved one (3.11.7, 3.12.1). Others
+lose one of two spaces where a long subject is folded (3.11.7). Comparing also finds unknown defects.
 """
 
 from collections import Counter
@@ -24,11 +24,11 @@ WHAT_TO_DO = "Nothing was sent. Have it written again, in plain characters."
 
 
 class UnfaithfulMessage(Exception):
-    """A mail program would show something else than what was approved. The text says what, and what to do."""
+    """A mail program would show something else than what was approved. The message says what, and what to do."""
 
 
 class _AsGiven(EmailPolicy):
-    """Writes headers as they are given; Python's own decodes what it is given first."""
+    """Writes headers as they are given; Python's own policy decodes them first."""
 
     def header_store_parse(self, name: str, value: str) -> tuple[str, str]:
         return name, value
@@ -38,11 +38,11 @@ AS_WRITTEN = _AsGiven(linesep=SMTP.linesep, refold_source="none")
 
 
 def write_message(sender: str, letter: Letter) -> bytes:
-    """The email in bytes. `sender`: an address, also with a name. UnfaithfulMessage."""
+    """Return the email as bytes. `sender` is an address, optionally with a name. Raises UnfaithfulMessage."""
     try:
         data = _written(sender, letter)
         differing = _complaints(sender, letter) or _differences(data, sender, letter)
-    except (MessageError, ValueError, LookupError) as error:  # parsers of the library raise all of these
+    except (MessageError, ValueError, LookupError) as error:  # the library's parsers raise all of these
         raise UnfaithfulMessage(f"No mail program can read this as an email: {error}. {WHAT_TO_DO}") from error
     if differing:
         raise UnfaithfulMessage(
@@ -63,7 +63,7 @@ def _written(sender: str, letter: Letter) -> bytes:
 
 
 def _name_and_address(sender: str) -> tuple[str, str]:
-    """`email.utils.parseaddr` of Debian's Python 3.11.2 takes no address at an IP number."""
+    """Parse the sender. `email.utils.parseaddr` of Debian's Python 3.11.2 rejects an address at an IP number."""
     found = as_read.header_factory("From", sender).addresses
     return (found[0].display_name, found[0].addr_spec) if found else ("", sender)
 
@@ -79,7 +79,7 @@ def _complaints(sender: str, letter: Letter) -> list[str]:
 
 
 def _differences(data: bytes, sender: str, letter: Letter) -> list[str]:
-    """What a reader sees otherwise than it was approved, each in a clause."""
+    """Return what a reader would see differently from what was approved, each as a clause."""
     read = message_from_bytes(data, policy=as_read)
     if Counter(name.lower() for name in read) != HEADERS or read.defects or read.get_content_type() != "text/plain":
         return ["it has other headers or parts than ours"]
@@ -95,7 +95,7 @@ def _differences(data: bytes, sender: str, letter: Letter) -> list[str]:
 
 
 def _plain(address: str) -> str:
-    """Without quotes that it does not need, as parsers give it. A sender may be of this machine, without a host."""
+    """Remove unnecessary quotes, as parsers do. A sender may be local, without a host."""
     return Address(addr_spec=address).addr_spec if "@" in address else address
 
 
@@ -104,5 +104,5 @@ def _addresses(header: object) -> list[tuple[str, str]]:
 
 
 def _lines(text: str) -> list[str]:
-    """A line end at the end of a text is seen by nobody."""
+    """Split into lines, ignoring a line break at the end, which nobody sees."""
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")

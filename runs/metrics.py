@@ -1,4 +1,4 @@
-"""What an operator's Prometheus is told: counted from the rows when it asks, so that every site says the same.
+"""Prometheus metrics, counted from the rows at each request, so that all processes report the same.
 
 Why so: docs/decisions.md, Other doors.
 """
@@ -22,7 +22,7 @@ from engine.version import VERSION
 from runs.models.webhooks import WebhookDelivery, WebhookDeliveryState
 
 RECENT = timedelta(minutes=5)
-NEWEST = 50_000  # calls that are looked at: what is recent is found by its number, for no index is by time
+NEWEST = 50_000  # newest calls that are read: recent ones are found by id, since there is no index by time
 
 
 def metrics_text() -> bytes:
@@ -54,7 +54,7 @@ def _runs() -> Metric:
 
 
 def _queue() -> Iterator[Metric]:
-    """A run that was asked to go on later is in the queue from then on."""
+    """Count runs that wait for a worker. A suspended run counts from its wake-up time on."""
     now = timezone.now()
     since = Run.objects.queued().annotate(since=Coalesce("wakes_at", "created")).filter(since__lte=now)
     yield _alone("magi_queue_runs", "Runs that an engine could take now.", since.count())
@@ -73,7 +73,7 @@ def _gates() -> Iterator[Metric]:
 
 
 def _calls() -> Iterator[Metric]:
-    """Of the last five minutes: calls of years are not added up each time that somebody asks."""
+    """Count calls of the last five minutes only, since summing all calls at each request would take too long."""
     newest = ModelCall.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     recent = ModelCall.objects.filter(pk__gt=newest - NEWEST, started__gte=timezone.now() - RECENT).order_by()
     by_model = recent.values_list("model", "status", "error_code").annotate(

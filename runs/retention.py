@@ -1,4 +1,4 @@
-"""How long texts are kept: the numbers and the words. True on paper.
+"""Retention periods of texts: their computation and wording.
 
 Why so: docs/decisions.md, Rehearsal, redaction, retention.
 """
@@ -20,19 +20,22 @@ OBLIGATION = (
 
 INSTALLATION = "this installation"
 KeptFor = Mapping[tuple[int, str], "Q"]
-"""For how many days, and by whose word, the texts of which runs are kept; not those that are kept for ever."""
+"""Runs by the days of their retention and who sets it; runs that are kept for ever are left out."""
 RetentionSpan = tuple[datetime | None, datetime | None, int]
-"""What was submitted from one moment (None: ever) to another (None: now), and for how many days its texts are kept."""
+"""Runs submitted from one time (None: ever) to another (None: now), and the days of their retention."""
 
 
 def minimum_days(days: int, floor: int) -> int:
-    """0 is for ever, and as a floor none."""
+    """Apply the installation's minimum. 0 days means for ever; a floor of 0 means no minimum."""
     return max(days, floor) if days else 0
 
 
 def retention_spans(changes: Sequence[tuple[datetime, int]]) -> list[RetentionSpan]:
-    """What was said of it, oldest first, as what holds for which runs: the longest time said since each was
-    submitted. So a longer time holds for all, a shorter one for later runs alone."""
+    """Convert changes, oldest first, to the retention of runs by their time of submission.
+
+    For each run the longest retention set since its submission applies. So a longer one applies to all runs, a shorter
+    one only to later runs.
+    """
     found: list[RetentionSpan] = []
     longest, until = changes[-1][1], None
     for said, days in reversed(changes):
@@ -47,19 +50,19 @@ def retention_spans(changes: Sequence[tuple[datetime, int]]) -> list[RetentionSp
 
 
 def is_below_half_year(days: int) -> bool:
-    """Shorter than six months; 0 is for ever."""
+    """Return whether it is shorter than six months; 0 means for ever."""
     return 0 < days < HALF_YEAR
 
 
 def format_days(days: int) -> str:
-    """As in "Texts are kept ..."."""
+    """Complete the sentence "Texts are kept …"."""
     if not days:
         return "for ever"
     return f"for {_days(days)}{', shorter than six months' if is_below_half_year(days) else ''}"
 
 
 def reason(days: int, whose: str) -> str:
-    """Why texts were erased whose time was over; `whose` word it was that they are kept so long."""
+    """Return the reason for a redaction at the end of the retention, which `whose` set."""
     return f"Kept for {_days(days)}, as {whose} says."
 
 

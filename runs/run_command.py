@@ -1,4 +1,4 @@
-"""The base of commands that submit a run, perform it where no other engine does, and tell how it goes on."""
+"""Base of commands that submit a run, execute it unless another worker does, and report its progress."""
 
 import asyncio
 import json
@@ -29,55 +29,55 @@ from .questions import questions_of, sentences_of
 from .run_object import run_object
 from .site_url import address
 
-# 64 is EX_USAGE of sysexits.h, for 1 and 2 say what came of it
+# 64 is EX_USAGE of sysexits.h, since 1 and 2 are outcomes
 WELL, OTHERWISE, NOTHING, WAITS, USAGE = 0, 1, 2, 3, 64
 POLL_SECONDS = 0.2  # seconds
 ENCODING = "encoding of a text that is not UTF-8 and does not state its own"
-NO_UTF8 = re.compile("[\udc80-\udcff]")  # what Python makes of bytes of an argument that are no UTF-8
+NO_UTF8 = re.compile("[\udc80-\udcff]")  # surrogates that Python makes of argument bytes that are not UTF-8
 
 log = logging.getLogger(__name__)
 
 
 Row = TypeVar("Row", bound=Model)  # of a procedure: its key is that of its run
 ProgressLine = Iterator[tuple[Hashable, str]]
-"""All that can be said so far, each sentence with a key by which it is said once."""
+"""All lines so far, each with a key so that it is printed only once."""
 
 
 class RunCommand(console.ConsoleCommand, Generic[Row]):
-    """Progress on stderr, what came of it on stdout and as the exit status.
+    """Prints progress on stderr, and the result on stdout and as the exit status.
 
-    A command has its arguments, `submit`, and what it tells besides. `well` are the outcomes that end with 0.
+    A subclass defines its arguments, `submit` and further lines. Outcomes in `well` exit with 0.
     """
 
-    needs_tables = False  # they are made
-    requires_system_checks = []  # they import all pages, of which none is shown here
+    needs_tables = False  # the command creates them
+    requires_system_checks = []  # they import all pages, and none is needed here
     well: Collection[str] = ()
     nothing = "Nothing came of it"  # as in "Nothing came of it: the disk is full."
     otherwise = False
-    encoding = ""  # of texts that do not say theirs
+    encoding = ""  # for texts that do not declare theirs
 
     # ---- what a command brings ----------------------------------------------------------------------------
 
     def add_own_arguments(self, parser: ArgumentParser) -> None:
-        """Those beside --json and --no-wait."""
+        """Add arguments other than --json and --no-wait."""
 
     def submit(self, options: dict[str, Any]) -> Row:
-        """CommandError, as of `usage_error`, where it cannot be submitted."""
+        """Submit the run. Raises CommandError, as from `usage_error`, if it is refused."""
         raise NotImplementedError
 
     def report_start(self, row: Row) -> Iterator[str]:
-        """What is said first."""
+        """Yield the first lines."""
         raise NotImplementedError
 
     def new_lines(self, row: Row) -> ProgressLine:
         return iter(())
 
     def word(self, row: Any) -> str:
-        """The result, as short as it is for people; programs take the exit status or --json."""
+        """Return the result in a few words for people; programs use the exit status or --json."""
         return spec_of_run(row.run).status_label(row.run)
 
     def text_of(self, given: str, name: str) -> str:
-        """What was given as this argument; for - what comes by standard input. Both are bytes of somebody's shell."""
+        """Return the value of an argument, or standard input for "-", decoded from the bytes of the user's shell."""
         if given != "-" and not NO_UTF8.search(given):
             return given
         whose = "Standard input" if given == "-" else "It"
@@ -91,7 +91,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
         return found.text.replace("\r\n", "\n").replace("\r", "\n")
 
     def status_of(self, run: Run) -> int:
-        """How it ends where the run has finished."""
+        """Return the exit status for a finished run."""
         return WELL if run.outcome in self.well else OTHERWISE
 
     # ---- the shell ----------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
         parser.add_argument("--no-wait", action="store_true", help="only submit, and print the id")
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Status 1 means that it came out otherwise, so nothing else may end with it."""
+        """Map other failures to a different status, because 1 means a negative outcome."""
         try:
             super().run_from_argv(argv)
         except SystemExit as end:
@@ -120,7 +120,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
                 self._say(f"{self.nothing}: {found.reason}. {found.advice}")
             sys.exit(NOTHING)
         except Exception:
-            # The boundary to the shell: a fault of ours is no outcome.
+            # The boundary to the shell: an internal error is not an outcome.
             log.exception("%s: something broke.", self.nothing)
             sys.exit(NOTHING)
 
@@ -144,7 +144,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
         calls = row.run.calls.all()
         if said := [*format_token_split(calls), *filter(None, [lost_time(calls)])]:
             self._say(f"Used {', '.join(said)}.")
-        # in ASCII: whatever encoding the terminal has, what came of it comes out
+        # as ASCII, so that the result can be printed in every terminal encoding
         self.stdout.write(json.dumps(run_object(row, address())) if as_json else self.word(row))
         self.stdout.flush()
         status = self._status(row.run)
@@ -161,7 +161,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
     # ---- what happens -------------------------------------------------------------------------------------
 
     async def _follow(self, run: Run) -> None:
-        """Perform this one run here, unless another engine takes it first, and tell what happens."""
+        """Execute this run here, unless another worker claims it first, and report its progress."""
         from engine.queue.worker import (
             Worker,  # with all that asks models: the run is submitted before that is imported
         )
@@ -169,7 +169,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
         engine = Worker(only=run.pk)
         performing = asyncio.create_task(engine.run())
         told: set[Hashable] = set()
-        run.revision = -1  # nothing of it is told yet
+        run.revision = -1  # nothing reported yet
         try:
             while not await database_sync_to_async(self._tell_news)(run, told):
                 await asyncio.wait([performing], timeout=POLL_SECONDS)
@@ -181,7 +181,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
             await performing
 
     def _tell_news(self, run: Run, told: set[Hashable]) -> bool:
-        """Say on stderr what is new. True when nothing goes on any more: it is over, or waits for somebody."""
+        """Print new lines on stderr; return True when there is nothing left to follow."""
         revision, status = Run.objects.values_list("revision", "status").get(pk=run.pk)
         if revision == run.revision:
             return self.wait_for_person(run.pk, status)
@@ -199,7 +199,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
         return self.wait_for_person(run.pk, row.run.status)
 
     def wait_for_person(self, pk: UUID, status: str) -> bool:
-        """Whether there is nothing left to follow."""
+        """Return whether there is nothing left to follow."""
         return _rests(pk, status)
 
     def _say(self, sentence: str) -> None:
@@ -207,7 +207,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
 
 
 def _rests(pk: UUID, status: str) -> bool:
-    """Whether it is over, or waits and nothing that it has made is at work."""
+    """Return whether the run is over, or waits while none of its descendants is active."""
     at_work = (Run.Status.QUEUED, Run.Status.RUNNING)
     if status != Run.Status.WAITING:
         return status not in at_work
@@ -215,7 +215,7 @@ def _rests(pk: UUID, status: str) -> bool:
 
 
 def _failures(run: Run) -> ProgressLine:
-    """Attempts that came to nothing, and providers that are waited for."""
+    """Yield failed attempts, and providers that runs wait for."""
     calls = list(run.calls.order_by("pk").defer("prompt", "answer"))
     yield from sentences_of(questions_of(run, calls, spec_of_run(run).asker))
     for call in (one for one in calls if one.status == ModelCall.Status.FAILED and one.error_code != AWAY):

@@ -1,4 +1,4 @@
-"""Where this site is, for whoever has no request to know it from."""
+"""The URL of this site, for code without a request."""
 
 import os
 from contextlib import suppress
@@ -10,14 +10,14 @@ USUAL = "http://127.0.0.1:8000"
 
 
 def address() -> str:
-    """Where this site's pages are: as its settings say, or where `serve` was started last for this machine alone."""
+    """Return the configured URL, or where `serve` was last started for this machine only."""
     return settings.ADDRESS or _served_at() or USUAL
 
 
 def note_served_at(place: str) -> None:
-    """Keep where a site for this machine alone is served, for commands and engines beside it."""
+    """Save the URL of a site for this machine only, for commands and workers on it."""
     new = settings.SERVED_AT.with_name(f"{settings.SERVED_AT.name}.{os.getpid()}")
-    with suppress(OSError):  # links then carry the usual port, and the site is served all the same
+    with suppress(OSError):  # without the file, links use the default port, and the site still works
         new.write_text(place)
         new.replace(settings.SERVED_AT)
 

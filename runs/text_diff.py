@@ -1,4 +1,4 @@
-"""What was amended from one text to another, as people read it: whole words, and long unchanged stretches folded."""
+"""Differences between two texts for people: whole words, with long unchanged passages collapsed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,13 +11,13 @@ Kind = Literal["same", "added", "removed", "folded"]
 
 LINES = r"[^\n]*\n|[^\n]+"
 SENTENCES = r".+?(?:[.!?…]\s+|$)"
-# the marks at the end of a word stand for themselves; no quantifier is possessive, for Python 3.11.2 gets those wrong
+# punctuation at the end of a word is its own part; no possessive quantifiers, since Python 3.11.2 mishandles them
 WORDS = r"\s+|[.,;:!?]+(?=\s|$)|(?:[.,;:!?]*[^\s.,;:!?]+)+"
 LEVELS = (LINES, SENTENCES, WORDS)
-MOST_PAIRS = 1_000_000  # parts on one side times parts on the other: more would take too long to compare
-MIN_SIMILARITY = 0.4  # below this share of common words a sentence was written anew, and reads better whole
-FOLD_FROM = 400  # characters that stay the same
-CONTEXT = 120  # of them are shown beside a change
+MOST_PAIRS = 1_000_000  # product of the numbers of parts on both sides; more would take too long
+MIN_SIMILARITY = 0.4  # below this share of common words a sentence is shown as replaced, which reads better
+FOLD_FROM = 400  # unchanged characters from which on a passage is collapsed
+CONTEXT = 120  # of them are shown next to a change
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class TextPiece:
 
 @dataclass(frozen=True)
 class TextAmendment:
-    """One text that differs: its name and what became of it."""
+    """A text that differs: its name and its pieces."""
 
     name: str
     pieces: tuple[TextPiece, ...]
 
 
 def text_amendments(before: Mapping[str, str], after: Mapping[str, str]) -> list[TextAmendment]:
-    """Those of the named texts that differ, in the order of `after`."""
+    """Return the named texts that differ, in the order of `after`."""
     return [
         TextAmendment(name, tuple(compare_texts(before.get(name, ""), text)))
         for name, text in after.items()
@@ -48,15 +48,14 @@ def text_amendments(before: Mapping[str, str], after: Mapping[str, str]) -> list
 
 
 def compare_texts(before: str, after: str) -> list[TextPiece]:
-    """The way from one text to the other. Without what was added it reads as before, without what was removed as
-    after."""
+    """Return the pieces of both texts: without the added ones they form `before`, without the removed ones `after`."""
     pieces = _merged(_whole_phrases(_merged(_compare(before, after, LEVELS))))
     last = len(pieces) - 1
     return [part for index, piece in enumerate(pieces) for part in _fold(piece, index == 0, index == last)]
 
 
 def _compare(before: str, after: str, levels: tuple[str, ...]) -> Iterator[TextPiece]:
-    """Lines first; inside those that differ sentences, inside those words."""
+    """Compare lines, then sentences in lines that differ, then words in those."""
     if not (before and after and levels):
         yield from _replaced(before, after)
         return
@@ -68,7 +67,7 @@ def _compare(before: str, after: str, levels: tuple[str, ...]) -> Iterator[TextP
 
 
 def _common_ends(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many parts both begin with, and how many both end with."""
+    """Return the numbers of common parts at the beginning and at the end."""
     begin = _common_beginning(old, new)
     return begin, _common_beginning(old[begin:][::-1], new[begin:][::-1])
 
@@ -92,7 +91,7 @@ def _compare_between(old: list[str], new: list[str], levels: tuple[str, ...]) ->
 
 
 def _alike(matcher: SequenceMatcher, old: list[str], new: list[str]) -> float:
-    """The share of words that both have, in the same order. Spaces do not count: all are alike."""
+    """Return the share of common words in the same order. Spaces are ignored, since all are equal."""
     blocks = [old[block.a : block.a + block.size] for block in matcher.get_matching_blocks()]
     common = sum(not _is_wordless(part) for block in blocks for part in block)
     return 2 * common / max(1, sum(not _is_wordless(part) for part in (*old, *new)))
@@ -110,7 +109,7 @@ def _replaced(before: str, after: str) -> Iterator[TextPiece]:
 
 
 def _whole_phrases(pieces: list[TextPiece]) -> Iterator[TextPiece]:
-    """A lone space between two changes belongs to both: phrases read better than words that take turns."""
+    """Treat a single space between two changes as changed: phrases read better than alternating words."""
     for index, piece in enumerate(pieces):
         between = 0 < index < len(pieces) - 1
         if between and piece.kind == "same" and piece.text.isspace() and "\n" not in piece.text:
@@ -120,7 +119,7 @@ def _whole_phrases(pieces: list[TextPiece]) -> Iterator[TextPiece]:
 
 
 def _merged(pieces: Iterable[TextPiece]) -> list[TextPiece]:
-    """Neighbours of one kind as one; between two stretches that stay, first all that went, then all that came."""
+    """Merge adjacent pieces of one kind; between unchanged passages, all removals come before all additions."""
     merged: list[TextPiece] = []
     for same, group in groupby(pieces, key=lambda piece: piece.kind == "same"):
         parts = list(group)
@@ -133,7 +132,7 @@ def _merged(pieces: Iterable[TextPiece]) -> list[TextPiece]:
 
 
 def _fold(piece: TextPiece, first: bool, last: bool) -> Iterator[TextPiece]:
-    """Of what stays the same, only what stands beside a change; cut between words."""
+    """Keep only the parts of an unchanged passage that are next to a change, cut between words."""
     if piece.kind != "same" or len(piece.text) < FOLD_FROM:
         yield piece
         return

@@ -1,4 +1,4 @@
-"""A line that was typed on a terminal at a gate, read as one of the gate's options or as none of them."""
+"""Parsing of a decision that was typed in a terminal at a gate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ SYNONYMS = {DecisionValue.APPROVE: "allow", DecisionValue.REJECT: "refuse"}
 
 
 class UnreadableDecision(Exception):
-    """The line names no option, or more than one. The text is a sentence for people."""
+    """The line matches no option, or more than one. The message is for people."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Typed:
 
 
 def listed(options: Sequence[DecisionOption]) -> list[str]:
-    """The options in a line each, with the numbers by which `read` takes them."""
+    """Return the options as lines, with the numbers that `read` accepts."""
     return [f"    {number}. {_shown(one)}" for number, one in enumerate(options, 1)]
 
 
@@ -35,10 +35,11 @@ def _word(option: DecisionOption) -> str:
 
 
 def read(line: str, options: Sequence[DecisionOption], needs_words: Sequence[str] = ()) -> Typed:
-    """The option whose number, word or sentence the whole line is, or what stands before a colon; then words of one's
-    own follow. After a refusal they may follow a space. NotRead for any other line: no option is usual.
+    """Return the option whose number, word or sentence is the whole line, or the part before a colon.
 
-    `needs_words`: the words of those that say nothing by themselves.
+    Text after the colon is the reason or answer; after a rejection it may also follow a space. Raises
+    UnreadableDecision for any other line: there is no default. `needs_words` are options that are incomplete without
+    text.
     """
     head, _, text = line.partition(":")
     if found := _named(line, options):
@@ -61,7 +62,7 @@ def _refusal(line: str, options: Sequence[DecisionOption]) -> Typed:
 
 
 def _named(said: str, options: Sequence[DecisionOption]) -> list[DecisionOption]:
-    """Those that this names; by `#2` the second one alone."""
+    """Return the matching options; `#2` matches only the second."""
     said = said.strip().casefold()
     names = ({f"#{number}", str(number), *_names(one)} for number, one in enumerate(options, 1))
     return [one for one, known in zip(options, names, strict=True) if said in known]

@@ -43,7 +43,7 @@ LISTS = {"history": ("", history.history), "history-changes": ("changes/", histo
 
 
 def pages(face: ProcedureSpec[Any, Any]) -> list[URLPattern]:
-    """Those of a procedure: the list of its runs, and those of each."""
+    """Return the pages of a procedure: its list, and those of each run."""
     lists = [
         path(f"{face.nouns}/{address}", view, {"face": face}, name=face.page_name(name))
         for name, (address, view) in LISTS.items()
@@ -102,7 +102,7 @@ urlpatterns = [
     path("review/<uuid:pk>/", review.review_run, name="review-one"),
 ]
 
-# one socket; under the name of its kind, too, as pages of before know it
+# One WebSocket for all; also under the name of the procedure, which pages from before still use.
 websocket_urlpatterns = [
     path(f"ws/{which}/<uuid:pk>/", RunConsumer.as_asgi())
     for which in ("runs", *(face.nouns for face in specs().values()))

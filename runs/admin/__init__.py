@@ -1,4 +1,4 @@
-"""The reviewers' desk in the admin: the list of runs, and each as a document. It knows procedures by their faces."""
+"""The admin for reviewers: the list of runs, and each as a document."""
 
 from .emails import EmailAdmin
 from .gates import GateAdmin

@@ -1,4 +1,4 @@
-"""What reviewers do with a selection: cancel or retry it, take it along as a file, print it."""
+"""Actions on selected runs: cancel, retry, export, print."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -27,7 +27,7 @@ class RunAdminActions(ReadOnlyAdmin):
     actions = ["cancel", "retry", "export_table", "export_lines", "export_evidence", "print_records"]
 
     def requested_procedure(self, request: HttpRequest) -> ProcedureSpec[Any, Any] | None:
-        """Of the kind that the list is of; None for all of them."""
+        """Return the procedure of the list; None for all of them."""
         raise NotImplementedError
 
     def has_steer_permission(self, request: HttpRequest) -> bool:
@@ -66,7 +66,7 @@ class RunAdminActions(ReadOnlyAdmin):
     )
     def export_evidence(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase | None:
         try:
-            Checkpoint.objects.make()  # so that all of it is covered
+            Checkpoint.objects.make()  # so that it covers all entries
         except LogInconsistent as error:
             self.message_user(request, str(error), messages.ERROR)
             return None
@@ -79,7 +79,7 @@ class RunAdminActions(ReadOnlyAdmin):
     def _file(
         self, request: HttpRequest, queryset: QuerySet[Any], kind: str, most: int | None = None
     ) -> HttpResponseBase | None:
-        """What is selected in this form, or a sentence where it is more than fits."""
+        """Return the selection as a file; if it is too large, show a message and return None."""
         if most is None and request.POST.get("select_across") == "1":
             return self._download(request, cast(RunChangeList, self.get_changelist_instance(request)).history, kind)
         chosen = list(queryset.values_list("pk", flat=True)[: most + 1 if most else None])
@@ -103,6 +103,6 @@ class RunAdminActions(ReadOnlyAdmin):
 
 
 def _whole(found: QuerySet[Any]) -> Iterator[Any]:
-    """As rows of their procedures, a few at a time."""
+    """Yield them as rows of their procedures, read in batches."""
     for pks in SelectedRuns(found.values_list("pk", flat=True)).batches(BATCH):
         yield from rows_in(pks)

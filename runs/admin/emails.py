@@ -1,5 +1,7 @@
-"""The outbox, to be read. Of a letter of which nobody knows whether it was sent, a person says what becomes of it, and
-one that was kept is sent when a person says so."""
+"""The outbox in the admin, read-only except for uncertain and kept emails.
+
+A person records what happened to an uncertain email, and can have a kept one sent.
+"""
 
 from typing import Any
 

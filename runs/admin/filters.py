@@ -1,4 +1,4 @@
-"""What the reviewers' list can be asked for beside words."""
+"""Filters of the admin's run list."""
 
 import re
 from calendar import monthrange
@@ -18,22 +18,22 @@ from ..procedure.spec import ProcedureSpec, known_flags, specs
 
 AnyFace = ProcedureSpec[Any, Any]
 Parts = tuple[int, ...]
-"""A year, or a year and a month, or a year, a month and a day."""
+"""A year, optionally with a month, or with a month and a day."""
 
 MOST_PEOPLE = 20
-MAX_TYPED = 200  # letters of a name
+MAX_TYPED = 200  # characters of a name
 KIND = "kind"
 
 
 class RunListFilter(admin.SimpleListFilter):
-    """One thing that the history is asked for. It filters no rows: the index answers for all things at once."""
+    """A part of the history query. It does not filter rows: the index answers all filters at once."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
         return queryset
 
     @property
     def value_or_none(self) -> dict[str, Any]:
-        """As `History` takes it; nothing where nothing, or what there is not, is asked for."""
+        """Return its part of the history query; empty if the value is not one of the choices."""
         value = self.value()
         return self.apply(value) if value in {str(known) for known, _ in self.lookup_choices} else {}
 
@@ -42,7 +42,7 @@ class RunListFilter(admin.SimpleListFilter):
 
 
 class KindFilter(RunListFilter):
-    """Which face the list has: it is asked for by the list itself."""
+    """The procedure of the list; the list itself reads it."""
 
     title = parameter_name = KIND
 
@@ -74,7 +74,7 @@ class FlagFilter(RunListFilter):
 
 
 class RehearsalFilter(RunListFilter):
-    """Of kinds whose `filters` have it."""
+    """A filter for procedures whose `filters` include it."""
 
     title = parameter_name = "rehearsal"
 
@@ -86,7 +86,7 @@ class RehearsalFilter(RunListFilter):
 
 
 class TypedFilter(RunListFilter):
-    """A filter with fields of its own. It reads all its parameters itself."""
+    """A filter with its own form fields. It reads all its parameters itself."""
 
     parameters: tuple[str, ...] = ()
 
@@ -105,7 +105,7 @@ class TypedFilter(RunListFilter):
         return [self.parameter_name, *self.parameters]
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        """What the form must send along of the page's other parameters, then the choices beside it."""
+        """Store the page's other parameters for the form, then yield the choices."""
         self.others = [(k, v) for k, v in changelist.params.items() if k not in self.expected_parameters()]
         yield {
             "selected": not any(self.asked.values()),
@@ -115,7 +115,7 @@ class TypedFilter(RunListFilter):
 
 
 class PersonFilter(TypedFilter):
-    """Who asked: `person` is a user's number, or nobody for the command line; `who` is looked up among all users."""
+    """Filter by requester: `person` is a user id or "nobody" (command line); `who` searches among all users."""
 
     title = parameter_name = "person"
     parameters = ("who",)
@@ -130,11 +130,11 @@ class PersonFilter(TypedFilter):
 
     @staticmethod
     def _name(typed: str) -> str:
-        """No longer than a name is, and without what no database takes."""
+        """Truncate the name, and remove NUL, which databases refuse."""
         return typed.replace("\0", "")[:MAX_TYPED].strip()
 
     def _people(self) -> list[User]:
-        """The chosen one, or those whose names begin with all the words; one beyond `MOST_PEOPLE` stands for more."""
+        """Return the selected user, or those whose names match all words as prefixes; at most MOST_PEOPLE + 1."""
         if self.person:
             known = re.fullmatch(r"[0-9]{1,18}", self.person)
             return list(User.objects.filter(pk=self.person)) if known else []
@@ -167,7 +167,7 @@ class PersonFilter(TypedFilter):
 
 
 class DateRangeFilter(TypedFilter):
-    """From one day to another, and the year, month or day that was gone into."""
+    """Filter by a range of days, and by the year, month or day of the date hierarchy."""
 
     title, parameter_name = "date", "since"
     template = "admin/runs/_filter_date.html"
@@ -187,7 +187,7 @@ class DateRangeFilter(TypedFilter):
             return None
 
     def _drilled(self) -> Parts:
-        """As far as they are asked for and there are such."""
+        """Return the selected year, month and day, as far as they are valid."""
         parts: Parts = ()
         for name in self.parameters[1:]:
             value = self.asked.get(name, "")
@@ -204,12 +204,12 @@ class DateRangeFilter(TypedFilter):
 
 
 def date_parts(hierarchy: str) -> list[str]:
-    """By what Django's own date hierarchy would ask for a year, a month and a day: created__year and so on."""
+    """Return the parameters of Django's date hierarchy: created__year and so on."""
     return [f"{hierarchy}__{part}" for part in ("year", "month", "day")]
 
 
 def date_span(parts: Parts) -> tuple[date, date] | None:
-    """The first and the last day of a year, a month or a day; None where there is no such."""
+    """Return the first and the last day of a year, a month or a day; None if it does not exist."""
     year, month, day = (*parts, *(0, 0, 0)[len(parts) :])
     try:
         last = day or monthrange(year, month or 12)[1]

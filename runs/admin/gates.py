@@ -1,4 +1,4 @@
-"""What people were asked and said, to be read: it is decided on the gates' own pages, one by one."""
+"""Gates in the admin, read-only: people decide on the pages of the gates, one by one."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from .read_only import ReadOnlyAdmin
 
 @admin.register(GateRule)
 class GateRuleAdmin(admin.ModelAdmin):
-    """What the installation wants besides; it only makes gates stricter."""
+    """Additional requirements of the installation; they only make gates stricter."""
 
     list_display = ["__str__", "who", "persons", "four_eyes", "blind", "council", "hours", "expiry"]
 

@@ -1,4 +1,4 @@
-"""Tools of MCP servers: who may says here what each does, and so lets models use it."""
+"""Classification of MCP tools: a permitted user states what each does, which makes it available to models."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ DEFINITION_CHANGED_TEXT = "The server describes it otherwise by now. Read it aga
 
 
 class ToolClassificationForm(forms.ModelForm):
-    """`definition`: of what was read, so that nobody classes what he or she has not seen."""
+    """`definition` is the digest of what the user has read, so that nobody classifies an unseen change."""
 
     effect = forms.ChoiceField(label="what it does", required=False, widget=forms.RadioSelect)
     definition = forms.CharField(widget=forms.HiddenInput)
@@ -87,7 +87,7 @@ class McpToolAdmin(admin.ModelAdmin):
         return [path("look/", look, name="look_at_mcp"), *super().get_urls()]
 
     def refresh(self, request: HttpRequest) -> HttpResponse:
-        """Ask every server what it offers now."""
+        """Read the current tools of every server."""
         if not self.has_change_permission(request):
             raise PermissionDenied
         for server in mcp.servers().values():

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """For what has happened: it can be looked at, by everybody who may, and changed by nobody."""
+    """An admin for past events, which nobody can change."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""The reviewers' list: the history behind the admin's own list, so that it stays quick however long it is.
+"""The admin's run list, based on the history query, so that it stays fast however long it is.
 
 Why so: docs/decisions.md, Review and the admin.
 """
@@ -22,7 +22,7 @@ from ..procedure.filters import QUERY_LENGTH
 from ..procedure.spec import known_flags
 from .filters import DateRangeFilter, Parts, RunListFilter, date_parts, date_span
 
-MAX_COUNTED = 5_000  # what is counted
+MAX_COUNTED = 5_000  # limit of counting
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class RunListEntry:
 
 
 class RunChangeList(ChangeList):
-    """Which rows stand in the list is the history's matter: it has the index, and a page begins at a run.
+    """Gets its rows from the history query, which uses the index; a page starts at a run.
 
-    Each is a run, or a row of its kind in the list of one, with what the list shows of it as `in_list`.
+    Each result is a run, or a row of the list's procedure, with its `in_list` entry.
     """
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        for name in CURSORS:  # a page of other runs begins elsewhere
+        for name in CURSORS:  # positions of a page of other runs
             self.params.pop(name, None)
             self.filter_params.pop(name, None)
         self.filter_specs, self.has_filters, unknown, _, self.has_active_filters = self.get_filters(request)
@@ -84,22 +84,22 @@ class RunChangeList(ChangeList):
 
     @property
     def pages(self) -> list[tuple[str, str]]:
-        """The ways on from here."""
+        """Return the links to other pages."""
         newest = [("Newest", self.get_query_string()), ("Newer", self.get_query_string({"after": self.page.first}))]
         older = [("Older", self.get_query_string({"before": self.page.last}))]
         return (newest if self.page.newer else []) + (older if self.page.older else [])
 
     @cached_property
     def trail(self) -> "list[DayGroups]":
-        """From all dates to the year, month or day that was gone into."""
+        """Return the path from all dates to the selected year, month or day."""
         drilled = self._drilled
         return [self._days(drilled[:depth]) for depth in range(len(drilled) + 1)] if self._made else []
 
     @cached_property
     def next_page_url(self) -> "list[DayGroups]":
-        """What can be gone into from there: years, months or days, those between the first run and the last.
+        """Return the next level: years, months or days between the first and the last run.
 
-        Not those that have runs: to know them, all would have to be looked at.
+        Some may have no runs; to know that, all runs would have to be read.
         """
         drilled = self._drilled
         if not self._made or len(drilled) == 3:
@@ -117,7 +117,7 @@ class RunChangeList(ChangeList):
 
     @cached_property
     def _made(self) -> tuple[date, date] | None:
-        """The days of the first run and of the last."""
+        """Return the days of the first and the last run."""
         made = self.model._default_manager.order_by(self.date_hierarchy).values_list(self.date_hierarchy, flat=True)
         first, last = made.first(), made.last()
         return (first.date(), last.date()) if first and last else None

@@ -32,7 +32,7 @@ NOTE = "note"
 
 
 class AdminReviewForm(forms.Form):
-    """A note, or what a person decides instead, one of the `outcomes`, with its reason."""
+    """A note, or an override with one of the `outcomes` and its reason."""
 
     what = forms.ChoiceField(
         widget=forms.RadioSelect,
@@ -50,14 +50,14 @@ class AdminReviewForm(forms.Form):
 
     @property
     def review(self) -> dict[str, Any]:
-        """As `runs.reviews.add` takes it."""
+        """Return the arguments of `runs.reviews.add_review`."""
         what = self.cleaned_data["what"]
         return {"text": self.cleaned_data["text"], "outcome": None if what == NOTE else what}
 
 
 @admin.register(Run)
 class RunAdmin(RunAdminActions):
-    """The reviewers' list of runs, and each as a whole. Rows and flags are read by the list, for all at once.
+    """The admin's list of runs, and each run as a document. The list reads rows and flags for all lines at once.
 
     No column has the name of a field: the admin would show the field.
     """
@@ -87,7 +87,7 @@ class RunAdmin(RunAdminActions):
         return [name for name in self.list_display if name != "kind_word" or len(specs()) > 1]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """The list is of everybody's; one's own runs stand in the history."""
+        """Only for users who may see all runs; own runs are in the history."""
         return SEE.reach(request.user) == PermissionReach.ALL
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -101,7 +101,7 @@ class RunAdmin(RunAdminActions):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """The run to be read. Nothing of it can be changed; a review is sent to `review_view`."""
+        """Show the run, read-only; reviews are posted to `review_view`."""
         if request.method not in ("GET", "HEAD"):
             raise PermissionDenied
         row = self._row(request, object_id)
@@ -112,9 +112,9 @@ class RunAdmin(RunAdminActions):
         return super().history_view(request, object_id, extra_context)
 
     def review_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """A reviewer adds a note or an override to it."""
+        """Add a note or an override."""
         row = self._row(request, object_id)
-        if request.method != "POST":  # the address of a form that was sent back
+        if request.method != "POST":  # a reload of a refused form
             return redirect(f"admin:{self._name('change')}", object_id)
         face = spec_of_run(row.run)
         if not REVIEW.covers(request.user, row.run):
@@ -146,7 +146,7 @@ class RunAdmin(RunAdminActions):
         return found
 
     def _row(self, request: HttpRequest, object_id: str) -> Any:
-        """As the row of its procedure, with all that a page shows."""
+        """Return it as the row of its procedure with all that a page shows."""
         found = self._found(request, object_id)
         return spec_of_run(found).rows().get(pk=found.pk)
 
@@ -206,7 +206,7 @@ class RunAdmin(RunAdminActions):
 
 
 class ProcedureRunAdmin(RunAdmin):
-    """The same list of one kind, as its procedure registers it for its rows: with columns and filters of its own."""
+    """The list of one procedure, registered by it for its rows, with its own columns and filters."""
 
     kind: str
 

@@ -1,7 +1,6 @@
-"""Our server of the Model Context Protocol, made anew for each request: nothing is kept between two, so any process
-answers any of them. What it speaks with is loaded when it is first asked.
+"""The MCP server, created for each request: no state is kept between requests, so any process can answer.
 
-Why so: docs/decisions.md, Other doors.
+Its libraries are loaded with the first request. Why so: docs/decisions.md, Other doors.
 """
 
 import asyncio
@@ -26,19 +25,19 @@ INSTRUCTIONS = (
 
 
 async def answer(request: HttpRequest) -> HttpResponse:
-    """To one message of a client that has been let in."""
+    """Respond to one message of an authenticated client."""
     if wrong := _wrong(request):
         return wrong
     await sync_to_async(_load, thread_sensitive=False)()
     return await _through(request)
 
 
-PARSE_ERROR, INVALID_REQUEST = -32700, -32600  # of JSON-RPC
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600  # error codes of JSON-RPC
 MEDIA_TYPE = "application/json"
 
 
 def _wrong(request: HttpRequest) -> HttpResponse | None:
-    """What no message is read from, answered as the protocol's own transport says; None where there is one."""
+    """Return the error for a body that is no message, as the MCP transport defines it; None if it is one."""
     if request.content_type != MEDIA_TYPE:
         return _error(415, INVALID_REQUEST, f"Send it as {MEDIA_TYPE}.")
     try:
@@ -54,13 +53,13 @@ def _wrong(request: HttpRequest) -> HttpResponse | None:
 
 
 def _error(status: int, code: int, sentence: str) -> HttpResponse:
-    # without an id: of what could not be read nobody knows it
+    # no id, since it could not be read
     said = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": sentence}}
     return HttpResponse(json.dumps(said), status=status, content_type=MEDIA_TYPE)
 
 
 def _load() -> None:
-    """Seconds of work, once, beside the loop."""
+    """Import the library, which takes seconds once, outside the event loop."""
     import mcp.server.streamable_http_manager  # noqa: F401
 
 
@@ -69,7 +68,7 @@ def _load() -> None:
 
 @dataclass
 class _Caught:
-    """What an ASGI application sends, until it is whole."""
+    """Collects what an ASGI application sends."""
 
     status: int = 500
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
@@ -91,9 +90,7 @@ async def _through(request: HttpRequest) -> HttpResponse:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
 
-    unchecked = TransportSecuritySettings(
-        enable_dns_rebinding_protection=False
-    )  # the site has looked at host and origin
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the site has checked host and origin
     manager = StreamableHTTPSessionManager(
         _server(request), json_response=True, stateless=True, security_settings=unchecked
     )
@@ -107,7 +104,7 @@ def _scope(request: HttpRequest) -> dict[str, Any]:
     named = {name.lower(): value for name, value in request.headers.items()} | {
         "content-length": str(len(request.body))
     }
-    named.setdefault("accept", "*/*")  # who says nothing takes anything, as HTTP has it
+    named.setdefault("accept", "*/*")  # in HTTP, a missing Accept header means anything
     headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in named.items()]
     where = {"path": request.path, "raw_path": request.path.encode(), "query_string": b"", "root_path": ""}
     return {
@@ -122,7 +119,7 @@ def _receiving(body: bytes) -> Callable[[], Any]:
     async def receive() -> Any:
         if parts:
             return parts.pop()
-        await asyncio.Event().wait()  # whoever hangs up ends this request as any other
+        await asyncio.Event().wait()  # a disconnect ends this request like any other
 
     return receive
 

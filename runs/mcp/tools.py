@@ -1,4 +1,4 @@
-"""The tools of our server, and what each asks of the API. Nothing that decides at a gate is among them.
+"""The tools of the MCP server and the API calls they make. None of them decides at a gate.
 
 Why so: docs/decisions.md, Other doors.
 """
@@ -19,8 +19,8 @@ from runs.procedure import schemas
 from runs.procedure.exposure import McpExposedTool
 from runs.procedure.spec import ProcedureSpec, specs
 
-LONGEST_WAIT: Final = 50  # seconds: most clients give up after 60
-MAX_TEXT = 60_000  # characters of an answer: a model reads all of it
+LONGEST_WAIT: Final = 50  # seconds; most clients give up after 60
+MAX_TEXT = 60_000  # characters of a result, all of which a model reads
 SHORT_WAIT = ("id", "kind", "url", "title", "status", "outcome", "error", "waits", "override", "rehearsal")
 
 WAIT = {
@@ -42,7 +42,7 @@ ID = {"type": "string", "format": "uuid", "description": "Of the run."}
 
 @dataclass(frozen=True)
 class ExposedTool:
-    """`reads`: it changes nothing."""
+    """A tool for MCP clients. `reads` means that it changes nothing."""
 
     name: str
     what: str
@@ -52,7 +52,7 @@ class ExposedTool:
 
 @dataclass(frozen=True)
 class ToolResultText:
-    """What came of a call. `failed`: of a run that nothing came of, which is never an outcome."""
+    """The result of a call. `failed` is set for a run that ended without an outcome."""
 
     content: Any
     hint: str = ""
@@ -66,7 +66,7 @@ def exposed_tools() -> tuple[ExposedTool, ...]:
     return _tools_of(tuple(specs()))
 
 
-@cache  # 10 ms of the event loop, each time that a client lists them; they follow from the kinds that there are
+@cache  # listing takes 10 ms of the event loop; the tools depend only on the procedures
 def _tools_of(kinds: tuple[str, ...]) -> tuple[ExposedTool, ...]:
     return tuple(_made_tools())
 
@@ -94,8 +94,10 @@ def _offers() -> Iterator[tuple[ProcedureSpec[Any, Any], McpExposedTool]]:
 
 
 def _schema(asked: type[Schema]) -> dict[str, Any]:
-    """What the API takes, and how long to wait. Conditions over several fields are left to the API: many clients
-    take none at the top."""
+    """Return the API's request schema plus `wait` and `key`.
+
+    Conditions over several fields are left to the API, because many clients accept none at the top level.
+    """
     schema: dict[str, Any] = asked.model_json_schema(ref_template="#/$defs/{model}")
     kept = {name: value for name, value in schema.items() if name in ("$defs", "required")}
     return {**_object({**schema["properties"], "wait": WAIT, "key": KEY}), **kept}
@@ -108,7 +110,7 @@ def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
 
 def _sought() -> dict[str, Any]:
     found: dict[str, Any] = schemas.AllRunsListQuery.model_json_schema()["properties"]
-    found = {name: field for name, field in found.items() if name != "full"}  # a model reads all that it is given
+    found = {name: field for name, field in found.items() if name != "full"}  # a model reads everything it is given
     return found | {"kind": {"type": "string", "enum": ["", *specs()], "description": "Of which kind."}}
 
 
@@ -116,7 +118,7 @@ def _sought() -> dict[str, Any]:
 
 
 async def call_tool(request: HttpRequest, name: str, asked: Mapping[str, Any]) -> ToolResultText:
-    """Refused as the API refuses it, or where there is no such tool."""
+    """Call a tool. Raises ApiError as the API does, and for an unknown tool."""
     if name == "look":
         return await _looked(request, _only(asked, "id", "wait"), 0)
     if name == "list_runs":
@@ -186,7 +188,7 @@ def _told(run: Mapping[str, Any]) -> ToolResultText:
 
 
 def _cut(run: Mapping[str, Any]) -> Mapping[str, Any]:
-    """All of it, or, of one that is longer than a model should read at once, how it stands and what came of it."""
+    """Return the whole run; if it is too long for a model, its status and result."""
     if len(json.dumps(run, ensure_ascii=False)) <= MAX_TEXT:
         return run
     kind = specs()[run["kind"]].as_model

@@ -7,6 +7,6 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def gate_panel(context: template.RequestContext, place: int) -> SafeString:
-    """The gates that stand at this place of a live page now, 0: at the run itself."""
+    """Render the gates at a place of the live page; 0 is the run itself."""
     parts = () if context.get("replay") else (context.get("gate_panels") or {}).get(place, ())
     return format_html('<div class="at-place" id="at-{}">{}</div>', place, format_html_join("", "{}", zip(parts)))

@@ -1,4 +1,4 @@
-"""Small pictures that stand in every row of a list: drawn once for all rows in which they are alike."""
+"""Icons of list rows, rendered once for each distinct value."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ register = template.Library()
 
 
 @register.simple_tag
-@cache  # of words of our own, so that there are few
+@cache  # called only with a few fixed words
 def status_icon(state: str, held: str = "") -> SafeString:
     return render_to_string("_lamp.html", {"state": state, "held": held})
 

@@ -1,4 +1,4 @@
-"""Badges of somebody: how things came out, for pages elsewhere; and the picture itself."""
+"""The page of a user's badges, and the image itself."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ COLOURS = {"approve": "#1a7f37", "reject": "#c62828", "other": "#6b3fa0", "faile
 GREY = "#5c6470"
 PICTURE = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cross-Origin-Resource-Policy": "cross-origin",  # a page elsewhere is to show it
+    "Cross-Origin-Resource-Policy": "cross-origin",  # other websites embed it
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
 }
@@ -103,7 +103,7 @@ def revoke_badge(request: HttpRequest, pk: int) -> HttpResponse:
 @login_not_required
 @require_GET
 def badge_image(request: HttpRequest, secret: str) -> HttpResponse:
-    """The picture, to whoever has its address. What is wrong with one that does not hold is told to nobody."""
+    """Return the image to anyone with its address. A 404 does not say why it is not valid."""
     found = badges.badge_for_secret(secret)
     if found is None:
         answer = HttpResponse(status=404, content_type="text/plain", headers={"Cache-Control": "no-store"})

@@ -18,7 +18,7 @@ SAME_KIND_TEXT = "Only two runs of one kind can be compared."
 
 @require_GET
 def compare(request: HttpRequest) -> HttpResponse:
-    """Two runs, as `a` and `b`; the ticks of a list come as `run`, and the earlier one of them is A."""
+    """Compare the runs `a` and `b`. Selections from a list come as `run`; the earlier one becomes A."""
     if "run" in request.GET:
         return _ticked(request)
     if not (request.GET.get("a") and request.GET.get("b")):
@@ -57,7 +57,7 @@ def _run(request: HttpRequest, pk: str) -> Run:
     try:
         wanted = UUID(pk)
     except ValueError:
-        wanted = UUID(int=0)  # nobody's
+        wanted = UUID(int=0)  # no run has this id
     run: Run = seen_or_404(Run.objects.filter(procedure__in=specs()), request, wanted)
     return run
 

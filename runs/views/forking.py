@@ -1,4 +1,4 @@
-"""The page on which somebody sees what a fork would leave behind, and starts it. It works without scripts."""
+"""The page that previews and starts a fork. It works without scripts."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What waits for somebody, and one of those things with its decision."""
+"""The page of pending gates, and the page of one gate with its decision."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ STATUSES: Mapping[type[DecisionRefused], int] = {NotAnApprover: 403, GateClosed:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def pending_page(request: HttpRequest) -> HttpResponse:
-    """What is posted decides the same at all that was ticked; the page then says what came of each."""
+    """List the gates. A POST decides the same at all selected gates, and the page shows each result."""
     view = request.GET.get("view", "")
     if view not in VIEWS:
         raise Http404
@@ -55,7 +55,7 @@ def pending_page(request: HttpRequest) -> HttpResponse:
 
 
 def _named(request: HttpRequest, named: str) -> tuple[Gate, str]:
-    """A gate that was ticked, with the digest of the text that stood there."""
+    """Return a selected gate with the digest of the text that was shown."""
     pk, _, digest = named.partition(" ")
     found = Gate.objects.with_decisions().filter(pk=int(pk)).first() if pk.isdecimal() and len(pk) < 19 else None
     if found is None or not may_see(found, request.user):
@@ -64,7 +64,7 @@ def _named(request: HttpRequest, named: str) -> tuple[Gate, str]:
 
 
 def _not_together(read: Sequence[tuple[Gate, str]], decision: str, choice: str, text: str) -> str:
-    """Why nothing can be said at these together, in a sentence; empty where it can."""
+    """Return why these cannot be decided together, as a sentence; empty if they can."""
     if not read:
         return "Nothing was ticked, so nothing was decided."
     try:
@@ -100,15 +100,17 @@ def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) ->
 
 
 def _rows(keys: Sequence[int]) -> list[Gate]:
-    """By their keys, which were found without a row being read: it is known then where to stop."""
+    """Read gates by keys that were found without reading rows, so that the page's end is known."""
     rows = Gate.objects.filter(pk__in=keys).listed().prefetch_related("reminders").in_bulk()
     return [rows[key] for key in keys if key in rows]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def gate_page(request: HttpRequest, pk: int, here: bool = False) -> HttpResponse:
-    """`here`: as a part of the live page. Without scripts that page comes back once something was said, or the gate's
-    own page with why it was not taken."""
+    """Show a gate or decide at it; `here` means as a part of the live page.
+
+    Without scripts, a decision leads back to the live page, and a refusal to the gate's own page with the reason.
+    """
     found = Gate.objects.with_decisions().filter(pk=pk).first()
     if found is None or not may_see(found, request.user):
         raise Http404

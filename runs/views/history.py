@@ -29,12 +29,12 @@ from .searches import days_label, loosened_searches, quick_count, quick_searches
 
 FILES = {"csv": "CSV, for spreadsheets", "jsonl": "JSON Lines, with all decisions"}
 SORTED = {"by": ("by", "-by"), "created": ("", "created"), "took": ("-took", "took")}
-"""Of each head that sorts: the order that it is asked for first, and the other one."""
+"""For each sortable heading: the order of the first click, and the other one."""
 
 
 @require_GET
 def history(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
-    """The page, or, for htmx, its results. What htmx has forgotten of the page it asks for as a whole."""
+    """Render the page, or only its results for htmx. A page that htmx has no longer cached is rendered whole."""
     asked = history_query(request.user, request.GET, face)
     found = asked.history
     page, lost = found.page_asked(request.GET)
@@ -58,7 +58,7 @@ def history(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
 
 @require_GET
 def changes(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
-    """What has changed on an open history: rows that moved on, how many runs are newer. 204 if nothing has."""
+    """Render what changed on an open history: updated rows and the number of newer runs. 204 if nothing has."""
     asked = history_query(request.user, request.GET, face)
     known = dict(filter(None, map(_known, request.GET.getlist("row")[:PAGE_SIZE])))
     moved = updates_since(request.user, known, asked.face) if known else []
@@ -82,7 +82,7 @@ def changes(request: HttpRequest, face: AnyFace | None = None) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest, format: str, face: AnyFace | None = None) -> HttpResponseBase:
-    """Those runs of the same filters that one may export, as a file."""
+    """Export the filtered runs as a file, as far as the user may export them."""
     if format not in FILES:
         raise Http404
     asked = history_query(request.user, request.GET, face)
@@ -105,7 +105,7 @@ def _newer(found: RunHistory, newest: str) -> int:
 
 
 def _known(row: str) -> tuple[UUID, int] | None:
-    """A row of an open page: which run, at which revision."""
+    """Parse a row of an open page: run and revision."""
     pk, _, revision = row.partition(".")
     try:
         return UUID(pk), int(revision[:18])
@@ -114,7 +114,7 @@ def _known(row: str) -> tuple[UUID, int] | None:
 
 
 def _watching(page: HistoryPage, found: RunHistory, asked: HistoryQuery) -> dict[str, Any]:
-    """What an open page looks after: rows that are not over, and on the first page what is newer than all of them."""
+    """Return what an open page watches: unfinished rows, and on the first page newer runs."""
     watched = [f"{row.id}.{row.revision}" for row in page.rows if not row.over]
     newest = None if page.newer else found.newest() if asked.form.search_terms.get("sort") else page.first
     return {"watched": watched, "newest": newest, "newer": 0}
@@ -133,7 +133,7 @@ def _asked_for(asked: HistoryQuery) -> dict[str, Any]:
 
 
 def _listed(asked: HistoryQuery, page: HistoryPage, number: int) -> dict[str, Any]:
-    """What a page of the list shows of the `number` that there are."""
+    """Return the context of a result page; `number` is the number of matches."""
     return {
         "rows": page.rows,
         "groups": group_by_day(page.rows) if _by_created(asked) else [{"rows": page.rows}],
@@ -160,7 +160,7 @@ def _order(asked: HistoryQuery, number: int) -> str:
 
 
 def _head(asked: HistoryQuery, name: str) -> dict[str, str]:
-    """Where a head leads, and how what stands under it is sorted."""
+    """Return the link of a heading, and how its column is sorted."""
     first, other = SORTED[name]
     now = asked.form.search_terms.get("sort", "")
     address = asked.address_of(asked.query(sort=other if now == first else first))
@@ -178,7 +178,7 @@ def _counted(number: int, face: AnyFace | None) -> str:
 
 
 def _above(asked: HistoryQuery) -> dict[str, Any]:
-    """What stands above the results, and needs no look while words are typed."""
+    """Return the context above the results, which typing in the search field does not change."""
     return {
         "presets": quick_searches(asked),
         "saved_views": saved(asked),
@@ -187,7 +187,7 @@ def _above(asked: HistoryQuery) -> dict[str, Any]:
 
 
 def _kinds(asked: HistoryQuery) -> list[dict[str, Any]]:
-    """To be ticked, each with how many of it the other filters leave."""
+    """Return the procedures to select, each with the number of matches of the other filters."""
     if asked.fixed or len(specs()) < 2:
         return []
     return [
@@ -202,7 +202,7 @@ def _kinds(asked: HistoryQuery) -> list[dict[str, Any]]:
 
 
 def _around(asked: HistoryQuery) -> dict[str, Any]:
-    """What the templates need to know of the kind, or of all."""
+    """Return the context that depends on the procedure, or on all of them."""
     face = asked.face
     return {
         "face": face or {"noun": "run", "nouns": "runs"},

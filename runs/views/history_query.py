@@ -1,4 +1,4 @@
-"""What the address of the history asks for, as its page, its files and its changes read it."""
+"""The query of the history's address, for its page, exports and updates."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +16,7 @@ from ..rights import SEE, PermissionReach, RunRight
 
 @dataclass(frozen=True)
 class HistoryQuery:
-    """What an address asks for: which kinds, and what of them. `face`: of the one kind that there is or that is asked
-    for; `fixed`: of the one that the address has."""
+    """A parsed query. `face` is the only procedure that exists or is selected; `fixed` is that of the address."""
 
     user: Any
     fixed: AnyFace | None
@@ -34,23 +33,23 @@ class HistoryQuery:
 
     @property
     def filtered(self) -> dict[str, Any]:
-        """Without the order, which leaves nothing out."""
+        """Return the filters without the order."""
         return {name: value for name, value in self.form.search_terms.items() if name != "sort"}
 
     def query(self, **otherwise: Any) -> str:
-        """As an address carries it, without what is empty or wrong."""
+        """Return the query string, without empty or invalid values."""
         sought = {**self.form.search_terms, **otherwise}
         pairs = [(name, str(value)) for name, value in sought.items() if value not in ("", None)]
         return urlencode([*(("kind", kind) for kind in self.kinds), *pairs])
 
     @property
     def whole_query(self) -> str:
-        """What asks the history of all kinds for the same."""
+        """Return the equivalent query of the history of all procedures."""
         kind = urlencode([("kind", self.fixed.kind)] if self.fixed and len(specs()) > 1 else [])
         return "&".join(filter(None, (kind, self.query())))
 
     def only(self, sought: dict[str, Any]) -> str:
-        """The address that asks for this alone, of the same kinds."""
+        """Return the address with only these filters, for the same procedures."""
         return self.address_of(self.query(**(dict.fromkeys(self.form.search_terms) | sought)))
 
     def address_of(self, query: str) -> str:

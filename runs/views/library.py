@@ -1,4 +1,4 @@
-"""The page of what is kept to be used again, whatever procedure it belongs to."""
+"""The pages of the library, for all procedures."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,13 +18,13 @@ CLASS = "engine.class_tool"
 
 @require_GET
 def library(request: HttpRequest, only: str = "") -> HttpResponse:
-    """All shelves, or the `only` one of that name."""
+    """Show all sections, or only the one with the name `only`."""
     asked = LibraryQuery(request.GET.get("q", "")[:QUERY_LENGTH], request.GET.get("owner") == MINE)
     found = library_groups(request.user, asked, only)
     found_tabs = tabs()
     context = {
         "asked": asked,
-        # a shelf on which nothing is found stands only where nothing is sought
+        # an empty section is shown only without a search
         "groups": [group for group in found if group.rows or not asked],
         "archived": [row for group in found for row in group.archived],
         "tabs": found_tabs,
@@ -39,7 +39,7 @@ def library(request: HttpRequest, only: str = "") -> HttpResponse:
 
 @require_GET
 def tools(request: HttpRequest) -> HttpResponse:
-    """Every tool that an agent may be given."""
+    """Show every tool that agents may be given."""
     sought = request.GET.get("q", "")[:QUERY_LENGTH]
     context = {
         "sources": tool_shelf.tool_sources(request.user, sought),
@@ -53,7 +53,7 @@ def tools(request: HttpRequest) -> HttpResponse:
 
 
 def tabs() -> Sequence[dict[str, Any]]:
-    """The ways to all of it and to each shelf, with how much is there; none where there is one shelf."""
+    """Return the tabs with the number of items in each section; none if there is only one section."""
     each: list[dict[str, Any]] = [
         {"address": shelf.address, "word": shelf.name.capitalize(), "number": shelf.count()}
         for _, shelf in library_sections()

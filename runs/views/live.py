@@ -28,7 +28,7 @@ def live(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 
 
 def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **more: Any) -> HttpResponse:
-    """`more`: what it shows besides, as after something that was sent from it and not taken."""
+    """Render the live page; `more` is additional context, such as a refused submission."""
     pk, seen = row.run.pk, face.snapshot(row)
     if not row.run.is_ended:
         announce_soon(pk)
@@ -51,7 +51,7 @@ def page_of(request: HttpRequest, face: AnyFace, row: Any, status: int = 200, **
 
 @require_GET
 def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    """What a page polls whose socket does not open: every fragment, or that it has them already."""
+    """Return all fragments, for a page that polls because its socket does not open; 304 if unchanged."""
     run = seen_or_404(face.runs().only("revision", "procedure", "owner_id", "parent_id"), request, pk)
     headers = {"ETag": f'"{run.revision}"', "Cache-Control": "no-store"}
     if unchanged := get_conditional_response(request, etag=headers["ETag"]):
@@ -65,7 +65,7 @@ def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 
 @require_GET
 def submitted_run(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    """Which runs belong to it, for a page that has heard that there are others by now."""
+    """Render the related runs, for a page that was notified that they changed."""
     run = seen_or_404(face.runs(), request, pk)
     answer = render(request, "runs/_made.html", related_runs(run, request.user))
     answer["Cache-Control"] = "no-store"
@@ -74,14 +74,14 @@ def submitted_run(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse
 
 @require_GET
 def erased(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Which redaction the texts of a run have met last. Open pages that show them ask now and then."""
+    """Return the mark of the last redaction, for which open pages with texts of the run poll."""
     rows = Run.objects.filter(procedure__in=specs()).only("revision", "redacted", "owner_id")
     return HttpResponse(erasure_of(seen_or_404(rows, request, pk))["mark"], content_type="text/plain")
 
 
 @require_http_methods(["GET", "POST"])
 def cancel(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    """The page asks in a dialog; without scripts its button leads to the same question here."""
+    """Cancel a run. Without scripts, a GET asks for confirmation, which the page otherwise does in a dialog."""
     row = row_for(request, face, pk, STEER)
     if request.method == "POST":
         run_actions.cancel(row, request.user)

@@ -1,4 +1,4 @@
-"""By which ways somebody wants to be told that something waits."""
+"""The settings for notifications about pending gates."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The page of letters: what is written, on its way, sent, kept, or of which nobody knows."""
+"""The outbox page."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -39,7 +39,7 @@ def outbox_page(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def resolve_email(request: HttpRequest, pk: int) -> HttpResponse:
-    """What became of one of which nobody knows whether it was sent."""
+    """Record what happened to an email whose delivery is uncertain."""
     letter, said = get_object_or_404(emails_seen_by(request.user), pk=pk), request.POST.get("said", "")
     if not request.user.has_perm(MAY_SAY):
         raise PermissionDenied

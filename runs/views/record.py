@@ -45,7 +45,7 @@ def evidence(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 
 @require_GET
 def replay_download(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    """A page to keep, as a file: it carries a policy of its own, and nothing of it is run on this site."""
+    """Download a self-contained page, which has its own policy and is not run on this site."""
     if not run_for(request, face, pk, EXPORT).is_ended:
         return _refused(
             request, pk, face, f"{face.noun_with_article} that goes on is played again when it is over.", "Not yet"

@@ -21,7 +21,7 @@ class RedactionForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def redact(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    """What will be erased, to be confirmed with a reason."""
+    """Show what a redaction erases, and redact after confirmation with a reason."""
     run = run_for(request, face, pk, REDACT)
     form = RedactionForm(request.POST if request.method == "POST" else None, auto_id="%s")
     refused = "" if run.is_ended else refuse_unfinished(run)
@@ -29,7 +29,7 @@ def redact(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         try:
             erase_texts(run, request.user, **form.cleaned_data)
             return redirect(face.page_name("record"), pk)
-        except ValueError as error:  # somebody had it tried again just now
+        except ValueError as error:  # it is being retried
             refused = str(error)
     others = face.page_context(run)
     seen = [other for other in others if SEE.covers(request.user, other.run)]

@@ -23,7 +23,7 @@ def replay_page(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
 
 
 def replayed(request: HttpRequest, seen: RunSnapshot[Any], **more: Any) -> HttpResponse:
-    """The page that plays a run of which all rows are read."""
+    """Render the replay page for a snapshot."""
     past = RunReplay(seen)
     face = past.face
     context = {
@@ -40,7 +40,7 @@ def replayed(request: HttpRequest, seen: RunSnapshot[Any], **more: Any) -> HttpR
 
 @require_GET
 def frames(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    """What the page plays. It stays as it is, unless a failed run is tried again."""
+    """Return the frames of a replay. They change only if a failed run is retried."""
     run = seen_or_404(face.runs().only("revision", "status", "procedure", "owner_id", "parent_id"), request, pk)
     if not run.is_ended:
         raise Http404

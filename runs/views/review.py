@@ -1,4 +1,4 @@
-"""The reviewers' desk: what needs a look first, a list of it, and one record beside the list."""
+"""The review queue: flags, the list, and one record next to it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -31,7 +31,7 @@ NOTE, OVERRIDE = "note", "override"
 
 
 class ReviewForm(reviews.ReviewTextForm):
-    """A note, or an override with its reason and outcome, which is asked for twice; `keep` goes back to the form."""
+    """A note, or an override with its reason and outcome, to be confirmed; `keep` returns to the form."""
 
     field_order = ("what", "text", "outcome", "sure", "keep")
     what = forms.ChoiceField(choices=[(NOTE, "Note"), (OVERRIDE, "Override")], error_messages={"required": "Choose."})
@@ -59,12 +59,12 @@ class ReviewForm(reviews.ReviewTextForm):
 
     @property
     def offered(self) -> list[tuple[str, str]]:
-        """What can be decided instead."""
+        """Return the outcomes that can be chosen for an override."""
         return [(outcome, came_to(outcome).capitalize()) for outcome in reviews.alternatives(self.run)]
 
     @property
     def chosen(self) -> str:
-        """What is to be confirmed."""
+        """Return the outcome to confirm."""
         return came_to(self.cleaned_data["outcome"])
 
     @property
@@ -81,14 +81,14 @@ class ReviewForm(reviews.ReviewTextForm):
 
     @property
     def review(self) -> dict[str, Any]:
-        """As `runs.reviews.add` takes it."""
+        """Return the arguments of `runs.reviews.add_review`."""
         said = self.cleaned_data
         return {"text": said["text"], "outcome": said["outcome"] if self.overrides else None}
 
 
 @require_GET
 def review(request: HttpRequest) -> HttpResponse:
-    """The list, with its first record beside it where there is room."""
+    """Show the list, with its first record next to it if there is space."""
     desk = _desk(request)
     first = desk.page.found[0].pk if desk.page.found else None
     return _page(request, desk, _one(request, desk, first) if first else {})
@@ -96,7 +96,7 @@ def review(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def review_run(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """One record: beside the list, on a page of its own where there is no room, and for a script by itself."""
+    """Show or review one record: next to the list, on its own page, or as a fragment for htmx."""
     desk = _desk(request)
     run = get_object_or_404(REVIEW.within(Run.objects.filter(procedure__in=specs()), request.user), pk=pk)
     if request.method == "GET":
@@ -124,7 +124,7 @@ def _kept(said: Review) -> str:
 
 @require_GET
 def review_numbers(request: HttpRequest) -> HttpResponse:
-    """The numbers of an open desk as they are now: of its tiles, of the causes that it shows, and what is newer."""
+    """Return current numbers for an open page: flags, the causes shown, and newer runs."""
     desk = _desk(request)
     causes = {cause.key: cause for cause in desk.causes}
     shown = [(place, causes.get(key)) for place, key in enumerate(request.GET.getlist("shown")[:20], 1)]
@@ -140,7 +140,7 @@ def _desk(request: HttpRequest) -> ReviewQueue:
 
 def _shown(request: HttpRequest, desk: ReviewQueue, one: dict[str, Any], status: int = 200) -> HttpResponse:
     if request.htmx:  # type: ignore[attr-defined]
-        # htmx puts nothing in that was refused, and what was typed is to stand there with its error
+        # htmx does not swap in error responses, but the form must be shown with its error
         answer = render(request, "runs/_review_one.html", {"desk": desk, **one})
     else:
         answer = _page(request, desk, {**one, "opened": True}, status)
@@ -164,7 +164,7 @@ def _counted(number: int) -> str:
 
 
 def _one(request: HttpRequest, desk: ReviewQueue, pk: UUID, form: ReviewForm | None = None) -> dict[str, Any]:
-    """What `_review_one.html` shows of a record."""
+    """Return the context of `_review_one.html`."""
     run = get_object_or_404(Run, pk=pk)
     face = spec_of_run(run)
     row = face.rows().get(pk=pk)
@@ -189,7 +189,7 @@ def _one(request: HttpRequest, desk: ReviewQueue, pk: UUID, form: ReviewForm | N
 
 
 def _place(lines: Sequence[ReviewLine], pk: UUID) -> dict[str, Any]:
-    """Where it stands in the list that is shown, and what stands beside it."""
+    """Return the position in the list, with the previous and the next line."""
     found = next((number for number, line in enumerate(lines) if line.row.id == str(pk)), None)
     if found is None:
         return {}

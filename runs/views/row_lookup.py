@@ -15,19 +15,19 @@ AnyFace = ProcedureSpec[Any, Any]
 
 
 def run_for(request: HttpRequest, face: AnyFace, pk: UUID, right: RunRight = SEE) -> Run:
-    """The run, to do this with it. 404 where one may not even see it, 403 where one may, but no more."""
+    """Return the run. Raises 404 if the user may not see it, and 403 if they may, but not with this right."""
     return _allowed(request, face, seen_or_404(face.runs(), request, pk), right)
 
 
 def row_for(request: HttpRequest, face: AnyFace, pk: UUID, right: RunRight = SEE) -> Any:
-    """The same, as the row of its procedure with all that a page shows, to whoever may see it: a look."""
+    """Return the same as the row of its procedure with all that a page shows, and log the view."""
     row = seen_or_404(face.rows(), request, pk)
     log_view(_allowed(request, face, row.run, right), request.user)
     return row
 
 
 def seen_or_404(rows: QuerySet[Any], request: HttpRequest, pk: UUID) -> Any:
-    """One row of these, of runs or with them, which whoever asks may see: nobody learns that others are there."""
+    """Return a row that the user may see. 404 otherwise, so that nobody learns that it exists."""
     if (row := SEE.one(rows, request.user, pk)) is None:
         raise Http404
     return row

@@ -1,5 +1,4 @@
-"""Ways into the history that need no filling in: what is often asked for, what somebody saved, and what an empty list
-would show without one of its filters."""
+"""Links to common, saved and loosened searches of the history."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,11 +34,11 @@ class QuickSearch:
     address: str
     count: str = ""
     current: bool = False
-    pk: int = 0  # of a saved one
+    pk: int = 0  # id of a saved one
 
 
 def quick_searches(asked: HistoryQuery) -> list[QuickSearch]:
-    """Of the kinds that are asked for. Who sees one's own alone needs no way to them."""
+    """Return the common searches of these procedures; those by requester only for users who see others' runs."""
     all_of_them = SEE.reach(asked.user) == PermissionReach.ALL
     return [
         _preset(asked, name, sought) for name, sought in QUICK_SEARCHES.items() if all_of_them or "by" not in sought
@@ -52,7 +51,7 @@ def _preset(asked: HistoryQuery, name: str, sought: dict[str, Any]) -> QuickSear
 
 
 def saved(asked: HistoryQuery) -> list[QuickSearch]:
-    """Those that this person keeps."""
+    """Return the user's saved searches."""
     history, now = reverse("runs-history"), asked.whole_query
     return [
         QuickSearch(view.name, f"{history}?{view.query}", current=view.query == now, pk=view.pk)
@@ -66,7 +65,7 @@ def quick_count(count: int) -> str:
 
 @dataclass(frozen=True)
 class LoosenedSearch:
-    """What a list that is empty would show without one of its filters."""
+    """The result of an empty search without one of its filters."""
 
     without: str
     are: str
@@ -79,7 +78,7 @@ DAYS = ("days", "since", "until")
 
 
 def loosened_searches(asked: HistoryQuery) -> LoosenedSearch | None:
-    """By the filter without which most would be left; none where each of them alone leaves nothing still."""
+    """Return the filter without which most runs match; None if removing a single filter is not enough."""
     sought = asked.filtered
     tried = [*(name for name in sought if name not in DAYS), *(["days"] if sought.keys() & set(DAYS) else [])]
     left = [(_count_without(asked, name), name) for name in tried[:MAX_TRIED]]
@@ -102,7 +101,7 @@ def _together(name: str) -> tuple[str, ...]:
 
 
 def days_label(sought: dict[str, Any]) -> str:
-    """The days that are asked for, in few words."""
+    """Return the period in a few words."""
     if period := sought.get("days"):
         return PERIOD_NAMES[period]
     since, until = (sought.get(name) and f"{sought[name]:%-d %b %Y}" for name in ("since", "until"))
@@ -127,7 +126,7 @@ class NameForm(forms.Form):
 
 @require_POST
 def save_search(request: HttpRequest) -> HttpResponse:
-    """Keep what the history is asked for under a name, as far as it can be asked for."""
+    """Save the valid part of a history query under a name."""
     form = NameForm(request.POST)
     query = history_query(request.user, QueryDict(request.POST.get("query", "")), None).query()
     if not form.is_valid():

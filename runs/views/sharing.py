@@ -29,7 +29,7 @@ from ..sharing.links import (
 )
 from .row_lookup import AnyFace, run_for
 
-LONGEST_NAME = 160  # of an account or a group, and which of the two it is
+LONGEST_NAME = 160  # name of an account or a group, with its type
 UNSEEN = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex, nofollow, noarchive",
@@ -38,7 +38,7 @@ UNSEEN = {
 
 
 def days_field() -> forms.IntegerField:
-    """For how many days a secret address holds."""
+    """A field for the validity of a secret address in days."""
     wrong = f"Write a number of days from 1 to {MAX_DAYS}."
     return forms.IntegerField(
         label="Valid for (days)",
@@ -64,7 +64,7 @@ class ShareLinkForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def share(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
-    """Who is shown this record, and by which links; a new link is shown once."""
+    """Show grants and links of a record, and create them. The address of a new link is shown once."""
     run = run_for(request, face, pk, SHARE)
     if request.method != "POST" or share_refusal(run):
         return _page(request, face, run, 409 if request.method == "POST" else 200, refused=share_refusal(run))
@@ -145,7 +145,7 @@ def revoke_grant(request: HttpRequest, pk: UUID, given: int, face: AnyFace) -> H
 @login_not_required
 @require_GET
 def shared_record(request: HttpRequest, secret: str) -> HttpResponse:
-    """One record to whoever has the link. What is wrong with a link that does not hold is told to nobody."""
+    """Show one record to anyone with the link. A 404 does not say why a link is not valid."""
     found = run_for_secret(secret)
     if found is None:
         return _unseen(render(request, "runs/shared_ended.html", status=404))

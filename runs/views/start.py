@@ -1,4 +1,4 @@
-"""What a run of some kind usually takes and costs here, as the newest of them did."""
+"""Typical duration and cost of a run of a procedure, from the newest runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from engine.models import ModelCall, Run
 from .. import formatting
 
 MAX_SCANNED = 100
-RECENT_RUNS = 500  # of all kinds: a kind that nobody asks for any more is not looked for in all that ever was
+RECENT_RUNS = 500  # of all procedures: older runs are not searched for a procedure that is no longer used
 MIN_RUNS = 10
 
 
 @dataclass(frozen=True)
 class TypicalCost:
-    """`cost` in billionths of a dollar; None where too few of them have a known one."""
+    """Medians of duration and cost; `cost` in billionths of a US dollar, None if too few are known."""
 
     took: timedelta
     cost: int | None
@@ -32,7 +32,7 @@ class TypicalCost:
 
 
 def typical_cost(kind: str, *, rehearsed: bool) -> TypicalCost | None:
-    """Of the newest hundred that finished and were rehearsed, or were not; None where those are fewer than ten."""
+    """Return the medians of the newest finished runs, rehearsed or not; None for fewer than MIN_RUNS."""
     finished = Run.objects.filter(status=Run.Status.FINISHED).order_by("-created")
     newest = finished.only("procedure", "started", "ended")[:RECENT_RUNS]
     times = {run.pk: run.ended - run.started for run in newest if run.procedure == kind and run.started and run.ended}
@@ -45,7 +45,7 @@ def typical_cost(kind: str, *, rehearsed: bool) -> TypicalCost | None:
 
 
 def _costs(runs: Sequence[UUID], rehearsed: bool) -> dict[UUID, int | None]:
-    """What each of these cost that was rehearsed, or was not, in one query."""
+    """Return the cost of each run that was rehearsed or not, in one query."""
     calls = ModelCall.objects.filter(run__in=runs).order_by().values("run")
     found = calls.annotate(
         known=Sum("cost", default=0),

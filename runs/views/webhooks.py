@@ -1,4 +1,4 @@
-"""The pages of hooks: where somebody has messages sent, how far each came, and once more what did not arrive."""
+"""The pages of webhooks: create one, list its deliveries, and resend a message."""
 
 from typing import Any
 

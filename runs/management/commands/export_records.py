@@ -37,7 +37,7 @@ class Command(DatabaseCommand):
 
 
 def _bundle(since: datetime | None, anchor: Path | None) -> Iterator[str]:
-    pks = bundles.runs_since(since)  # before the checkpoint, which so covers them all
+    pks = bundles.runs_since(since)  # before the checkpoint, so that it covers all of them
     return evidence_bundle(pks, _tree(anchor))
 
 
