@@ -1,4 +1,4 @@
-"""Fields and validation of what people write, shared by all forms."""
+"""Fields and validation of user input, shared by all forms."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping

@@ -79,7 +79,7 @@ def _question(
     again = retry.in_words if retry else ""
     if wait:
         return OpenQuestion(step, who, _waits(wait), again, since=wait.since, away=wait.absent)
-    assert call  # noqa: S101 - who neither waits nor was asked has no question
+    assert call  # noqa: S101 - a step without a wait has a call
     if call.waits or call.status == ModelCall.Status.FAILED:
         said = "waits for its provider" if call.waits else AGAIN
         return OpenQuestion(step, who, said, again, until=call.retry_at)

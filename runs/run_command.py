@@ -56,7 +56,7 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
     otherwise = False
     encoding = ""  # for texts that do not declare theirs
 
-    # ---- what a command brings ----------------------------------------------------------------------------
+    # ---- for subclasses -----------------------------------------------------------------------------------
 
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         """Add arguments other than --json and --no-wait."""
@@ -158,12 +158,12 @@ class RunCommand(console.ConsoleCommand, Generic[Row]):
             return NOTHING
         return self.status_of(run)
 
-    # ---- what happens -------------------------------------------------------------------------------------
+    # ---- progress -----------------------------------------------------------------------------------------
 
     async def _follow(self, run: Run) -> None:
         """Execute this run here, unless another worker claims it first, and report its progress."""
         from engine.queue.worker import (
-            Worker,  # with all that asks models: the run is submitted before that is imported
+            Worker,  # imports everything that calls models, so only after submission
         )
 
         engine = Worker(only=run.pk)

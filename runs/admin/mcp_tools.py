@@ -80,7 +80,7 @@ class McpToolAdmin(admin.ModelAdmin):
         elif not obj.classify(said["effect"], said["repeatable"], said["outside"], request.user, said["definition"]):
             self.message_user(request, DEFINITION_CHANGED_TEXT, messages.ERROR)
 
-    # ---- looking again ------------------------------------------------------------------------------------
+    # ---- refreshing the list ------------------------------------------------------------------------------
 
     def get_urls(self) -> list[Any]:
         look = self.admin_site.admin_view(require_POST(self.refresh))
@@ -101,7 +101,7 @@ class McpToolAdmin(admin.ModelAdmin):
         left_out = "".join(f" Left out: {one}." for one in listing.left_out)
         self.message_user(request, f"{server.name} offers {counted(len(listing.tools), 'tool')}.{left_out}")
 
-    # ---- what is shown ------------------------------------------------------------------------------------
+    # ---- columns ------------------------------------------------------------------------------------------
 
     @admin.display(description="tool")
     def named(self, row: McpTool) -> str:

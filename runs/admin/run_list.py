@@ -74,7 +74,7 @@ class RunChangeList(ChangeList):
         self.show_admin_actions = True
         self.multi_page = page.newer or page.older
 
-    # ---- what stands around the rows ----------------------------------------------------------------------
+    # ---- around the rows ----------------------------------------------------------------------------------
 
     @property
     def counted(self) -> str:

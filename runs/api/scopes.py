@@ -52,7 +52,7 @@ class ApiCredential(Protocol):
 
 def credential_of(request: HttpRequest) -> ApiCredential:
     """Return the credential with which the call was authenticated."""
-    return request.auth  # type: ignore[attr-defined]  # set by the API for whoever it lets in
+    return request.auth  # type: ignore[attr-defined]  # set by the API's authentication
 
 
 def requires_scope(scope: TokenScope, kind: str | Callable[..., str]) -> Callable[[View], View]:

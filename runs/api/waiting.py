@@ -38,7 +38,7 @@ MAX_LISTENERS_PER_USER = 100
 RETRY_AFTER = {"Retry-After": "5"}
 
 
-# ---- places -----------------------------------------------------------------------------------------------
+# ---- slots ------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -179,7 +179,7 @@ def event_of(run: dict[str, Any], name: str) -> str:
     return f"event: {name}\nid: {run['revision']}\ndata: {visible_json(run)}\n\n"
 
 
-# ---- when to look, and at what ----------------------------------------------------------------------------
+# ---- listening and reading --------------------------------------------------------------------------------
 
 
 class RunListener:

@@ -43,7 +43,7 @@ def _one(gate: Gate, user: Any, said: dict[str, str]) -> BulkResult:
         return BulkResult(Gate.objects.with_decisions().get(pk=gate.pk), refused)
 
 
-# ---- on the page of what waits ------------------------------------------------------------------------------
+# ---- batches on the page of pending gates -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

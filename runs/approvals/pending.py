@@ -201,7 +201,7 @@ def gates_seen_by(user: User) -> GateQuerySet:
     return Gate.objects.with_decisions().filter(run__in=runs)
 
 
-# ---- the page of what waits ---------------------------------------------------------------------------------
+# ---- lists of pending gates ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

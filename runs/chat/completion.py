@@ -58,7 +58,7 @@ def _text(run: Run, told: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     return "\n\n".join([word, *notes, *filter(None, [facts["reason"]]), facts["url"]])
 
 
-# ---- in the shapes of others ------------------------------------------------------------------------------
+# ---- OpenAI formats ---------------------------------------------------------------------------------------
 
 
 def completion(run: Run, told: Mapping[str, Any], model: str, text: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class RunHistory:
     def _with(self, found: Rows, **of_the_run: Any) -> Rows:
         return found.filter(**{f"{self._run}{name}": value for name, value in of_the_run.items()})
 
-    # ---- which --------------------------------------------------------------------------------------------
+    # ---- filters ------------------------------------------------------------------------------------------
 
     @cached_property
     def _terms(self) -> list[list[Term]]:
@@ -262,7 +262,7 @@ class RunHistory:
         tied = Q(**{f"{when}__{way}": created}) | Q(**{when: created, f"pk__{way}": place})
         return ordered.filter(tied, **{f"{when}__{way}e": created})  # the range that the index reads
 
-    # ---- how many, and which page -------------------------------------------------------------------------
+    # ---- counts and pages ---------------------------------------------------------------------------------
 
     def count(self, most: int = MAX_COUNTED) -> int:
         """Return the number of matches; `most` + 1 means more than `most`."""

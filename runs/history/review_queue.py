@@ -163,7 +163,7 @@ class ReviewQueue:
     def _history(self, sought: Mapping[str, Any], about: int | None = None) -> RunHistory:
         return RunHistory(self._user, sought, REVIEW, about=about)
 
-    # ---- what needs a look ----------------------------------------------------------------------------------
+    # ---- flags ----------------------------------------------------------------------------------------------
 
     @cached_property
     def look(self) -> ReviewFlag:
@@ -211,7 +211,7 @@ class ReviewQueue:
     def _of_tile(self) -> RunHistory:
         return self._history(_sought(self.look) | self.month.days, about=self.number)
 
-    # ---- by which causes ------------------------------------------------------------------------------------
+    # ---- causes ---------------------------------------------------------------------------------------------
 
     @cached_property
     def _by_cause(self) -> dict[tuple[str, str], list[UUID]]:
@@ -254,7 +254,7 @@ class ReviewQueue:
     def cause(self) -> FailureCause | None:
         return next((cause for cause in self.causes if cause.chosen), None)
 
-    # ---- which records --------------------------------------------------------------------------------------
+    # ---- the list -------------------------------------------------------------------------------------------
 
     @cached_property
     def _listed(self) -> RunHistory:

@@ -56,7 +56,7 @@ class LibraryQuery:
         return bool(words) and all(any(word.startswith(one) for word in words) for one in self._beginnings)
 
 
-# ---- what came of it --------------------------------------------------------------------------------------
+# ---- outcomes ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class OutcomeShare:
 
 @dataclass(frozen=True)
 class OutcomeSummary:
-    """Outcomes of the finished runs of the last 90 days, without rehearsals.
+    """Outcomes of the runs of the last 90 days that are over, without rehearsals.
 
-    `last` is the start of the newest run that is no rehearsal. `failed` counts this month's errors including
+    `last` is when the newest run that is no rehearsal was created. `failed` counts this month's errors including
     rehearsals, as the linked history does.
     """
 
@@ -163,7 +163,7 @@ def _outcomes(face: AnyFace) -> Iterator[tuple[str, tuple[str, str]]]:
         yield outcome, face.filter_labels(Run(procedure=face.kind, status=Run.Status.FINISHED, outcome=outcome))
 
 
-# ---- the shelves ------------------------------------------------------------------------------------------
+# ---- sections ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

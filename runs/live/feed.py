@@ -150,7 +150,7 @@ def _done(task: "asyncio.Task[None]") -> None:
         log.warning("A live page could not be reached (%s: %s).", type(error).__name__, error)
 
 
-# ---- a look at the rows -----------------------------------------------------------------------------------
+# ---- reading the rows -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class RunFeed:
         if _feeds.get(self._pk) is self:
             del _feeds[self._pk]
 
-    # ---- what the channel layer says ----
+    # ---- messages of the channel layer ----
 
     async def _listen(self) -> None:
         async for message in pubsub.listen(pubsub.group_of(self._pk)):

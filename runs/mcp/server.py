@@ -63,7 +63,7 @@ def _load() -> None:
     import mcp.server.streamable_http_manager  # noqa: F401
 
 
-# ---- between it and a request of ours ---------------------------------------------------------------------
+# ---- ASGI adapter -----------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -124,7 +124,7 @@ def _receiving(body: bytes) -> Callable[[], Any]:
     return receive
 
 
-# ---- what it answers --------------------------------------------------------------------------------------
+# ---- handlers ---------------------------------------------------------------------------------------------
 
 
 def _server(request: HttpRequest) -> Any:

@@ -59,7 +59,7 @@ class ToolResultText:
     failed: bool = False
 
 
-# ---- what there is ----------------------------------------------------------------------------------------
+# ---- definitions ------------------------------------------------------------------------------------------
 
 
 def exposed_tools() -> tuple[ExposedTool, ...]:
@@ -114,7 +114,7 @@ def _sought() -> dict[str, Any]:
     return found | {"kind": {"type": "string", "enum": ["", *specs()], "description": "Of which kind."}}
 
 
-# ---- what they do -----------------------------------------------------------------------------------------
+# ---- calls ------------------------------------------------------------------------------------------------
 
 
 async def call_tool(request: HttpRequest, name: str, asked: Mapping[str, Any]) -> ToolResultText:
@@ -176,7 +176,7 @@ def _wait(asked: Mapping[str, Any], usual: float) -> float:
     return wait
 
 
-# ---- what is said of it -----------------------------------------------------------------------------------
+# ---- results ----------------------------------------------------------------------------------------------
 
 
 def _told(run: Mapping[str, Any]) -> ToolResultText:

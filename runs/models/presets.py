@@ -182,7 +182,7 @@ class Preset(models.Model):
     def keep_for(self, days: int, by: Any) -> bool:
         """Set the retention of its runs' texts in days, 0 for ever; return whether that is a change.
 
-        A shorter time applies only to later runs: see `retention.spans`.
+        A shorter time applies only to later runs: see `retention.retention_spans`.
         """
         changed = self._change(
             PresetChangeKind.KEPT, by, lambda all_: all_.exclude(retention_days=days), retention_days=days

@@ -14,7 +14,7 @@ from runs.procedure.filters import QUERY_LENGTH
 
 LONGEST_WAIT = 60
 
-# ---- for descriptions -------------------------------------------------------------------------------------
+# ---- for OpenAPI ------------------------------------------------------------------------------------------
 
 
 def text_field(longest: int, shortest: int = 0) -> WithJsonSchema:
@@ -93,7 +93,7 @@ Flag = Annotated[
 """A boolean in a query string: true or 1, false or 0, and nothing else."""
 
 
-# ---- what it takes ----------------------------------------------------------------------------------------
+# ---- requests ---------------------------------------------------------------------------------------------
 
 
 class RunListQuery(Schema):
@@ -135,7 +135,7 @@ class NewReview(StrictSchema):
     text: TextField = Field(description="The note, or the reason for deciding otherwise.")
 
 
-# ---- what it gives ----------------------------------------------------------------------------------------
+# ---- responses --------------------------------------------------------------------------------------------
 
 
 class RunErrorOut(Schema):

@@ -333,7 +333,7 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
         return {}
 
     def glances(self, rows: Sequence[Row]) -> Mapping[UUID, ListSummary]:
-        """Return the list summaries of rows that were read with `listed`, in one query for all."""
+        """Return the list summaries of rows that were read with `prefetch_for_list`, in one query for all."""
         runs = SearchText.objects.rehearsed([row.run.pk for row in cast(Sequence[Any], rows)])
         return {pk: ListSummary(rehearsal=rehearsal) for pk, rehearsal in runs.items()}
 
@@ -392,7 +392,7 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
         """Explain in a sentence why this run has the flag."""
         return look.sentence
 
-    # ---- what is found, kept and erased -------------------------------------------------------------------
+    # ---- search, retention and verification ---------------------------------------------------------------
 
     def labels(self, said: RunEntries) -> Iterator[str]:
         """Yield the search labels of a run, in addition to the common ones, from its audit entries."""

@@ -95,7 +95,7 @@ def redactions_of(pk: UUID) -> list[RedactionRecord]:
     ]
 
 
-# ---- when their time is over ------------------------------------------------------------------------------
+# ---- end of the retention ---------------------------------------------------------------------------------
 
 
 def due_runs(number: int) -> list[tuple[UUID, str]]:
@@ -123,7 +123,7 @@ def redact_due() -> bool:
     return len(found) > REDACT_BATCH
 
 
-# ---- and gone from the files ------------------------------------------------------------------------------
+# ---- database files ---------------------------------------------------------------------------------------
 
 
 def wipe_database_files(*, whole: bool = False) -> bool:

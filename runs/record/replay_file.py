@@ -27,7 +27,7 @@ EXTERNAL_REFERENCES = re.compile(
 )  # resources that a page loads from the site
 BACK_LINK = re.compile(r'\s(?:href|action|data-frames)="/[^"]*"')  # attributes with addresses of the site
 STANDALONE_LINK = re.compile(r"<a [^>]*\bdata-leads\b[^>]*>.*?</a>", re.DOTALL)  # links that only lead to the site
-NAMED = re.compile(r'<a\b([^>]*?)\shref="/[^"]*"([^>]*)>(.*?)</a>', re.DOTALL)  # links whose text is kept
+NAMED = re.compile(r'<a\b([^>]*?)\shref="/[^"]*"([^>]*)>(.*?)</a>', re.DOTALL)  # links that are replaced by their text
 FONT = re.compile(r"url\(\.\./(fonts/[\w-]+\.woff2)\)")
 MISSING_TEXT = "js/site.js"  # omitted: it runs forms and menus
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.-]+)";$', re.MULTILINE)
@@ -84,7 +84,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-# ---- what it is put together from -----------------------------------------------------------------------------
+# ---- parts of the file ----------------------------------------------------------------------------------------
 
 
 def _name(address: str) -> str:

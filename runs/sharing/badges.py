@@ -132,7 +132,7 @@ def _ago(moment: datetime | None, now: datetime) -> str:
     return next((f"{passed // unit} {name} ago" for unit, name in TOO_FEW_RUNS if passed >= unit), "just now")
 
 
-# ---- of which thing ---------------------------------------------------------------------------------------
+# ---- what a badge shows -----------------------------------------------------------------------------------
 
 
 def badge_label(of: str, things: Any, user: Any) -> dict[str, Any]:

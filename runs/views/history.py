@@ -146,7 +146,7 @@ def _listed(asked: HistoryQuery, page: HistoryPage, number: int) -> dict[str, An
     }
 
 
-# ---- in which order ---------------------------------------------------------------------------------------
+# ---- order ------------------------------------------------------------------------------------------------
 
 
 def _by_created(asked: HistoryQuery) -> bool:
@@ -169,7 +169,7 @@ def _head(asked: HistoryQuery, name: str) -> dict[str, str]:
     return {"address": address, "sort": sorted_so}
 
 
-# ---- what stands around the list --------------------------------------------------------------------------
+# ---- around the list --------------------------------------------------------------------------------------
 
 
 def _counted(number: int, face: AnyFace | None) -> str:
