@@ -1,6 +1,6 @@
-"""What a debate shows of itself when it is over, or so far. Pure: from what its rules and prompts look at, no more.
+"""Analysis of a debate that is over or still running. Pure: it uses the state and the prompt context only.
 
-Every number leads back to the messages that it counts, and none is one score of anybody.
+Every number leads back to the messages that it counts, and none is a score of a member.
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,7 +75,8 @@ class DebateAnalysis:
 
 
 def analyse(table: PromptContext, outcome: str = "", leaving: Mapping[int, str] | None = None) -> DebateAnalysis:
-    """`outcome`: the option that was decided, empty where none was. `leaving`: what those said who left out of turn."""
+    """Analyse a debate. `outcome`: the option that was decided, empty if none was. `leaving`: the reasons of
+    members that withdrew out of turn, by seat."""
     changes = position_changes(table)
     return DebateAnalysis(
         alone=first_positions(table.course),

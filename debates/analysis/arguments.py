@@ -1,4 +1,4 @@
-"""What speaks for what: every point under the one that it answers, who answered it, and what nobody answered."""
+"""Map of arguments: each point below the one that it answers, who answered it, and which points nobody answered."""
 
 import re
 from collections import defaultdict
@@ -10,7 +10,7 @@ from functools import cached_property
 from ..prompt_context import PointSide, PromptContext, PromptPoint
 from ..rules.state import ABSTAIN, SteeringKind
 
-MIN_QUOTE_WORDS = 4  # letters of a word that may show where a claim is from
+MIN_QUOTE_WORDS = 4  # letters of a word that may show the source of a claim
 _WORD = re.compile(r"\w+")
 
 
@@ -32,7 +32,7 @@ class ArgumentSource(StrEnum):
 
 @dataclass(frozen=True)
 class Argument:
-    """A point, and under it those that answer it or say more. `id` as in "12.1"."""
+    """A point, with those that answer or extend it. `id` as in "12.1"."""
 
     id: str
     seat: int | None
@@ -48,7 +48,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class OptionArguments:
-    """Of one option; points that answer another stand under it and not here."""
+    """Arguments on one option; points that answer another one are below that one, not here."""
 
     option: str
     for_it: Sequence[Argument]
@@ -57,8 +57,8 @@ class OptionArguments:
 
 @dataclass(frozen=True)
 class DissentingOpinion:
-    """A verdict that is not the outcome: whose, in which message it was said last, in its own words, and which of its
-    member's points nobody answered. `message` is None where it was said out of turn or not at all."""
+    """A verdict that differs from the outcome: whose, the message that stated it last, its words, and the member's
+    points that nobody answered. `message` is None if it was stated out of turn or not at all."""
 
     seat: int
     verdict: str
@@ -68,7 +68,7 @@ class DissentingOpinion:
 
 
 class ArgumentMap:
-    """All points of a debate."""
+    """All points of a debate, arranged by what they answer."""
 
     def __init__(self, table: PromptContext) -> None:
         self.table = table
@@ -76,7 +76,7 @@ class ArgumentMap:
 
     @cached_property
     def answers_to(self) -> Mapping[str, list[str]]:
-        """The points that name another one, by that one; what is named has to be older."""
+        """Points that answer another one, by the id of that one, which must be older."""
         found = defaultdict(list)
         for id, point in self.table.points.items():
             if point.answers in self.table.points and _place(point.answers) < _place(id):
@@ -111,7 +111,7 @@ class ArgumentMap:
             )
 
     def unanswered(self, seat: int, verdict: str) -> list[Argument]:
-        """Of this member, as far as they speak for its verdict or against another."""
+        """Return this member's unanswered points for its verdict or against another one."""
         own = [self.argument(id) for id in self.table.points if self._seat(id) == seat]
         return [one for one in own if one.state == ArgumentState.OPEN and _supports(one.point, verdict)]
 
@@ -137,13 +137,13 @@ def _words(text: str) -> set[str]:
     return {word for word in _WORD.findall(text.casefold()) if len(word) >= MIN_QUOTE_WORDS or word.isdecimal()}
 
 
-# ---- the minority -----------------------------------------------------------------------------------------
+# ---- minority ---------------------------------------------------------------------------------------------
 
 
 def dissenting_opinions(table: PromptContext, outcome: str, leaving: Mapping[int, str]) -> list[DissentingOpinion]:
-    """Every verdict that is not the outcome, of whatever is the outcome; where there is none, every verdict.
+    """Return every verdict that differs from the outcome; without an outcome, every verdict.
 
-    `leaving`: what those said who left out of turn, by their seats.
+    `leaving`: the reasons of members that withdrew out of turn, by seat.
     """
     arguments = ArgumentMap(table)
     stood = ((one.seat, table.course.verdict_of.get(one.seat, ABSTAIN)) for one in table.course.voters)
@@ -156,7 +156,8 @@ def _dissent(arguments: ArgumentMap, seat: int, verdict: str, leaving: Mapping[i
 
 
 def _last_words(table: PromptContext, seat: int, leaving: Mapping[int, str]) -> tuple[int | None, str]:
-    """Its last reasons, or else what it said with its verdict. What it said as a challenge it need not believe."""
+    """Return the message of a member's last verdict and its reasons, or else its text. Messages of a challenge are
+    left out, as the member need not believe them."""
     stated = [message for message in table.course.messages if message.seat == seat and table.stated_verdicts(message)]
     left = next((steer for steer in table.course.acts(SteeringKind.WITHDRAW) if steer.seat == seat), None)
     if left and not any(message.number > left.after for message in stated):

@@ -1,7 +1,8 @@
-"""How many voices a table is worth: members that are alike say the same, and many of them are not more than one.
+"""Number of independent voices on a panel: members that are alike say the same, and together count for little more
+than one.
 
-By models it can be said of any debate. What members have really said apart from one another is known from many debates
-of one panel alone: until there are enough of them, nothing is said.
+The number by models is known for every debate. The number by what members said alone needs many debates of one panel;
+until there are enough, none is given.
 """
 
 from collections import Counter
@@ -15,22 +16,22 @@ from ..rules.state import ABSTAIN, DebateState, SteeringKind
 
 MIN_DEBATES = 20  # debates
 RESAMPLES = 1_000
-MAX_DEBATES = 0.95  # of the resampled lie in the interval
+MAX_DEBATES = 0.95  # share of the resampled values within the interval
 
 Verdicts = Mapping[int, str]
-"""What each seat that was asked stood by alone, in one debate."""
+"""First verdicts of one debate, by seat."""
 
 
 def voices_by_model(models: Iterable[str]) -> float:
-    """1 / Σ share². `models`: of each member; a person is a model of its own."""
+    """Return 1 / Σ share². `models`: of each member; a person is a model of its own."""
     shares = Counter(models)
     return shares.total() ** 2 / sum(count**2 for count in shares.values())
 
 
 @dataclass(frozen=True)
 class IndependentVoices:
-    """What so many debates of one panel say. `count` of `members`, with the interval in which it lies; None while there
-    are too few debates."""
+    """Independent voices over `debates` of one panel: `count` of `members`, with its interval; None while there are
+    too few debates."""
 
     debates: int
     members: float
@@ -40,10 +41,10 @@ class IndependentVoices:
 
 
 def voices_from_history(held: Sequence[Verdicts]) -> IndependentVoices:
-    """n / (1 + (n - 1) r), where r is how much more members agree than by chance, in what they said alone.
+    """Return n / (1 + (n - 1) r), where r is how much more members agree than by chance in their first verdicts.
 
-    That they agree because one answer is plainly right counts here as well: it is what a table adds, and not how good
-    its members are. The same debates give the same interval.
+    Agreement because one answer is plainly right counts too: the number says what a panel adds, not how good its
+    members are. The same debates give the same interval.
     """
     usable = [verdicts for verdicts in map(_options, held) if len(verdicts) > 1]
     members = sum(map(len, usable)) / len(usable) if usable else 0.0
@@ -65,8 +66,8 @@ def _count(held: Sequence[Verdicts]) -> float:
 
 
 def beyond_chance(held: Sequence[Verdicts]) -> float:
-    """0: pairs agree no more often than two drawn from all that was ever said; 1: always. Where only one thing was ever
-    said, nobody can tell members apart."""
+    """Return the agreement beyond chance: 0 if pairs agree no more often than two verdicts drawn from all, 1 if
+    they always agree or only one verdict was ever given."""
     said = Counter(verdict for verdicts in held for verdict in verdicts.values())
     chance = sum(count**2 for count in said.values()) / said.total() ** 2
     agreed = sum(map(_agreement, held)) / len(held)
@@ -78,13 +79,13 @@ def _agreement(verdicts: Verdicts) -> float:
     return sum(one == other for one, other in pairs) / len(pairs)
 
 
-# ---- a panel over time ------------------------------------------------------------------------------------
+# ---- habits of a panel ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class AgreementHabits:
-    """Of one member over the debates of its panel: in how many it ended alone with its verdict, in how many it changed,
-    in how many it was the first to withdraw."""
+    """Habits of one member over the debates of its panel: in how many it ended alone with its verdict, changed it,
+    or was the first to withdraw."""
 
     name: str
     debates: int
@@ -94,8 +95,8 @@ class AgreementHabits:
 
 
 def habits(held: Sequence[DebateState]) -> list[AgreementHabits]:
-    """Of everybody who has a verdict in any of them, by the name that it has at the table: on the same seat another one
-    may sit in another version of a panel."""
+    """Return the habits of all members with a verdict, by name: in another version of a panel the seat may belong
+    to another member."""
     names = dict.fromkeys(one.name for course in held for one in course.voters)
     return [
         AgreementHabits(
@@ -120,13 +121,13 @@ def _ends_alone(name: str, course: DebateState) -> bool:
 
 
 def left_first_position(course: DebateState) -> int | None:
-    """The seat that withdrew before all others; None where nobody did."""
+    """Return the seat that withdrew first, or None."""
     said = [(one.number, one.seat) for one in course.messages if one.withdrawn]
     acts = [(one.after, one.seat) for one in course.acts(SteeringKind.WITHDRAW)]
     return min([*said, *acts], default=(0, None), key=lambda left: left[0])[1]
 
 
 def positions_kept(earlier: DebateState, later: DebateState) -> Mapping[int, bool]:
-    """The same question, held again: whether each seat stood by the same at the end."""
+    """Return for each seat whether it ended with the same verdict in both debates."""
     both = sorted(earlier.verdict_of.keys() & later.verdict_of.keys())
     return {seat: earlier.verdict_of[seat] == later.verdict_of[seat] for seat in both}

@@ -1,6 +1,6 @@
-"""How a debate ended, in sentences: each made from the figures that stand beside it, so that it says no more than they.
+"""Sentences on how a debate ended, each made from the figures that are shown next to it.
 
-`names`: of the members, by their seats.
+`names`: of the members, by seat.
 """
 
 from collections import Counter
@@ -15,16 +15,16 @@ from .influence import FirstPositions
 Names = Mapping[int, str]
 
 
-# ---- why ---------------------------------------------------------------------------------------------------
+# ---- reason ------------------------------------------------------------------------------------------------
 
 
 def because_in_words(course: DebateState, names: Names) -> str:
-    """Why it has ended, or is closing; empty while it goes on."""
+    """Return why it has ended or is closing; empty while it is running."""
     return _BECAUSE[EndReason(course.because)](course, names) if course.because else ""
 
 
 def _last(course: DebateState) -> list[int]:
-    """Who could still speak when it was decided that it ends."""
+    """Return the seats that could still speak when the end was decided."""
     return [turn.seat for turn in course.closings] or course.active_voters
 
 
@@ -36,7 +36,7 @@ def _all(course: DebateState) -> str:
 
 
 def _stood(course: DebateState) -> Mapping[int, str]:
-    """Before the last words, which may change it."""
+    """Return the verdicts before the last words, which may change them."""
     return course.verdict_at(course.closings[0].after) if course.closings else course.verdict_of
 
 
@@ -85,11 +85,11 @@ _BECAUSE: Mapping[EndReason, Callable[[DebateState, Names], str]] = {
 }
 
 
-# ---- to what -----------------------------------------------------------------------------------------------
+# ---- outcome -----------------------------------------------------------------------------------------------
 
 
 def no_decision_in_words(rule: str, outcome: DebateOutcome) -> str:
-    """Why the verdicts decide nothing; empty where they decide something."""
+    """Return why the verdicts give no decision; empty if they give one."""
     return _NO_DECISION[NoDecision(outcome.code)](DecisionRule(rule), outcome) if outcome.code else ""
 
 
@@ -119,7 +119,7 @@ _NO_DECISION: Mapping[NoDecision, Callable[[DecisionRule, DebateOutcome], str]] 
 
 
 def absence_in_words(course: DebateState, names: Names) -> str:
-    """Who was missing, and what of it counts."""
+    """Return which members were missing, and how that counts."""
     none = [one.seat for one in course.voters if one.seat not in course.verdict_of]
     counts = "counts" if len(none) == 1 else "count"
     missing = f"{_named(none, names)} gave no verdict and {counts} for none." if none else ""
@@ -131,11 +131,11 @@ def _named(seats: Sequence[int], names: Names) -> str:
     return join_names(names[seat] for seat in seats)
 
 
-# ---- what it was before ------------------------------------------------------------------------------------
+# ---- first verdicts ----------------------------------------------------------------------------------------
 
 
 def missing_in_words(course: DebateState, alone: FirstPositions, names: Names) -> str:
-    """Who said nothing alone: persons are not asked."""
+    """Return which members gave no first verdict; persons are not asked for one."""
     persons = {one.seat for one in course.voters if one.person}
     failed = [seat for seat in alone.missing if seat not in persons]
     unasked = [seat for seat in alone.missing if seat in persons]
@@ -157,7 +157,7 @@ def swayed_in_words(course: DebateState, alone: FirstPositions, names: Names) ->
 
 
 def voices_in_words(models: Sequence[str]) -> str:
-    """`models`: of each member, empty for a person."""
+    """Describe how many members share a model. `models`: of each member, empty for a person."""
     counts = Counter(model for model in models if model)
     own, persons = sum(number == 1 for number in counts.values()), models.count("")
     if own == len(models):
@@ -178,7 +178,7 @@ def _apart(number: int, one: str, many: str) -> Iterator[str]:
 
 
 def silence_in_words(course: DebateState, seat: int) -> str:
-    """Why a member fell silent."""
+    """Return why a member fell silent."""
     if any(one.seat == seat for one in course.acts(SteeringKind.GIVE_UP)):
         return "Fell silent: it was given up."
     person = any(one.seat == seat and one.person for one in course.voters)

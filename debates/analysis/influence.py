@@ -1,4 +1,4 @@
-"""Who moved whom, as far as it can be seen: what each stood by alone and since, and what was named as a reason."""
+"""Influence among members, as far as it is visible: changes of verdicts, and the messages named as their reasons."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,13 +8,13 @@ from ..prompt_context import PromptContext
 from ..rules.outcome import DebateOutcome, outcome_of
 from ..rules.state import ABSTAIN, MOVING, SPAN, DebateState, VerdictChange
 
-FOLLOW_WINDOW = 3  # messages of members in which a change follows another message
-MIN_CHANGES = 10  # changes of which a percentage says anything
+FOLLOW_WINDOW = 3  # members' messages in which a change follows another message
+MIN_CHANGES = 10  # changes needed for a meaningful percentage
 
 
 @dataclass(frozen=True)
 class PositionStage:
-    """What each seat stood by when the clock stood at `clock`; the last is the end, after all last words."""
+    """Verdicts of all seats at `clock`; the last stage is the end, after all last words."""
 
     clock: int
     stood: Mapping[int, str]
@@ -22,8 +22,8 @@ class PositionStage:
 
 @dataclass(frozen=True)
 class FirstPositions:
-    """What the verdicts that members gave alone, before the debate, would have come to by the same rule. `swayed` are
-    the seats that ended elsewhere than they began, `missing` those that gave none."""
+    """The outcome that the first verdicts would have had by the same rule. `swayed`: seats that ended with another
+    verdict; `missing`: seats that gave none."""
 
     verdicts: Mapping[int, str]
     outcome: DebateOutcome
@@ -34,9 +34,9 @@ class FirstPositions:
 
 @dataclass(frozen=True)
 class PositionChange:
-    """A change with what its member had heard since it spoke last: the messages, and the points in them.
+    """A change, with the messages and points that its member had heard since it spoke last.
 
-    `joined`: to what most of the others stood by, and with no reason: it named nothing, or had heard nothing new.
+    `joined`: it went to the majority of the others without a reason: it named nothing, or had heard nothing new.
     """
 
     change: VerdictChange
@@ -48,7 +48,7 @@ class PositionChange:
 
 @dataclass(frozen=True)
 class ConformityShare:
-    """So many of so many. Of few, a percentage would say more than is known."""
+    """A part of a whole. With few changes there is no percentage, as it would claim too much."""
 
     part: int
     whole: int
@@ -60,9 +60,9 @@ class ConformityShare:
 
 @dataclass(frozen=True)
 class MemberInfluence:
-    """Of one seat, in two numbers that are never added: how often its messages were named as a reason, which is a
-    statement, and how many changes of others came right after them, which may be coincidence. Each change by its
-    message; one that names two of a seat's messages counts twice."""
+    """Influence of one seat, in two numbers that are never added: changes that named its messages as a reason,
+    which is a statement, and changes of others right after them, which may be coincidence. Each change is given
+    by its message; one that names two of a seat's messages counts twice."""
 
     seat: int
     named_in: Sequence[int]
@@ -78,7 +78,7 @@ class MemberInfluence:
 
 
 def stages(course: DebateState) -> list[PositionStage]:
-    """At each deadline, and at the end."""
+    """Return the verdicts at each deadline and at the end."""
     ends = {one.clock: one.number for one in course.messages if one.clock and one.clock % SPAN == 0}
     return [*(PositionStage(clock, course.verdict_at(number)) for clock, number in ends.items()), _last(course)]
 
@@ -88,7 +88,7 @@ def _last(course: DebateState) -> PositionStage:
 
 
 def first_positions(course: DebateState) -> FirstPositions | None:
-    """None where nobody was asked alone."""
+    """Return the first verdicts and their outcome, or None if no member gave one."""
     stated = {first.seat: first.verdict for first in course.firsts}
     verdicts = {one.seat: stated.get(one.seat, "") for one in course.voters}
     if not any(verdicts.values()):
@@ -128,7 +128,7 @@ def _moved(table: PromptContext, change: VerdictChange) -> PositionChange:
 
 
 def _heard(course: DebateState, change: VerdictChange) -> Iterator[int]:
-    """What others said after its own last message, as far as it was there when its member was given the floor."""
+    """Yield the messages of others after the member's last one that it had read when it got the floor."""
     said = next((one for one in course.messages if one.number == change.number and one.seat == change.seat), None)
     turn = next((turn for turn in course.turns if said and turn.number == said.turn), None)
     until = turn.after if turn else change.number
@@ -140,7 +140,7 @@ def _heard(course: DebateState, change: VerdictChange) -> Iterator[int]:
 
 
 def majority(course: DebateState, change: VerdictChange) -> str:
-    """What more of the others stood by than by anything else just before; empty where nothing was ahead."""
+    """Return the verdict that most of the others supported just before the change; empty for a tie."""
     before = course.verdict_at(change.number - 1)
     stood = Counter(verdict for seat, verdict in before.items() if seat != change.seat and verdict != ABSTAIN)
     [(first, most), (_, next_most)] = [*stood.most_common(2), ("", 0), ("", 0)][:2]
@@ -148,7 +148,7 @@ def majority(course: DebateState, change: VerdictChange) -> str:
 
 
 def conformity(changes: Sequence[PositionChange]) -> ConformityShare:
-    """How many of all changes joined the majority without a reason."""
+    """Return how many of all changes joined the majority without a reason."""
     return ConformityShare(sum(change.joined for change in changes), len(changes))
 
 
@@ -172,6 +172,6 @@ def _followed_by(course: DebateState, seat: int) -> list[int]:
 
 
 def _before(course: DebateState, change: VerdictChange) -> set[int | None]:
-    """Who spoke right before a change, its own member apart."""
+    """Return the seats that spoke right before a change, except the changing member."""
     earlier = [one.seat for one in course.messages_said if one.number < change.number and one.seat != change.seat]
     return set(earlier[-FOLLOW_WINDOW:])

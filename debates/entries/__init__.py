@@ -1,4 +1,4 @@
-"""A debate's record: what its rows tell, what it is found by, and what of it cannot be.
+"""Audit log entries of a debate: drafts from its rows, search labels, and validation.
 
 Why so: docs/decisions.md, The record of a debate.
 """
@@ -21,7 +21,7 @@ __all__ = ["build_entries", "labels", "validate_entries"]
 
 
 def labels(said: RunEntries) -> Iterator[str]:
-    """Those that its rows make beside what any run is found by, from what is told of it."""
+    """Yield the search labels of a debate, in addition to those of every run."""
     [submitted, *_] = said[SUBMITTED]
     yield label_term(
         "rehearsal",

@@ -1,4 +1,4 @@
-"""What members' models really answered, against what was kept of it, as far as neither is erased."""
+"""Compares the answers of models and persons with what was saved of them, where neither is erased."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from ..rules.state import DebateState, StatementKind, TurnState
 from .prompt_checks import PromptChecks
 from .reconstruction import FIRST, MESSAGE, NOTE, SPOKEN, Entry, ReconstructedDebate, verdict_in
 
-FOLLOWED_BY = datetime(1970, 1, 1, tzinfo=UTC)  # when something was said is in no answer
+FOLLOWED_BY = datetime(1970, 1, 1, tzinfo=UTC)  # no answer contains its time
 
 
 def check_answers(retold: ReconstructedDebate) -> Iterator[str]:
@@ -36,7 +36,7 @@ def check_answers(retold: ReconstructedDebate) -> Iterator[str]:
 
 
 def _unkept(retold: ReconstructedDebate) -> Iterator[str]:
-    """Each answer that could be used was, and what a model is said to have said has one."""
+    """Yield usable answers that were not saved, and saved messages without an answer."""
     kept = {tuple(attempt) for one in retold.facts(MESSAGE) for attempt in one["attempts"] if attempt}
     kept |= {tuple(one["attempt"]) for one in retold.facts(FIRST) if one["attempt"]}
     for place, entry in retold.attempts.items():
@@ -54,12 +54,12 @@ def _unkept(retold: ReconstructedDebate) -> Iterator[str]:
 
 
 def _own(retold: ReconstructedDebate) -> list[dict[str, Any]]:
-    """What members said in this debate itself."""
+    """Return the members' messages of this debate, without those of the debate that it was forked from."""
     return [one for one in retold.facts(MESSAGE) if one["number"] > retold.carried]
 
 
 def _unsaid(retold: ReconstructedDebate) -> Iterator[str]:
-    """What a person says in a debate was said at the gate of its turn, and all that was is there."""
+    """Yield differences between persons' messages and their answers at the gates of their turns."""
     told = [one for one in _own(retold) if one["kind"] != StatementKind.LEAVING]
     said = {f"turn-{one['turn']}": one for one in told if one["seat"] in retold.persons}
     for step in said.keys() - retold.spoken_turns.keys():
@@ -74,7 +74,7 @@ def _answered(retold: ReconstructedDebate, place: Sequence[Any]) -> bool:
 
 
 class KeptAnswer:
-    """A debate with its texts: answers are read again as they were when they came."""
+    """A debate with its texts, which parses the answers again in the state when they arrived."""
 
     def __init__(self, retold: ReconstructedDebate) -> None:
         self.retold = retold
@@ -109,7 +109,7 @@ class KeptAnswer:
         if not turn or not all(parts) or not parts:
             return
         yield from self._cut(facts, texts, parts)
-        if len(parts) > 1:  # how they were joined depends on the endpoint
+        if len(parts) > 1:  # how the parts were joined depends on the endpoint
             if verdict_in(facts) and not any(verdict_in(facts) in part for part in parts):
                 yield f"The model of message {facts['number']} answered nothing of its verdict."
         elif not self._says(turn, parts[0], facts, texts):
@@ -117,13 +117,13 @@ class KeptAnswer:
             yield f"The {who} of message {facts['number']} answered otherwise than it says."
 
     def _cut(self, facts: Mapping[str, Any], texts: Mapping[str, str], parts: Sequence[str]) -> Iterator[str]:
-        """Its answer has an end, or it is said that there is none."""
+        """Yield a wrong `cut`: it must be set exactly if the answer is incomplete."""
         dots = texts.get("content", "…").endswith("…")
         if facts["cut"] != prompts.is_unfinished(parts) or (facts["cut"] and not dots):
             yield f"Message {facts['number']} says otherwise than its model's answers whether it was cut."
 
     def parts(self, facts: Mapping[str, Any]) -> Iterator[str]:
-        """All that was answered for a message, by a model or at a gate."""
+        """Yield all answers that a message was made of, by a model or at a gate."""
         if facts["seat"] in self.retold.persons:
             entry = self.retold.spoken_turns.get(f"turn-{facts['turn']}")
             yield entry["texts"].get("answer", "") if entry else ""

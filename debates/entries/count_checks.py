@@ -1,4 +1,4 @@
-"""What is told in numbers and names, held against what it was counted from: facts of notes and of the end."""
+"""Recomputes the numbers and names in the facts of notes and of the end."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ def _names(retold: ReconstructedDebate, text: str) -> bool:
 
 
 def _facts(retold: ReconstructedDebate, course: DebateState) -> dict[str, Any]:
-    """As an entry has them, without the time left, which no entry tells."""
+    """Return the facts as entries have them, without the time left, which no entry contains."""
     found = prompts.facts_in(course, version=retold.prompt_of["prompt_version"]).told
     return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
@@ -41,7 +41,8 @@ def _kept(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _then(retold: ReconstructedDebate, number: int) -> Iterator[DebateState]:
-    """What whoever wrote a note may have seen: what the chair did meanwhile, and which retry it was, is not known."""
+    """Yield the states that the writer of a note may have seen: the chair's acts at that time and the retry are
+    unknown."""
     before = [message for message in retold.messages if message.number < number]
     given = [turn for turn in retold.turns if turn.after < number]
     heard = _last_in_a_turn(before)
@@ -56,14 +57,14 @@ def _then(retold: ReconstructedDebate, number: int) -> Iterator[DebateState]:
 
 
 def _last_in_a_turn(before: list[MessageState]) -> int:
-    """What comes after it may have come while the note was being written."""
+    """Return the last message in a turn; later ones may have arrived while the note was being written."""
     return max((message.number for message in before if message.sort not in AT_ANY_TIME), default=0)
 
 
 def check_counts(retold: ReconstructedDebate) -> Iterator[str]:
     end = retold.end
     if not end or end["status"] not in (Run.Status.FINISHED, Run.Status.CANCELLED):
-        return  # what failed may have gone on since
+        return  # a failed run may have continued since
     course = retold.state()
     due = {
         "silent": sorted(course.silent),

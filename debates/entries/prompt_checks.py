@@ -1,5 +1,5 @@
-"""What members' models were really told, against what was said: whoever writes the record anew has to write each
-request anew, too, and each that came after it."""
+"""Compares the prompts of members' models with the messages: to forge one message, every later prompt must be
+forged too."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from .reconstruction import FIRST, MESSAGE, ReconstructedDebate
 FLOOR = re.compile(r'<Floor [^>]*lines_before="(\d+)" gone="(\d+)">')
 MINUTES = re.compile(r"<Minutes>\n(.*?)\n</Minutes>", re.DOTALL)
 ELEMENT = re.compile(r'<(Message|Note) id="[^"]*?-(\d+)" timestamp="[^"]*"(.*?</\1>)', re.DOTALL)
-"""Without the moment and the beginning of the run's id: no entry has the one, and each the other."""
+"""Without the time and the beginning of the run's id: no entry has the former, and every entry the latter."""
 
 
 class PromptChecks:
@@ -25,7 +25,7 @@ class PromptChecks:
 
     @cached_property
     def expected_prompt(self) -> Mapping[int, str]:
-        """Each message as others read it."""
+        """Each message as XML, by number."""
         texts = (xml_messages.write_message(one) for one in prompts.elements(self.laid))
         return {number: text for each in texts for number, text in _elements(each)}
 
@@ -70,13 +70,13 @@ class PromptChecks:
             yield f"What a model was told {where} is not what it had to follow, or not what was asked."
 
     def _asked(self, place: Sequence[Any] | None) -> list[dict[str, str]] | None:
-        """None where it is erased."""
+        """Return the prompt of an attempt, or None if it is erased."""
         entry = self.retold.attempts.get(tuple(place)) if place else None
         prompt = entry["texts"].get("prompt", "") if entry else ""
         return json.loads(prompt) if prompt else None
 
     def _whole(self, then: prompt_context.PromptContext, turn: TurnState, short: member_history.Short) -> set[int]:
-        """The messages of others that stand in it as they are."""
+        """Return the messages of others that a prompt contains in full."""
         messages = then.read_messages(turn)
         whole = member_history.full_history(then, turn.seat, messages, short)
         own = self.laid.view == prompt_context.PromptView.PERSPECTIVE
@@ -88,13 +88,13 @@ class PromptChecks:
 
 
 def _begin(asked: Sequence[dict[str, str]], length: int) -> tuple[str, str]:
-    """What it has to follow, and as much of what stands before all that was said."""
+    """Return the system message and as much of the opening as must be the same."""
     system, opening = (*(one["content"] for one in asked[:2]), "", "")[:2]
     return system, opening[:length]
 
 
 def _short(asked: Sequence[Mapping[str, str]]) -> member_history.Short:
-    """As it says of itself, behind all that was said."""
+    """Return the shortening that the prompt states at its end."""
     found = [one for said in asked if said["role"] == "user" for one in FLOOR.finditer(said["content"])]
     return member_history.Short(*map(int, found[-1].groups())) if found else member_history.WHOLE
 

@@ -1,4 +1,4 @@
-"""A debate as its entries tell it: what the rules see of it again, at any moment, from the record alone."""
+"""Reconstructs the state of a debate at any moment from its entries alone."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,14 +25,14 @@ from ..rules.state import (
 
 FIRST, TURN, SKIPPED = "debate.first", "debate.turn", "debate.skipped"
 MESSAGE, NOTE, SPOKEN, STEERED = "debate.message", "debate.note", "debate.spoken", "debate.steered"
-SPEAKING_KINDS = "speak"  # what a person chooses at its gate to say something
-LATE_KINDS = 2**31  # a claim of the run in which no note was written: that it rests between is nothing of the rules
+SPEAKING_KINDS = "speak"  # the choice of a person who speaks at its gate
+LATE_KINDS = 2**31  # a claim of the run in which no note was written; pauses between claims do not matter to the rules
 
 Entry = Mapping[str, Any]
 
 
 class ReconstructedDebate:
-    """Of a debate that goes on the seed is not told, and `settings.seed` is empty."""
+    """A debate read from its entries. While it is running the seed is secret, and `settings.seed` is empty."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
@@ -49,18 +49,18 @@ class ReconstructedDebate:
 
     @cached_property
     def carried(self) -> int:
-        """How many of its first messages were said in the debate that this one was forked from: answers of models and
-        what was said at gates are in the record of that one."""
+        """Number of messages that come from the debate that this one was forked from. The answers to them are in
+        the record of that one."""
         return int((self.prompt_of.get(FORKED) or {}).get("number", 0))
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """Those of what was asked, as far as they are not erased."""
+        """Texts of the submission, as far as they are not erased."""
         return self.from_entries(SUBMITTED)[0]["texts"]
 
     @cached_property
     def end(self) -> dict[str, Any] | None:
-        """The last: one before it was undone by a retry."""
+        """Facts of the last end; a retry undid those before it."""
         ends = self.facts(ENDED)
         return ends[-1] if ends else None
 
@@ -102,7 +102,7 @@ class ReconstructedDebate:
 
     @cached_property
     def turns(self) -> list[TurnState]:
-        """As they are now."""
+        """Turns in their current state."""
         found = [_turn(one) for one in self.facts(TURN)]
         return sorted((replace(one, state=self._state(one)) for one in found), key=lambda turn: turn.number)
 
@@ -125,7 +125,7 @@ class ReconstructedDebate:
 
     @cached_property
     def attempts(self) -> Mapping[tuple[Any, ...], Entry]:
-        """The requests to models, by step, series and attempt."""
+        """Requests to models, by step, series and attempt."""
         return {
             tuple(entry["facts"][name] for name in ("step", "series", "attempt")): entry
             for entry in self.from_entries(ATTEMPT)
@@ -133,17 +133,17 @@ class ReconstructedDebate:
 
     @cached_property
     def spoken_turns(self) -> Mapping[str, Entry]:
-        """What persons said at the gates of their turns, by the steps of these."""
+        """Answers of persons at the gates of their turns, by step."""
         decided = [entry for entry in self.from_entries(DECIDED) if entry["facts"].get("choice") == SPEAKING_KINDS]
         return {entry["facts"]["step"]: entry for entry in decided}
 
     @cached_property
     def persons(self) -> frozenset[int]:
-        """On which seats they sit."""
+        """Seats of persons."""
         return frozenset(seat.seat for seat in self.seats if seat.person)
 
     def state(self) -> DebateState:
-        """All of it, at its end or as far as it is told."""
+        """Return the state at the end, or as far as the entries go."""
         return DebateState(
             settings=self.settings,
             seats=self.seats,
@@ -157,7 +157,7 @@ class ReconstructedDebate:
         )
 
     def before(self, number: int, after: int, acts: int) -> DebateState:
-        """What there was when turn `number` was given: messages up to `after`, and so many acts."""
+        """Return the state when turn `number` was given: messages up to `after`, and the first `acts` acts."""
         turns = [self._as_at(turn, after) for turn in self.turns if turn.number < number]
         steered = {turn.steer for turn in turns}
         steers = [replace(one, done=True) if one.number in steered else one for one in self.steers[:acts]]
@@ -166,16 +166,18 @@ class ReconstructedDebate:
         return replace(self.state(), turns=turns, messages=messages, steers=steers, because="", series=series)
 
     def _as_at(self, turn: TurnState, after: int) -> TurnState:
-        """What was said in it later than that was not said yet. A turn is skipped before the next is given."""
+        """Return the turn as it was after a message: open if its own message came later. A skipped turn ends before
+        the next one starts."""
         said = self.message_in_turn.get(turn.number)
         return replace(turn, state=MemberStatus.OPEN) if said and said[0].number > after else turn
 
     def sure_acts(self, after: int) -> int:
-        """How many acts whoever had read message `after` knew of in any case."""
+        """Return the number of acts that were certainly known to a reader of message `after`."""
         return sum(steer.after < after for steer in self.steers)
 
     def possible_acts(self, after: int) -> int:
-        """And how many it can have known of: the others may have come while it was being written."""
+        """Return the number of acts that may have been known: the others may have come while the message was
+        written."""
         return sum(steer.after <= after for steer in self.steers)
 
 

@@ -1,4 +1,4 @@
-"""What the entries of a debate say that cannot be by its rules: each step is worked out again from those before it."""
+"""Checks the entries of a debate against its rules: each step is computed again from those before it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ BEYOND_END = "What is told of it cannot be read."
 
 
 def validate_entries(entries: Sequence[Entry]) -> str:
-    """The first of all that cannot be, in a sentence; empty where nothing is found."""
+    """Return a sentence about the first contradiction to the rules; empty if there is none."""
     retold = ReconstructedDebate(entries)
     try:
         return next((sentence for look in _LOOKS for sentence in look(retold)), "")
@@ -44,11 +44,11 @@ def validate_entries(entries: Sequence[Entry]) -> str:
         return BEYOND_END
 
 
-# ---- what stands by itself --------------------------------------------------------------------------------
+# ---- checks of single entries -----------------------------------------------------------------------------
 
 
 def _numbers(retold: ReconstructedDebate) -> Iterator[str]:
-    """Each has its place, and nothing is there twice."""
+    """Yield gaps and duplicates in the numbers."""
     for what, found in (("messages", _before_closing(retold)), ("turns", retold.turns), ("acts", retold.steers)):
         if [one.number for one in found] != list(range(1, len(found) + 1)):
             yield f"Its {what} are not numbered one after the other."
@@ -61,7 +61,8 @@ def _numbers(retold: ReconstructedDebate) -> Iterator[str]:
 
 
 def _before_closing(retold: ReconstructedDebate) -> list[MessageState]:
-    """Last words have the places of their turns; in older debates they are numbered as they came."""
+    """Return the messages that are numbered in order of arrival. Last words are numbered by their turns, except in
+    older debates."""
     said = [message for message in retold.messages if message.sort != StatementKind.CLOSING]
     places = {turn.number: len(said) + place for place, turn in enumerate(retold.closings, 1)}
     closings = [message for message in retold.messages if message.sort == StatementKind.CLOSING]
@@ -93,7 +94,7 @@ def _after_the_end(retold: ReconstructedDebate) -> Iterator[str]:
 
 
 def _turns(retold: ReconstructedDebate) -> Iterator[str]:
-    """Every giving of the floor, against what the rules ask for there."""
+    """Yield turns that differ from what the rules require."""
     acts, series, closing = 0, 0, False
     for turn in retold.turns:
         if turn.series < series:
@@ -109,7 +110,8 @@ def _turns(retold: ReconstructedDebate) -> Iterator[str]:
 
 
 def _doubt_turn(retold: ReconstructedDebate, turn: TurnState, acts: int) -> tuple[int, str]:
-    """With how many acts it is as the rules have it, or what is wrong with it whatever was known of them."""
+    """Return the number of acts with which the turn follows the rules, or a sentence if it does not with any
+    number."""
     sentence = ""
     for known in _acts(retold, turn.after, acts):
         step = turn_taking.next_step(retold.before(turn.number, turn.after, known))
@@ -120,7 +122,7 @@ def _doubt_turn(retold: ReconstructedDebate, turn: TurnState, acts: int) -> tupl
 
 
 def _acts(retold: ReconstructedDebate, after: int, least: int) -> range:
-    """How many acts may have been known after that message; never fewer than before."""
+    """Return the numbers of acts that may have been known after that message; never fewer than before."""
     sure = max(least, retold.sure_acts(after))
     return range(sure, max(sure, retold.possible_acts(after)) + 1)
 
@@ -143,7 +145,8 @@ def _differs(retold: ReconstructedDebate, turn: TurnState, step: turn_taking.Nex
 
 
 def _fits(retold: ReconstructedDebate, turn: TurnState) -> bool:
-    """The seed is told at the end alone; before it, a ticket has to be one of those there are."""
+    """Return whether the ticket is right. The seed is known at the end only; before it, the ticket must be in
+    range."""
     total = sum(share for _, share in turn.weights)
     if turn.ticket is None or not 0 <= turn.ticket < total:
         return False
@@ -167,7 +170,7 @@ def _due(step: turn_taking.NextStep) -> str:
 
 
 def _closing(retold: ReconstructedDebate, turns: Sequence[TurnState]) -> Iterator[str]:
-    """Whether it had to begin: money and time are not known here, but that they were bounded is."""
+    """Yield a closing that the rules do not explain. Money and time are not in the entries, but their limits are."""
     first, because = turns[0], (retold.end or {}).get("because", "")
     given = [_as_given(turn) for turn in turns]
     steps = [turn_taking.next_step(course) for course in _courses(retold, first.number, first.after)]
@@ -181,7 +184,7 @@ def _as_given(turn: TurnState) -> TurnState:
 
 
 def _courses(retold: ReconstructedDebate, number: int, after: int) -> Iterator[DebateState]:
-    """Where it may have been decided that it ends, whatever was known of acts, money and time."""
+    """Yield the states in which the end may have been decided, for all possible acts, money and time."""
     affords = (True, False)
     late = (False, True) if retold.prompt_of["until"] else (False,)
     for acts, affordable, over in product(_acts(retold, after, 0), affords, late):
@@ -240,8 +243,8 @@ def _said_by_member(retold: ReconstructedDebate, message: MessageState) -> Itera
 
 
 def _order(retold: ReconstructedDebate, message: MessageState, turn: TurnState) -> Iterator[str]:
-    """Between the giving of the floor and what is said with it, only the chair speaks, somebody leaves, or others say
-    their last words."""
+    """Yield a message that is not the next in its turn: in between there may only be messages of the chair,
+    withdrawals, and last words of others."""
     between = [one.sort for one in retold.messages if turn.after < one.number < message.number]
     if message.number <= turn.after or set(between) - {
         *AT_ANY_TIME,
@@ -265,7 +268,8 @@ def _verdict(retold: ReconstructedDebate, message: MessageState, turn: TurnState
 
 
 def _leaving(retold: ReconstructedDebate, message: MessageState) -> Iterator[str]:
-    """The person on that seat, once, with a verdict, and before the closing."""
+    """Yield what is wrong with a withdrawal: the person on the seat may withdraw once, with a verdict, before the
+    closing."""
     place, facts = f"Message {message.number}", _facts_of(retold, message)
     persons = {one["seat"]: one["person"] for one in retold.prompt_of["members"]}
     if not facts["by"] or persons.get(message.seat or 0) != facts["by"]:
@@ -356,7 +360,7 @@ def _last_steps(retold: ReconstructedDebate) -> Iterator[turn_taking.NextStep]:
 
 
 def _ends(step: turn_taking.NextStep, because: str) -> bool:
-    """Also where nobody was left to say a last word."""
+    """Return whether the step ends the debate for this reason, also if nobody was left for a last word."""
     if isinstance(step, turn_taking.BeginClosing):
         return not step.turns and step.because == because
     return isinstance(step, turn_taking.EndDebate) and step.because == because

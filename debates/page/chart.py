@@ -1,4 +1,4 @@
-"""Who stood where, over the messages: a bar for each member, where it spoke, where it changed and what it named."""
+"""Chart of the members' verdicts over the messages: one bar each, with messages, changes and named reasons."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from .context import DebatePageContext
 from .sentences import sentence_of_named
 from .view_model import MISSING, OptionStyle
 
-BEGIN, END = 168, 562  # of the axis, of a width of 576
+BEGIN, END = 168, 562  # of the axis, in a drawing 576 wide
 HEAD, HIGH, FOOT = 24, 30, 12
-MIDDLE, DOTS = 14, 25  # of a rail: where its bar is, and the dots below
+MIDDLE, DOTS = 14, 25  # y of a rail's bar, and of the dots below
 NAME_LENGTH = 18
 RADIUS = 11
 
 
 @dataclass(frozen=True)
 class ChartMark:
-    """A verdict on a rail, where it was stated first or changed."""
+    """A verdict on a rail, where it was first stated or changed."""
 
     x: str
     look: OptionStyle
@@ -29,7 +29,7 @@ class ChartMark:
 
 @dataclass(frozen=True)
 class ChartStretch:
-    """A bar from where a verdict was stated to where it was changed, or to the end of the axis."""
+    """A bar from where a verdict was stated to its change, or to the end of the axis."""
 
     x: str
     width: str
@@ -55,7 +55,7 @@ class ChartTick:
 
 @dataclass(frozen=True)
 class InfluenceCurve:
-    """From the message that was named to the change."""
+    """A curve from the named message to the change."""
 
     path: str
     x: str
@@ -64,7 +64,7 @@ class InfluenceCurve:
 
 @dataclass(frozen=True)
 class ChartCurves:
-    """What lies over the rails. What is right of `now` has not come yet, and is covered but for the `lines`."""
+    """The layer above the rails. The part right of `now` is in the future, and is covered except for the `lines`."""
 
     height: int
     bottom: int
@@ -97,7 +97,7 @@ def _x(clock: int, most: int) -> float:
 
 
 def _place(number: float) -> str:
-    """As short as it can be: it is sent over and over."""
+    """Format a coordinate as short as possible: it is sent at every update."""
     return f"{number:.1f}".removesuffix(".0")
 
 
@@ -124,7 +124,7 @@ def shortened(name: str) -> str:
 
 
 def _stood(scene: DebatePageContext, seat: int) -> Iterator[tuple[int, OptionStyle]]:
-    """From where on the clock it stood by what, without what it only said again."""
+    """Yield clock and verdict of each change, without repetitions."""
     before = ""
     for one in scene.stated_by.get(seat, ()):
         if one.verdict != before:
@@ -139,7 +139,7 @@ def _stretch(scene: DebatePageContext, begin: int, end: int, look: OptionStyle) 
 
 @lru_cache(8 * rules.MOST)
 def _dot(clock: int, most: int) -> str:
-    """There is one for every message, at every push."""
+    """Return a path, cached: there is one for every message, at every update."""
     return f"M{_place(_x(clock, most))} {DOTS}h0"
 
 
@@ -150,7 +150,7 @@ def _alone(scene: DebatePageContext, member: DebateMember) -> OptionStyle | None
     return MISSING if first.missing else scene.option_style(first.said_in(scene.debate))
 
 
-# ---- what lies over them ----------------------------------------------------------------------------------
+# ---- the layer above --------------------------------------------------------------------------------------
 
 
 def curves_of(scene: DebatePageContext) -> ChartCurves:

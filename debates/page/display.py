@@ -1,4 +1,4 @@
-"""What the pages of a debate show, worked out from the rows: every word, sign and number, before any HTML."""
+"""View model of the debate's pages: every word, sign and number is computed here, before any HTML."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ STATUS_TEXT = {
 
 @dataclass(frozen=True)
 class ClosingView:
-    """The last word of a member, while it grows."""
+    """The last word of a member while it arrives."""
 
     seat: int
     growing: PartialMessage | None
@@ -92,8 +92,8 @@ class DebateDisplay:
     slots: tuple[TranscriptSlot, ...]
     closings: tuple[ClosingView, ...]
     most_slots: int
-    more: bool  # messages can be granted
-    asked: str  # the seats of the persons who may speak now, each with its turn
+    more: bool  # more messages can be granted
+    asked: str  # seats of the persons who may speak now, each with its turn
 
     @property
     def is_ended(self) -> bool:
@@ -101,7 +101,8 @@ class DebateDisplay:
 
     @property
     def is_final(self) -> bool:
-        """Nothing can change any more: only what failed, has its texts and was decided by nobody is retried."""
+        """Return whether nothing can change any more. A failed run can be retried unless its texts are erased or a
+        person has decided it."""
         decided = self.stamp is not None and self.stamp.by_a_person
         return self.is_ended and (self.state != "failed" or bool(self.redacted) or decided)
 
@@ -111,7 +112,7 @@ class DebateDisplay:
 
     @property
     def reason(self) -> str:
-        """Where the reason of an override stands."""
+        """Link to the reason of an override in the record."""
         return f"{self.record}#reviews"
 
     @property
@@ -120,17 +121,17 @@ class DebateDisplay:
 
     @property
     def number(self) -> int:
-        """Of members at the table."""
+        """Number of members."""
         return len(self.seats)
 
     @property
     def places(self) -> Sequence[int]:
-        """The numbers of the slots that stand in the page with nothing in them, for what is still to come."""
+        """Numbers of the empty slots that the page reserves for later messages."""
         return range(len(self.slots) + 1, self.most_slots + 1) if not self.is_final else ()
 
 
 def display_of(seen: RunSnapshot[Debate]) -> DebateDisplay:
-    """The display of a debate that was read with `whole()`."""
+    """Build the display of a debate that was read with `with_members()`."""
     scene = page_context(seen)
     debate, run, course = scene.debate, scene.run, scene.course
     state, word = status_text(scene)
@@ -192,7 +193,7 @@ def plate_of_outcome(scene: DebatePageContext, outcome: str) -> tuple[str, str]:
 
 
 def sentence_of_rehearsal(debate: Debate) -> str:
-    """Who asked no model; empty where every member did."""
+    """Return the sentence that names the members that ask no model; empty if all members ask one."""
     names = [member.name for member in debate.seated if is_rehearsal(member.model)]
     if len(names) == len(debate.seated):
         return "Rehearsal: no model was asked."
@@ -213,7 +214,7 @@ def _used(seen: RunSnapshot[Debate]) -> str:
 
 
 def _kept(scene: DebatePageContext) -> str:
-    """What the question before a cancellation says."""
+    """Return the sentence of the question before a cancellation."""
     number = scene.course.clock
     if not number:
         return "Nothing has been said so far. There will be no outcome."
@@ -222,7 +223,7 @@ def _kept(scene: DebatePageContext) -> str:
 
 
 def _retry(scene: DebatePageContext) -> str:
-    """What it would do; empty where nothing can be tried again."""
+    """Return what a retry would do; empty if the debate cannot be retried."""
     if scene.run.status != Run.Status.FAILED or scene.run.redacted:
         return ""
     if scene.run.override:
@@ -261,7 +262,8 @@ fragment = partial(fragment_of, "debates")
 
 
 def fragments(display: DebateDisplay) -> Iterator[PageFragment]:
-    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    """Yield every fragment. The socket is last: once nothing can change, the page closes it, and no other fragment
+    could arrive."""
     yield from (fragment(name, single_fragment(display, *fields)) for name, fields in STATUS.items())
     yield from (fragment(name, context) for name, context in _drawn(display))
     yield from (
@@ -278,7 +280,7 @@ def fragments(display: DebateDisplay) -> Iterator[PageFragment]:
 
 
 def _drawn(display: DebateDisplay) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each with what it shows and no more: it is drawn again when that has changed."""
+    """Yield fragments with exactly the values that they show: each is drawn again when these change."""
     yield "stand", {"stand": display.stand}
     yield "clock", {"clock": display.clock}
     yield "wires", {"wires": display.wires}
@@ -295,6 +297,6 @@ def _of_transcript(display: DebateDisplay) -> Iterator[PageFragment]:
     for closing in display.closings:
         steps = frozenset([closing.growing.step]) if closing.growing else frozenset()
         yield fragment("closing", {"closing": closing}, (closing.seat,), steps)
-    for slot in display.slots:  # last, for they become more: so all pages are sent everything in one order
+    for slot in display.slots:  # last, as their number grows: so all pages get everything in one order
         steps = frozenset([slot.growing.step]) if slot.growing else frozenset()
         yield fragment("msg", {"slot": slot}, (slot.number,), steps, settled=slot.settled)

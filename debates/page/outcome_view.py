@@ -1,4 +1,4 @@
-"""How a debate came about once it is over: what was said alone, who was swayed, who was named, and who stood apart."""
+"""View of an ended debate: first verdicts, changes, influence, and minority opinions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ class OutcomeNumber:
 
 @dataclass(frozen=True)
 class MinorityOpinion:
-    """A verdict that is not the outcome, in its member's own words. `rest`: what nobody answered, and when it left."""
+    """A verdict that differs from the outcome, in its member's words. `rest`: unanswered points, and when it
+    withdrew."""
 
     look: OptionStyle
     name: str
@@ -49,7 +50,7 @@ def analysis_of(scene: DebatePageContext) -> analysis.DebateAnalysis:
 
 
 def outcome_view(scene: DebatePageContext) -> DebateOutcomeView | None:
-    """None while there is no outcome."""
+    """Return the view, or None while there is no outcome."""
     if not scene.run.outcome:
         return None
     found = analysis_of(scene)
@@ -58,7 +59,7 @@ def outcome_view(scene: DebatePageContext) -> DebateOutcomeView | None:
     return DebateOutcomeView(tuple(outcome_numbers(scene, found)), minority, bool(option))
 
 
-# ---- in figures -------------------------------------------------------------------------------------------
+# ---- figures ----------------------------------------------------------------------------------------------
 
 
 def outcome_numbers(scene: DebatePageContext, found: analysis.DebateAnalysis) -> Iterator[OutcomeNumber]:
@@ -109,7 +110,7 @@ def voices_of(scene: DebatePageContext) -> OutcomeNumber:
     return OutcomeNumber("Voices, by model", number, f"of {len(models)}: {voices_in_words(models)}.")
 
 
-# ---- who stood apart --------------------------------------------------------------------------------------
+# ---- minority ---------------------------------------------------------------------------------------------
 
 
 def _opinion(scene: DebatePageContext, dissent: DissentingOpinion) -> MinorityOpinion:

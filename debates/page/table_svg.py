@@ -1,4 +1,5 @@
-"""The table as a drawing: who speaks to whom, and the marks of the clock. The styles put seats to the same places."""
+"""Drawing of the table: who speaks to whom, and the marks of the clock. The styles place the seats at the same
+points."""
 
 from dataclasses import dataclass
 from math import cos, hypot, pi, sin
@@ -10,14 +11,14 @@ from .sentences import ORDINALS
 from .view_model import ClockView
 
 UNIT = 1000  # half of the distance between the outermost seats
-ROUND_CLOCK = 520  # how near to the middle a line may come
+ROUND_CLOCK = 520  # minimum distance of a line from the middle
 ARROW_LENGTH = 52
-SHOWN_BEFORE = 2  # exchanges before the one that goes on
+SHOWN_BEFORE = 2  # exchanges before the current one
 
 
 @dataclass(frozen=True)
 class SpeechLine:
-    """A line between two seats; `tip` shows its direction, in its middle."""
+    """A line between two seats; `tip` is an arrow in its middle."""
 
     path: str
     tip: str = ""
@@ -38,7 +39,7 @@ def speech_lines(scene: DebatePageContext) -> SpeechLines:
 
 
 def _now(scene: DebatePageContext, last: MessageState | None) -> tuple[SpeechLine, ...]:
-    """From whoever answers to whoever asked."""
+    """Return the line from the answering member to the one that asked."""
     turn = scene.open_turn
     if not turn or turn.why != TurnReason.REPLY or not last or last.seat is None:
         return ()
@@ -51,7 +52,7 @@ def _wires(scene: DebatePageContext, messages: list[MessageState]) -> list[Speec
 
 
 def _wire(scene: DebatePageContext, seat: int, to: int, *, pointed: bool = False) -> SpeechLine:
-    """A curve that leaves out the clock."""
+    """Return a curve around the clock."""
     (x1, y1), (x2, y2) = _place(scene, seat), _place(scene, to)
     cx, cy = _bend(x1, y1, x2, y2)
     path = f"M{_point(x1, y1)}Q{_point(cx, cy)} {_point(x2, y2)}"
@@ -59,13 +60,13 @@ def _wire(scene: DebatePageContext, seat: int, to: int, *, pointed: bool = False
 
 
 def _place(scene: DebatePageContext, seat: int) -> tuple[float, float]:
-    """Clockwise from the top, in seat order."""
+    """Return the point of a seat, clockwise from the top in seat order."""
     angle = 2 * pi * scene.places[seat] / len(scene.seated)
     return UNIT * sin(angle), -UNIT * cos(angle)
 
 
 def _bend(x1: float, y1: float, x2: float, y2: float) -> tuple[float, float]:
-    """Where the curve is pulled to, so that its middle is at least so far from that of the table."""
+    """Return the control point that keeps the curve's middle away from the clock."""
     mx, my = (x1 + x2) / 2, (y1 + y2) / 2
     away = hypot(mx, my)
     ux, uy = (mx / away, my / away) if away > 1 else ((y2 - y1) / (2 * UNIT), (x1 - x2) / (2 * UNIT))
@@ -74,7 +75,7 @@ def _bend(x1: float, y1: float, x2: float, y2: float) -> tuple[float, float]:
 
 
 def _tip(x: float, y: float, dx: float, dy: float) -> str:
-    """An arrow's head at this point, in this direction."""
+    """Return an arrowhead at this point, in this direction."""
     length = hypot(dx, dy) or 1
     ux, uy = ARROW_LENGTH * dx / length, ARROW_LENGTH * dy / length
     one, other = (x - ux - uy / 1.6, y - uy + ux / 1.6), (x - ux + uy / 1.6, y - uy - ux / 1.6)
@@ -89,7 +90,7 @@ def _point(x: float, y: float) -> str:
 
 
 def _mark(number: int) -> str:
-    """One of the marks around the clock; where a note is due it is longer."""
+    """Return one mark of the clock; longer where a note is due."""
     angle = 2 * pi * number / rules.SPAN
     ends = (78, 96) if number % rules.REMINDER_EVERY == 0 else (82, 96)
     inner, outer = (_point(100 + away * sin(angle), 100 - away * cos(angle)) for away in ends)

@@ -1,9 +1,9 @@
-"""What everybody in a debate is told, and what form an answer must have.
+"""Prompts of a debate and the formats of the answers.
 
-The system message holds what a member must follow: the shared layer, then its own. What others wrote stands in the
-user's messages alone, in elements that no text can close: first the material, between two lines with a boundary that
-is drawn once for each debate, then the debate as this member has lived it. The last thing said is always why it speaks
-now. Nothing of first verdicts, of models and of the seed is in any of it.
+The system message contains what a member must follow: the shared layer, then its own. Texts of others are only in
+user messages, in elements that no text can close: first the material, between two lines with a boundary that is drawn
+once per debate, then the debate from this member's view. The last part is always the reason why it has the floor.
+First verdicts, models and the seed are in none of it.
 
 Why so: docs/decisions.md, What members of a debate are told.
 """

@@ -1,4 +1,4 @@
-"""What becomes of an answer, and what is said to a model whose answer cannot be used."""
+"""Formats of answers: reading them, and the retry message for an unusable one."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,8 +26,8 @@ LONGEST = {"message": _SAID + MOST["points"] * LONGEST_CLAIM + LONGEST_CONTENT, 
 
 @dataclass(frozen=True)
 class DebateAnswer:
-    """What a member answered, with seats for names (`to`: none for everyone). `verdict`: an option, ABSTAIN, or empty
-    for "as before", and then `reasoning` and `moved_by` are empty, too. `confidence` of a first verdict alone."""
+    """An answer with seats instead of names (`to`: empty for everyone). `verdict`: an option, ABSTAIN, or empty for
+    "as before"; then `reasoning` and `moved_by` are empty too. `confidence`: of a first verdict only."""
 
     content: str = ""
     to: tuple[int, ...] = ()
@@ -42,7 +42,7 @@ class DebateAnswer:
 
 
 class AnswerSpec(NamedTuple):
-    """What the engine's form of an answer takes, by the same names. `longest`: characters of all of its texts."""
+    """Arguments of the engine's answer format, with the same names. `longest`: characters of all its texts."""
 
     name: str
     schema: dict[str, Any]
@@ -56,7 +56,7 @@ class AnswerSpec(NamedTuple):
 
 
 def message_spec(table: PromptContext, turn: TurnState) -> AnswerSpec:
-    """Of a message in this turn, or of a closing."""
+    """Return the format of a message in this turn, or of a closing."""
     name = "closing" if turn.why == TurnReason.CLOSING else "message"
     schema, read = answer_schema(table, turn), partial(read_answer, table, turn)
     return AnswerSpec(
@@ -71,7 +71,7 @@ def first_verdict_spec(table: PromptContext, seat: int) -> AnswerSpec:
 
 
 def timekeeper_spec(table: PromptContext, seat: int, stated: str) -> AnswerSpec:
-    """`stated`: what the timekeeper would say by itself."""
+    """Return the format of a note's wording. `stated`: the sentences without a model."""
     schema = schema_of(system_prompts.FORMS[table.seats[seat].kind], table, seat, decides=False)
     read, shown = partial(read_words, table, stated), partial(preview, field="words")
     return AnswerSpec(
@@ -80,29 +80,30 @@ def timekeeper_spec(table: PromptContext, seat: int, stated: str) -> AnswerSpec:
 
 
 def own_texts(answer: DebateAnswer) -> Iterable[str]:
-    """What a member says, in whatever field."""
+    """Return the member's own texts in all fields."""
     shown = answer.artifact.text if answer.artifact else ""
     claims = (point.claim for point in answer.points)
     return but_for((answer.content, answer.reasoning, shown, *claims), MAY_BE_SAID)
 
 
-MAY_BE_SAID = ("I have a verdict and nothing to add.", "That others agree is not a reason.")  # in just these words
+MAY_BE_SAID = ("I have a verdict and nothing to add.", "That others agree is not a reason.")  # in exactly these words
 _OTHERS = re.compile(r"<(Material|Message|Note|Minutes|Facts)\b.*?</\1>", re.DOTALL)
 
 
 def instructions(messages: Sequence[Mapping[str, str]]) -> str:
-    """What a request says beside what others said: to repeat them, or the facts, is for the rules of a debate."""
+    """Return the instructions of a request without others' texts: repeating those, or the facts, is a matter of the
+    debate's rules."""
     ours = ({**one, "content": _OTHERS.sub("\n", one["content"])} for one in messages if one["role"] != "system")
     return instructions_of([*(one for one in messages if one["role"] == "system"), *ours])
 
 
 def preview(text: str, field: str = "content") -> str:
-    """What is said in an answer that is still arriving; empty while there is nothing."""
+    """Return the text in an answer that is still arriving; empty while there is none."""
     return clean_text(growing(text, (field,)), LONGEST_CONTENT)
 
 
 def retry_message(problem: str) -> str:
-    """Said to the model when its answer could not be used and it is asked again."""
+    """Return the message that asks the model again after an unusable answer."""
     return (
         f"Your last answer could not be used: {problem} Answer again with exactly one JSON object in the form that you "
         "were asked for, and nothing else."
@@ -113,11 +114,11 @@ def retry_message(problem: str) -> str:
 
 
 def read_answer(table: PromptContext, turn: TurnState, text: str, says: Mapping[str, str] = TO_MODELS) -> DebateAnswer:
-    """The answer that a text is. ValueError with a sentence for each thing that makes it unusable.
+    """Parse an answer. Raises ValueError with a sentence for each problem.
 
-    Texts are trimmed and cut at their bounds, and control characters in them become visible; how it came stays in the
-    model call. The verdict of a challenge is left out, and so is one that stays what it was without a new reason.
-    `says`: whom the sentences are for.
+    Texts are trimmed and cut at their limits, and control characters become visible; the model call keeps the text
+    unchanged. The verdict of a challenge is left out, and so is an unchanged one without a new reason. `says`: the
+    sentences for models or for people.
     """
     fields = (
         system_prompts.CLOSING if turn.why == TurnReason.CLOSING else system_prompts.FORMS[table.seats[turn.seat].kind]
@@ -139,7 +140,7 @@ def read_answer(table: PromptContext, turn: TurnState, text: str, says: Mapping[
 
 
 def read_first(table: PromptContext, seat: int, text: str) -> DebateAnswer:
-    """A first verdict: `verdict`, `reasoning` and `confidence`."""
+    """Parse a first verdict: `verdict`, `reasoning` and `confidence`. Raises ValueError."""
     given = parse_fields(text, system_prompts.FIRST)
     _refuse(check_first_verdict(table, given))
     reasoning = clean_text(given["verdict_reasoning"], LONGEST_REASONING)
@@ -147,7 +148,7 @@ def read_first(table: PromptContext, seat: int, text: str) -> DebateAnswer:
 
 
 def read_words(table: PromptContext, stated: str, text: str) -> str:
-    """What a timekeeper's model made of the stated sentences."""
+    """Parse a timekeeper model's wording of the stated sentences. Raises ValueError."""
     said = clean_text(parse_fields(text, ("words",))["words"], LONGEST_WORDS)
     _refuse(check_note(table, stated, said))
     return said
@@ -170,7 +171,7 @@ def _point(point: Any) -> PromptPoint:
 
 
 def _artifact(given: Any) -> PromptArtifact | None:
-    """An empty one is none."""
+    """Return the artifact, or None if it is empty."""
     if given is None or not (given.text.strip() or given.columns):
         return None
     title = clean_text(given.title, LONGEST_TITLE)

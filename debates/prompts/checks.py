@@ -1,4 +1,4 @@
-"""What makes an answer of the right form unusable, a sentence for each; they go back to whoever answered."""
+"""Checks of answers with the right form. Each problem is a sentence that is sent back to the model or person."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ TO_PEOPLE = {
     "own": "Message {number} is your own; only those of others can have moved you.",
     "unheard": "You have heard no message {number} of another member; only such can have moved you.",
 }
-"""Of the same problems: what a model is told that knows fields by their names, and what people are."""
+"""Sentences on the same problems: for models, which know the names of the fields, and for people."""
 
 MOST_POINTS, MOST_ROWS, MOST_CELLS = 3, 20, 6
 MIN_WORDS = 2
@@ -50,7 +50,7 @@ _NONE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class AnswerUnderCheck:
-    """The fields of one answer, beside the debate and the turn that it is an answer in."""
+    """The fields of one answer, with the debate and the turn."""
 
     table: PromptContext
     turn: TurnState
@@ -65,7 +65,7 @@ class AnswerUnderCheck:
 
     @property
     def before(self) -> str:
-        """What the member has stood by so far."""
+        """The member's verdict so far."""
         return self.table.course.verdict_of.get(self.turn.seat, "")
 
     @property
@@ -74,13 +74,14 @@ class AnswerUnderCheck:
 
     @property
     def verdict(self) -> str:
-        """As far as it says something: one that is not new, without a reason, is "as before"."""
+        """The stated verdict; an unchanged one without a reason is "as before"."""
         stated = "" if self.turn.why == TurnReason.CHALLENGE else self["verdict"]
         return "" if stated == self.before and not self.reasoned else stated
 
     @property
     def moved_by(self) -> list[int]:
-        """In the view of the minutes nobody knows its own messages, so that one of them is merely left out."""
+        """The named messages. In the minutes view members do not know their own messages, so these are dropped
+        without an error."""
         own = {one.number for one in self.own} if self.table.view == PromptView.MINUTES else set()
         return [number for number in dict.fromkeys(self["moved_by"]) if number not in own]
 
@@ -177,10 +178,10 @@ _NUMBER = re.compile(r"([-+−]?)(\d{1,3}(?:[, ']\d{3})+|\d+)(?:[.,](\d+))?\s*%?
 
 
 def cited_number(cell: str) -> float | None:
-    """What a cell says that is drawn as a bar; None where that is no number.
+    """Return the number in a table cell that is drawn as a bar, or None.
 
-    Thousands may be parted by commas, blanks or apostrophes; behind the last of them a point or a comma begins the
-    decimals, so that 1,500 is a thousand and a half and 1,5 one and a half.
+    Thousands may be separated by commas, blanks or apostrophes. A point or comma after the last separator begins the
+    decimals, so that 1,500 is fifteen hundred and 1,5 one and a half.
     """
     found = _NUMBER.fullmatch(cell.strip())
     if not found:
@@ -226,7 +227,7 @@ def check_first_verdict(table: PromptContext, fields: dict[str, Any]) -> Iterato
 
 
 def check_note(table: PromptContext, stated: str, said: str) -> Iterator[str]:
-    """An option may be named where the stated sentences do so, in these very sentences, and nowhere else."""
+    """Yield problems of a note. It may name an option only in the stated sentences that do so."""
     if len(words(said)) < MIN_WORDS:
         yield "The note says nothing: it has less than two words."
     own = said

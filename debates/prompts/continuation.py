@@ -1,4 +1,4 @@
-"""An answer that was cut at the endpoint's limit: it is asked for the rest, and the parts become one answer."""
+"""Continues an answer that was cut at the endpoint's limit and joins the parts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from engine.text.invisible_chars import visible_json
 from ..xml_messages import inner_text
 from .wording import last_words
 
-FEWEST_WORDS = 30  # of content, for a part that is worth going on from
+FEWEST_WORDS = 30  # words of content that make a part worth continuing
 MIN_NEW_WORDS = {"claim", "option", "side", "document", "line", "answers"}
 MOST_POINTS = 3
 
@@ -19,8 +19,8 @@ Conversation = list[dict[str, str]]
 
 
 def continuation_messages(messages: Conversation, parts: Sequence[str]) -> Conversation | None:
-    """The request for the rest of an answer that came in these parts so far, the last of them cut. None where too
-    little came of it: then it is an unusable answer like any other."""
+    """Return the request for the rest of an answer, the last part of which was cut. None if the content is too
+    short: then it is an unusable answer like any other."""
     answer = _joined(parts)
     said, content = visible_json(answer), str(answer["content"])
     if len(content.split()) < FEWEST_WORDS:
@@ -33,14 +33,15 @@ def continuation_messages(messages: Conversation, parts: Sequence[str]) -> Conve
 
 
 def join_parts(parts: Sequence[str]) -> str:
-    """One answer of several parts, as JSON. What is said is put together; for all else the first part stands, as far as
-    it had come. Where the last part has no end either what is said ends with dots: nobody is asked any more."""
+    """Return one answer from several parts, as JSON. The content is joined; all other fields are the first part's,
+    as far as it has them. If the last part is incomplete too, the content ends with dots, as there is no further
+    request."""
     joined = _joined(parts)
     return visible_json(joined | {"content": f"{joined['content']}…"} if is_unfinished(parts) else joined)
 
 
 def is_unfinished(parts: Sequence[str]) -> bool:
-    """Whether a message of these parts was cut for good."""
+    """Return whether the message stays incomplete."""
     return len(parts) > 1 and _whole(parts[-1]) is None
 
 
@@ -57,13 +58,13 @@ def _joined(parts: Sequence[str]) -> dict[str, Any]:
 
 
 def _read(part: str) -> dict[str, Any]:
-    """As far as it has come; of what was cut in the middle only what is said counts."""
+    """Return the fields of a part; of an incomplete one only the content counts."""
     whole = _whole(part)
     return _beginning(part) if whole is None else whole
 
 
 def _whole(part: str) -> dict[str, Any] | None:
-    """None where it is no whole answer."""
+    """Return the answer, or None if it is incomplete."""
     try:
         return one_object(part)
     except ValueError:
@@ -80,7 +81,7 @@ def _beginning(part: str) -> dict[str, Any]:
     last = list(found)[-1:]
     kept = {key: value for key, value in certain.items() if key not in last or key == "points"}
     if "verdict_reasoning" not in kept:
-        kept.pop("verdict", None)  # one whose reason did not come is stated in the rest, or not at all
+        kept.pop("verdict", None)  # a verdict without its reason is stated in the rest, or not at all
     return kept | {key: found[key] for key in last if key == "content"}
 
 

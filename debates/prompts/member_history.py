@@ -1,9 +1,10 @@
-"""The debate as one member has lived it: what it said as its own words, all else as what it was told.
+"""The debate from one member's view: its own messages as assistant messages, all else as user messages.
 
-What is said since the beginning of the span before this one stands whole. What is older becomes minutes, by rule; only
-a member's own last messages of that time, and what the chair said, stay whole. So a border moves at a deadline alone,
-and twenty requests in a row begin alike. For a model that has no room for so much the border moves sooner, ten messages
-at a time, and then the oldest lines go, twenty at a time: which, follows from what was heard alone, and is said.
+Messages since the beginning of the previous span are in full. Older ones become lines of minutes, by rule; only a
+member's own last messages of that time and those of the chair stay in full. So the border moves only at a deadline,
+and twenty requests in a row share their beginning. For a model with too little room the border moves earlier, ten
+messages at a time, and then the oldest lines are dropped, twenty at a time. Which ones depends on the messages alone,
+and the prompt says so.
 """
 
 from bisect import bisect_left
@@ -21,8 +22,8 @@ from ..xml_messages import element, inner_text, number_of, wrapped
 from . import system_prompts, timekeeper_notes
 from .short import WHOLE, Short
 
-LINE_FORMAT = 150  # characters that a line has, where its numbers and names leave room for claims
-NAME, OPTION, CLAIM = 30, 20, 12  # characters of a name and an option at most, of a claim at least
+LINE_FORMAT = 150  # characters of a line, if its numbers and names leave room for claims
+NAME, OPTION, CLAIM = 30, 20, 12  # maximum characters of a name and an option, minimum of a claim
 CHANGED_TEXT = 4
 
 
@@ -56,7 +57,7 @@ def _head(point: PromptPoint, number: str) -> str:
 
 
 def _cut(text: str, room: int) -> str:
-    """As it stands in an element, and no longer than that; one sign for what is left out."""
+    """Return the escaped text with at most `room` characters; one character stands for what is left out."""
     shown = inner_text(text[:room])
     if len(text) <= room and len(shown) <= room:
         return shown
@@ -65,14 +66,14 @@ def _cut(text: str, room: int) -> str:
 
 
 MAX_OWN_MESSAGES, OWN_OLDER_SHORT = 4, 1
-SHORTER, LINES_GONE, NEWEST = 10, 20, 3  # messages; so many of the newest are whole in any case
+SHORTER, LINES_GONE, NEWEST = 10, 20, 3  # messages; this number of the newest is in full in any case
 
 Conversation = list[dict[str, str]]
 
 
 @dataclass(frozen=True)
 class PromptPart:
-    """`role` of a message of the request. `own`: the message that this is, or ends with, where the member said it."""
+    """`role` of a message of the request. `own`: the number of the member's own message that this is or ends with."""
 
     role: str
     text: str
@@ -83,7 +84,7 @@ class PromptPart:
 def member_messages(
     table: PromptContext, turn: TurnState, continues: int | None = None, short: Short = WHOLE
 ) -> Conversation:
-    """The request for one turn, of a debate or of its closing. `continues`: the message that it is part two of."""
+    """Return the request for one turn of a debate or its closing. `continues`: the message that it is part two of."""
     heard = table.read_messages(turn)
     told = [PromptPart("user", case_material(table)), *_history(table, turn.seat, heard, short)]
     return _conversation(
@@ -94,7 +95,7 @@ def member_messages(
 def in_room(
     table: PromptContext, turn: TurnState, continues: int | None, fits: Callable[[Conversation], bool]
 ) -> tuple[Conversation, Short]:
-    """The longest of the requests for this turn that fits, or the shortest that there is."""
+    """Return the longest request for this turn that fits, or the shortest one."""
 
     def asked(short: Short) -> Conversation:
         return member_messages(table, turn, continues, short)
@@ -107,7 +108,7 @@ def in_room(
 
 
 def shorter(table: PromptContext, heard: Sequence[MessageState]) -> Iterator[Short]:
-    """All ways to say less than the whole, each less than the one before."""
+    """Yield all ways to shorten the history, each shorter than the one before."""
     usual, near = max(1, _begins(table, heard)), (heard[-1].number if heard else 0) - NEWEST + 1
     if near <= usual:
         return
@@ -120,7 +121,7 @@ def shorter(table: PromptContext, heard: Sequence[MessageState]) -> Iterator[Sho
 
 
 def first_verdict_messages(table: PromptContext, seat: int) -> Conversation:
-    """The request for a first verdict: nothing has been said, and nothing is shown."""
+    """Return the request for a first verdict, before any message."""
     return _conversation(
         table,
         seat,
@@ -129,7 +130,7 @@ def first_verdict_messages(table: PromptContext, seat: int) -> Conversation:
 
 
 def timekeeper_messages(table: PromptContext, seat: int, kind: str, facts: NoteFacts) -> Conversation:
-    """The request for the words around a note: the facts and the question, and nothing that was said."""
+    """Return the request for the wording of a note: the facts and the question, without messages."""
     fields = system_prompts.FORMS[table.seats[seat].kind]
     system = system_prompts.LAYERS[table.seats[seat].kind].format(form=system_prompts.describe_fields(fields))
     told = timekeeper_notes.note_sentences(kind, facts, table.names)
@@ -143,7 +144,7 @@ def _conversation(table: PromptContext, seat: int, parts: Sequence[PromptPart]) 
 
 
 def _merged(parts: Sequence[PromptPart]) -> Iterator[tuple[str, str]]:
-    """Neighbours of one role as one message, so that the roles alternate whatever was said."""
+    """Yield neighbours of one role as one message, so that the roles alternate."""
     for role, neighbours in groupby(parts, key=lambda part: part.role):
         yield role, "\n".join(part.text for part in neighbours)
 
@@ -167,7 +168,7 @@ def _document(name: str, title: str, lines: Iterable[str]) -> str:
     return wrapped("Document", "\n" + numbered, id=name, title=title)
 
 
-# ---- what was said ----------------------------------------------------------------------------------------
+# ---- messages ---------------------------------------------------------------------------------------------
 
 
 def _history(table: PromptContext, seat: int, heard: Sequence[MessageState], short: Short) -> Iterator[PromptPart]:
@@ -191,7 +192,7 @@ def _minutes(lines: Iterable[PromptPart]) -> str:
 
 
 def full_history(table: PromptContext, seat: int, heard: Sequence[MessageState], short: Short = WHOLE) -> set[int]:
-    """Which messages stand as they are."""
+    """Return the messages that are in full."""
     begins = max(_begins(table, heard), short.begins)
     recent = {message.number for message in heard if message.number >= begins or message.sort == StatementKind.CHAIR}
     own = OWN_OLDER_SHORT if short.begins else MAX_OWN_MESSAGES
@@ -201,18 +202,18 @@ def full_history(table: PromptContext, seat: int, heard: Sequence[MessageState],
 
 
 def lines(table: PromptContext, seat: int, heard: Sequence[MessageState], short: Short) -> list[str]:
-    """Of the minutes, in a request for this seat."""
+    """Return the lines of minutes in a request for this seat."""
     return [part.text for part in _parts(table, seat, heard, short) if part.line]
 
 
 def _begins(table: PromptContext, heard: Sequence[MessageState]) -> int:
-    """The first message that stands whole where there is room for all that is usual."""
+    """Return the first message in full without shortening."""
     border = (table.course.clock // SPAN - 1) * SPAN
     return next((one.number + 1 for one in heard if one.clock == border), 0) if border > 0 else 0
 
 
 def _own_older(seat: int, heard: Sequence[MessageState], begins: int, most: int) -> set[int]:
-    """A message and its continuation are one."""
+    """Return a member's newest messages before the border; a message and its continuation are one."""
     own = [message for message in heard if message.seat == seat and message.number < begins]
     first = [message.number for message in own if message.continues is None][-most:]
     return {message.number for message in own if first and message.number >= first[0]}
@@ -233,7 +234,7 @@ def _part(
 
 
 def _joined(table: PromptContext, parts: Sequence[PromptPart]) -> Iterator[PromptPart]:
-    """A member's message and its continuation stand as one answer."""
+    """Yield the parts with a message and its continuation as one answer."""
     said = {message.number: message for message in table.course.messages}
     for place, part in enumerate(parts):
         after = parts[place + 1].own if place + 1 < len(parts) else None
@@ -248,7 +249,7 @@ BRIDGING_MESSAGE = element("Note", "Nobody else has spoken since. The floor is y
 
 
 def _bridged(parts: Iterable[PromptPart]) -> Iterator[PromptPart]:
-    """With something said to a member between any two messages of its own."""
+    """Yield the parts with a user message between any two messages of the member."""
     own = False
     for part in parts:
         if own and part.own:
@@ -257,13 +258,13 @@ def _bridged(parts: Iterable[PromptPart]) -> Iterator[PromptPart]:
         yield part
 
 
-# ---- as others read it, and as oneself answered it ---------------------------------------------------------
+# ---- for others, and as an own answer ----------------------------------------------------------------------
 
 
 def elements(
     table: PromptContext, heard: Sequence[MessageState] | None = None
 ) -> list[xml_messages.XmlMessage | xml_messages.XmlNote]:
-    """All that was said, with what each stood by when it was said, under the names of this view."""
+    """Return all messages with the speaker's verdict at that time, under the names of this view."""
     stood: dict[int | None, str] = {}
     found: list[xml_messages.XmlMessage | xml_messages.XmlNote] = []
     for message in table.course.messages if heard is None else heard:
@@ -306,7 +307,8 @@ def _moment(words: MessageWords) -> datetime:
 
 
 def alternate_roles(table: PromptContext, messages: Sequence[MessageState]) -> str:
-    """What a member answered, without what was ignored. A continuation adds to what was said, and its verdict holds."""
+    """Return a member's answer as JSON, without ignored fields. A continuation adds to the content, and its verdict
+    applies."""
     said = [table.words[message.number] for message in messages]
     stating = next((one for one in reversed(messages) if table.stated_verdicts(one)), None)
     known = {

@@ -1,4 +1,4 @@
-"""The fields of an answer in a model's text: strict in what there is, lenient in what is missing."""
+"""Parses the fields of an answer: strict about those that are present, lenient about missing ones."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,7 +12,7 @@ from .wording import clean_text
 
 
 def _without_nulls(value: Any) -> Any:
-    """What is given as null is not given."""
+    """Drop null values, which count as missing."""
     return {key: one for key, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
@@ -54,12 +54,12 @@ _TYPES: dict[str, Any] = {
 
 @cache
 def _model(fields: tuple[str, ...]) -> type[BaseModel]:
-    """What is missing is none, but for what is said."""
+    """Return a model in which every field but the content is optional."""
     return create_model("Answer", __base__=_Strict, **{field: _TYPES[field] for field in fields})
 
 
 def parse_fields(text: str, fields: Sequence[str]) -> dict[str, Any]:
-    """The fields of one JSON object, no key twice. ValueError with a sentence if it is not that."""
+    """Return the fields of one JSON object, no key twice. Raises ValueError with a sentence if it is not that."""
     try:
         return dict(_model(tuple(fields)).model_validate(_without_nulls(one_object(text))))
     except ValidationError as error:

@@ -1,8 +1,8 @@
-"""The forms of answers as strict JSON schemas, with this debate's own names, options and numbers.
+"""Formats of answers as strict JSON schemas, with this debate's own names, options and numbers.
 
-Numbers that do not exist yet are in them, up to the next full block: so a schema changes as rarely as the beginning of
-the prompt that it travels with, and endpoints that keep either can use it again. What is named in vain the reader
-finds. No length limits: some servers compile a schema into a grammar and break on large ones.
+They include numbers that do not exist yet, up to the next full block: so a schema changes as rarely as the beginning
+of its prompt, and endpoints can cache both. The reader reports numbers that do not exist. No length limits: some
+servers compile a schema into a grammar and break on large ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from ..xml_messages import number_of
 from . import system_prompts
 from .timekeeper_notes import must_decide
 
-FIELD_BLOCKS = 25  # of messages: the twenty of a span with their five notes
+FIELD_BLOCKS = 25  # messages: the twenty of a span with their five notes
 FIELD_ORDER = (1, 2, 3)
 
 Schema = dict[str, Any]
@@ -25,7 +25,7 @@ NUMBER: Schema = {"type": "integer"}
 
 
 def answer_schema(table: PromptContext, turn: TurnState) -> Schema:
-    """Of a message in this turn, or of a closing."""
+    """Return the schema of a message in this turn, or of a closing."""
     fields = (
         system_prompts.CLOSING if turn.why == TurnReason.CLOSING else system_prompts.FORMS[table.seats[turn.seat].kind]
     )
@@ -40,11 +40,11 @@ def strict_object(properties: dict[str, Schema]) -> Schema:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-MOST = {"speaking_to": 9, "points": 3, "moved_by": 10, "columns": 6, "rows": 20}  # of an honest answer
+MOST = {"speaking_to": 9, "points": 3, "moved_by": 10, "columns": 6, "rows": 20}  # maximum items of an honest answer
 
 
 def bounded(schema: Schema) -> Schema:
-    """The same with an end to each list, without which some models go on until their time is up."""
+    """Return the schema with a maximum for each list, without which some models continue until the timeout."""
     if schema.get("type") != "object":
         return schema
     return {**schema, "properties": {name: _ended(name, one) for name, one in schema["properties"].items()}}
@@ -70,7 +70,8 @@ def array_of(items: Schema) -> Schema:
 
 
 def addressees(table: PromptContext, seat: int) -> list[str]:
-    """In the view of the minutes all of them: a list without one's own name would give it away."""
+    """Return the possible recipients. In the minutes view these are all members: a list without the member's own
+    letter would reveal it."""
     own = table.names[seat] if table.view == PromptView.PERSPECTIVE else ""
     return [*(name for name in table.names.values() if name != own), EVERYONE]
 
@@ -104,7 +105,7 @@ def _points(table: PromptContext, seat: int, decides: bool) -> Schema:
 
 
 def _numbers(table: PromptContext) -> list[str]:
-    """Of all points of the blocks before, and all that points of this block could have."""
+    """Return the numbers of all points of earlier blocks, and all possible ones of this block."""
     begins = _end_of_block(table) - FIELD_BLOCKS + 1
     before = [number for number in table.points if int(number.split(".")[0]) < begins]
     return [

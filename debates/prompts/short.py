@@ -1,17 +1,18 @@
-"""How much less than usual a request shows of what was said, for a model that has no room for it."""
+"""Shortening of the history for a model with too little room."""
 
 from typing import NamedTuple
 
 
 class Short(NamedTuple):
-    """Messages before `begins` stand as lines, but a few; those up to `gone` not at all. What the chair said stays."""
+    """Messages before `begins` become lines, except a few; those up to `gone` are left out. Messages of the chair
+    stay."""
 
     begins: int = 0
     gone: int = 0
 
     @property
     def sentence(self) -> str:
-        """As it is told to the model and kept in the record; empty where nothing is shortened."""
+        """The sentence for the model and the record; empty if nothing is shortened."""
         if not self.begins:
             return ""
         gone = f"messages up to {self.gone} are left out, but the chair's" if self.gone else ""

@@ -1,4 +1,4 @@
-"""The system messages: a layer that all members share, byte for byte, and each one's own."""
+"""System messages: a layer that all members share, byte for byte, and each member's own."""
 
 from collections.abc import Mapping, Sequence
 
@@ -83,7 +83,7 @@ Answer with exactly one JSON object, nothing around it:
 {form}"""
 
 LAYERS: dict[str, str] = {MessageKind.MEMBER: MEMBER, MessageKind.TIMEKEEPER: TIMEKEEPER}
-"""By kind: what somebody of this kind is told of itself, after the shared layer if it may be given the floor."""
+"""Own layer by kind; it follows the shared layer if the kind may get the floor."""
 
 FORMS: dict[str, Sequence[str]] = {
     MessageKind.MEMBER: (
@@ -92,7 +92,7 @@ FORMS: dict[str, Sequence[str]] = {
     ),
     MessageKind.TIMEKEEPER: ("words",),
 }
-"""By kind: the fields of an answer, in their order; what is said comes before the verdict. None: stated sentences."""
+"""Fields of an answer by kind, in order; the content comes before the verdict. Empty: stated sentences."""
 
 FIELD_TEXT = {
     "speaking_to": f'a list of names, or ["{EVERYONE}"]',
@@ -130,7 +130,7 @@ def describe_fields(fields: Sequence[str]) -> str:
 
 
 def list_fields(says: Mapping[str, str]) -> str:
-    """The same in a sentence, for the floor."""
+    """Return the fields in one sentence, for the floor."""
     return "; ".join(f"{field}: {said}" for field, said in says.items())
 
 
@@ -139,7 +139,7 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def system_messages(table: PromptContext, seat: int) -> str:
-    """The same from a member's first request to its last."""
+    """Return the system message, which stays the same from a member's first request to its last."""
     return f"{shared_layer(table, table.seats[seat].kind)}\n\n{member_layer(table, seat)}"
 
 
@@ -156,6 +156,6 @@ def shared_layer(table: PromptContext, kind: str) -> str:
 
 
 def member_layer(table: PromptContext, seat: int) -> str:
-    """In the view of the minutes nobody is told which of the members it is."""
+    """Return the member's own layer. In the minutes view it does not say which member it is."""
     you = f"You are {quoted([table.names[seat]])}. " if table.view == PromptView.PERSPECTIVE else ""
     return LAYERS[table.seats[seat].kind].format(you=you, who=table.who.get(seat, ""), boundary=table.boundary)

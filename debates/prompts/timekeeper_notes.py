@@ -1,4 +1,4 @@
-"""The sentences of the timekeeper, and why somebody has the floor: stated, from what the course says."""
+"""Sentences of the timekeeper and reasons for the floor, stated from the debate's state."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -17,7 +17,7 @@ def note_facts(table: PromptContext, minutes: int | None = None, version: str = 
 
 
 def facts_in(course: DebateState, minutes: int | None = None, version: str = VERSION) -> NoteFacts:
-    """What a note that is written now tells. `minutes`: left until the moment at which the debate ends."""
+    """Return the facts of a note written now. `minutes`: until the debate's end time."""
     stood, alone = course.verdict_of, version in SPEAKERS_ALONE
     voters = [one.seat for one in course.voters]
     abstaining = [seat for seat in (course.active_voters if alone else voters) if stood.get(seat) == ABSTAIN]
@@ -78,7 +78,7 @@ def _deadline(facts: NoteFacts, names: Mapping[int, str]) -> Iterator[str]:
 
 
 def _verdicts(facts: NoteFacts, names: Mapping[int, str]) -> Iterator[str]:
-    """Who has one and who has none, also of those who can no longer speak."""
+    """Yield who has a verdict and who has none, including members that can no longer speak."""
     if not (facts.decided or facts.abstaining):
         yield "Nobody has a verdict yet."
     elif not (facts.none or facts.abstaining):
@@ -89,7 +89,7 @@ def _verdicts(facts: NoteFacts, names: Mapping[int, str]) -> Iterator[str]:
 
 
 def _deadline_of_speakers(facts: NoteFacts, names: Mapping[int, str]) -> Iterator[str]:
-    """In older debates, where a verdict of who had fallen silent was not told."""
+    """Yield the note of older debates, which left out the verdicts of silent members."""
     yield f"{facts.said} of {facts.most}."
     yield from _time(facts)
     if facts.undecided:
@@ -130,7 +130,7 @@ _NOTES = {NoteKind.OPENING: _opening, NoteKind.REMINDER: _reminder, NoteKind.DEA
 
 
 def floor_sentence(table: PromptContext, turn: TurnState, continues: int | None = None, short: Short = WHOLE) -> str:
-    """The end of a request, which is no part of the debate."""
+    """Return the end of a request, which is no part of the debate."""
     course = table.course
     text, reason = floor_reason(table, turn, continues), _reason(table, turn, continues)
     known = {"message": f"{table.run}-{course.newest_read(turn) + 1}", "asked_by": _asker(table, turn)}
@@ -140,7 +140,7 @@ def floor_sentence(table: PromptContext, turn: TurnState, continues: int | None 
 
 
 def floor_reason(table: PromptContext, turn: TurnState, continues: int | None = None) -> str:
-    """Why somebody has the floor, as a person is told."""
+    """Return why a member has the floor, in the words for people."""
     return " ".join([*_stands(table, turn), _why(table, turn, continues, _asker(table, turn))])
 
 
@@ -164,7 +164,7 @@ def _asker(table: PromptContext, turn: TurnState) -> str:
 
 
 def must_decide(table: PromptContext, turn: TurnState) -> bool:
-    """Whether an answer without a verdict is of no use."""
+    """Return whether an answer without a verdict is unusable."""
     votes = table.seats[turn.seat].turns.votes
     return votes and turn.why in (TurnReason.ROLL_CALL, TurnReason.CLOSING) and turn.seat not in table.course.verdict_of
 
@@ -228,11 +228,11 @@ _SENTENCES = {
 
 
 def names_of(table: PromptContext) -> Mapping[int, str]:
-    """For notes that people read: as the members are really called."""
+    """Return the members' real names, for notes that people read."""
     return {seat.seat: seat.name for seat in table.course.seats}
 
 
 def note_text(table: PromptContext, kind: str, facts: NoteFacts | None, words: str) -> str:
-    """As members read a note: the facts, and beside them what a model made of them, unless it would name somebody."""
+    """Return a note as members read it: the facts and a model's wording, unless that could reveal a name."""
     told = note_sentences(kind, facts, table.names) if facts else ""
     return " ".join(filter(None, [told, words if table.view == PromptView.PERSPECTIVE else ""]))

@@ -1,5 +1,5 @@
-"""The versions of what is said here: a new one for whatever changes in it, also in a complaint."""
+"""Versions of the prompts: increase VERSION for every change of a text, also of retry messages."""
 
 VERSION = "3"
-KNOWN = ("1", "2", VERSION)  # in the first nothing was ever shortened
-SPEAKERS_ALONE = ("1", "2")  # whose notes said of verdicts what is so of those who could still speak
+KNOWN = ("1", "2", VERSION)  # version 1 never shortened anything
+SPEAKERS_ALONE = ("1", "2")  # their notes cover only members that could still speak

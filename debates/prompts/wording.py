@@ -1,4 +1,4 @@
-"""What a text is made of, and how much of it is shown."""
+"""Words of a text, and the part of it that is shown."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ def last_words(text: str, count: int = 12) -> str:
 
 
 def clean_text(text: str, most: int) -> str:
-    """A text that any page and any database takes: trimmed, cut, with control characters made visible."""
+    """Return a text that every page and database accepts: trimmed, cut, control characters made visible."""
     shown = text.strip()
     if not shown.isprintable():
         shown = "".join(char if char in "\n\t" or not _controls(char) else escape_char(char) for char in shown)
@@ -44,7 +44,8 @@ def count_noun(number: int, word: str) -> str:
 
 
 def word_overlap(said: Sequence[str], before: Sequence[str], width: int = 8) -> float:
-    """How much of what is said was said before, by its stretches of eight words. Shorter texts are the same or not."""
+    """Return the share of `said` that `before` contains, by sequences of `width` words. Shorter texts are equal or
+    not."""
     if len(said) < width:
         return float(list(said) == list(before))
     now, then = _stretches(said, width), _stretches(before, width)

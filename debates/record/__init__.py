@@ -1,4 +1,4 @@
-"""What a record says of a debate: how it came about, who gave way to what, and all that was said and asked."""
+"""Record of a debate: outcome, changes and influence, and all messages with their prompts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,8 @@ __all__ = ["debate_record", "provenance"]
 
 
 def debate_record(seen: RunSnapshot[Debate], display: DebateDisplay) -> dict[str, Any]:
-    """All of it, of a debate that was read with `whole()`; `seen.calls` need neither prompts nor more queries."""
+    """Return the context of the record, for a debate that was read with `with_members()`; `seen.calls` need neither
+    prompts nor more queries."""
     scene = page_context(seen)
     found = analysis_of(scene)
     return {

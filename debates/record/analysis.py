@@ -1,4 +1,4 @@
-"""What spoke for what, as a record lists it: each point with its source, and under it those that answer it."""
+"""Arguments in the record: each point with its source and, below it, those that answer it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from ..page.outcome_view import voices_of as sentence_of_voices
 from ..page.sentences import count_noun
 from ..page.view_model import OptionStyle
 
-MAX_DEPTH = 3  # what lies deeper stands beside what it answers
+MAX_DEPTH = 3  # deeper points are next to the one that they answer
 
 CHECKED_TEXT = {
     ArgumentSource.FOUND: "source checked",
@@ -25,8 +25,8 @@ CHECKED_TEXT = {
 
 @dataclass(frozen=True)
 class ArgumentLine:
-    """`speaks`: for or against what and to which point, of one that answers another. `checked`: whether the line that
-    it names is there. `became`: what came of it, where that is to be said."""
+    """`speaks`: for or against what, and to which point, if it answers one. `checked`: whether the named line
+    exists. `became`: what became of it, if it is worth saying."""
 
     id: str
     message: int
@@ -41,7 +41,7 @@ class ArgumentLine:
 
 @dataclass(frozen=True)
 class ArgumentCase:
-    """For and against one option."""
+    """Arguments for and against one option."""
 
     look: OptionStyle
     for_it: tuple[ArgumentLine, ...]
@@ -91,15 +91,15 @@ def _became(one: Argument, depth: int) -> str:
     return "Not answered." if one.state == ArgumentState.OPEN and depth == 1 else ""
 
 
-MOST_HELD = 40  # of the newest debates of a panel: each number takes many of them anew
+MOST_HELD = 40  # newest debates of a panel: each number resamples many of them
 
 Held = tuple[tuple[tuple[int, str], ...], ...]
-"""What was said alone, by seats, in each debate."""
+"""First verdicts by seat, in each debate."""
 
 
 @dataclass(frozen=True)
 class RecordedChange:
-    """A change as pages show it, and what it is worth: what its member had heard, and where it went."""
+    """A change as pages show it, with what its member had heard and where it went."""
 
     shown: chart.ChartChange
     heard: str
@@ -107,7 +107,8 @@ class RecordedChange:
 
 @dataclass(frozen=True)
 class RecordedInfluence:
-    """Of one member, in two columns that are never added: the changes that named it, and those right behind it."""
+    """Influence of one member, in two columns that are never added: changes that named it, and changes right after
+    its messages."""
 
     name: str
     named_in: tuple[int, ...]
@@ -139,7 +140,7 @@ def by_model(scene: DebatePageContext) -> str:
 
 
 def experience_of(debate: Debate) -> str:
-    """What all debates of its panel say of it, in a sentence; empty where it is of none."""
+    """Return the sentence on the independent voices in all debates of its panel; empty without a panel."""
     if debate.panel_version is None:
         return ""
     found = _known(_held(debate.panel_version.panel_id))
@@ -159,7 +160,7 @@ def _known(held: Held) -> analysis.IndependentVoices:
 
 
 def _held(panel: int) -> Held:
-    """The newest debates of this panel that are over, in two queries."""
+    """Return the first verdicts of the panel's newest ended debates, in two queries."""
     over = Debate.objects.filter(panel_version__panel=panel, run__ended__isnull=False)
     newest = over.order_by("-run__ended", "-pk").values("pk")[:MOST_HELD]
     rows = FirstVerdict.objects.filter(member__debate__in=list(newest.values_list("pk", flat=True)))

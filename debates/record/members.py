@@ -1,4 +1,4 @@
-"""Who sat at the table, and between what they could choose."""
+"""Members and options in the record."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class RecordedOption:
 
 @dataclass(frozen=True)
 class RecordedMember:
-    """`speaks`: by which model, or as which person."""
+    """`speaks`: the model or the person."""
 
     seat: int
     name: str
@@ -49,8 +49,8 @@ def _speaks(member: DebateMember) -> str:
 
 @dataclass(frozen=True)
 class ModerationLine:
-    """`message`: its number, where something was said; else `act`, its number among the acts. `flag`: what is to be
-    known of it."""
+    """A line about the chair. `message`: the number of its message, or `act`: the number of its act. `flag`: a
+    remark on it."""
 
     at: datetime
     who: str

@@ -1,4 +1,4 @@
-"""How a debate ended, in a few sentences, and what each member stood by at every stage on the way."""
+"""Outcome in the record: a few sentences, and the verdicts of all members at each stage."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ COUNT_WORDS = ("", "once", "twice")
 
 @dataclass(frozen=True)
 class PositionRow:
-    """A member: what it stood by at each stage, and how often it spoke."""
+    """A member's verdict at each stage, and its number of messages."""
 
     name: str
     looks: tuple[OptionStyle, ...]
@@ -41,7 +41,7 @@ class RecordedOutcome:
     lines: tuple[str, ...]
 
 
-# ---- in sentences -----------------------------------------------------------------------------------------
+# ---- sentences --------------------------------------------------------------------------------------------
 
 
 def summary(scene: DebatePageContext) -> str:
@@ -83,7 +83,7 @@ CLOSING_REASONS = {
 
 
 def _chaired(scene: DebatePageContext) -> str:
-    """Who spoke as the chair how often, and who closed it."""
+    """Return who spoke as the chair how often, and who closed the debate."""
     spoke = Counter(message.by_name for message in scene.messages if message.kind == StatementKind.CHAIR)
     closed = {
         steer.by_name: CLOSING_REASONS[SteeringKind(steer.act)]
@@ -123,7 +123,7 @@ def recorded_outcome(scene: DebatePageContext, found: analysis.DebateAnalysis) -
 
 
 def _alone(scene: DebatePageContext) -> Iterator[tuple[str, Mapping[int, OptionStyle]]]:
-    """What each said alone; no column where nobody was asked, or nobody may see it yet."""
+    """Yield the column of first verdicts; none if nobody gave one or they are hidden."""
     if scene.firsts:
         yield "Alone, before", {one.seat: _first(scene, one.seat) for one in scene.seated}
 

@@ -1,4 +1,4 @@
-"""A debate as XML: what was said in the elements in which members read one another, for whatever reads files."""
+"""XML export of a debate: messages in the elements that members read, for other programs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,8 +15,8 @@ KINDS = (StatementKind.CHAIR, StatementKind.CLOSING, StatementKind.LEAVING)
 
 
 def render_debate_xml(debate: Debate) -> str:
-    """Of a debate that was read with `whole()`, as far as it is. A text that was erased is empty, and `redacted` says
-    since when."""
+    """Return the XML of a debate that was read with `with_members()`, also of an unfinished one. Erased texts are
+    empty, and `redacted` says since when."""
     run, course = debate.run, debate.partial_outcome
     table = replace(build_prompt_context(debate, course), view=PromptView.PERSPECTIVE)
     told = xml_messages.XmlDebate(

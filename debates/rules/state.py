@@ -64,11 +64,7 @@ class StatementKind(StrEnum):
 
 
 AT_ANY_TIME = (StatementKind.CHAIR, StatementKind.LEAVING)  # outside turns: may come while a member is being asked
-MOVING = (
-    StatementKind.SAID,
-    StatementKind.CHAIR,
-    StatementKind.LEAVING,
-)  # kinds that may be named as a reason for a change
+MOVING = (StatementKind.SAID, StatementKind.CHAIR, StatementKind.LEAVING)  # may be named as a reason for a change
 
 
 class NoteKind(StrEnum):

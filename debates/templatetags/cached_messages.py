@@ -1,4 +1,5 @@
-"""What was said never changes: each process draws it once, and anew when its texts were erased."""
+"""Caches rendered messages, which never change: each process renders one once, and again after its texts were
+erased."""
 
 from threading import Lock
 

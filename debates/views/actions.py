@@ -1,5 +1,5 @@
-"""What people on the live page do to a debate. With scripts a form comes back by itself, what is typed elsewhere stays;
-without them the page does, or why nothing was done with what was typed."""
+"""Forms of the live page. With scripts only the form is replaced, and other typed text stays; without them the
+whole page is, or a page with the reason for a refusal and the typed text."""
 
 import secrets
 from collections.abc import Callable
@@ -40,7 +40,7 @@ DONE = {
 
 @dataclass(frozen=True)
 class ModerationForm:
-    """One form of the page, by the name of its template, and what was chosen and typed in it."""
+    """One form of the page by the name of its template, with its values."""
 
     name: str
     to: int | None = None
@@ -67,7 +67,7 @@ def steer(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 def withdraw(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Whoever sits there leaves; nobody else can."""
+    """Withdraw the person on a seat; no other user can."""
     posted = posted_values(request.POST)
     verdict, reasoning = posted.get("verdict", ""), posted.get("reasoning", "")
     do = partial(moderation.withdraw_member, pk, request.user, verdict, reasoning, posted.get("key", ""))
@@ -76,7 +76,8 @@ def withdraw(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def first_statements_page(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What the members said alone, for who may see it before a person at the table does: after a look on record."""
+    """Show the first verdicts to users who may see them before a person at the table does. The view is logged
+    first."""
     face = specs()["debate"]
     row = row_for(request, face, pk, moderation.READ_ACTION)
     if not hides_first_verdicts(row):
@@ -102,12 +103,12 @@ def first_statements_page(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _seat(text: str) -> int | None:
-    """None where it names none; a number that nobody sits on is refused like any other."""
+    """Return the seat, or None if the text is no number; an unused number is refused later."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else None
 
 
 def _done(request: HttpRequest, pk: UUID, right: RunRight, do: Callable[[], Any], form: ModerationForm) -> HttpResponse:
-    """The form as it stands there for the next time; where nothing was done, why, with what was typed."""
+    """Perform an act and return the empty form; if it was refused, the reason and the typed values."""
     face = specs()["debate"]
     row = row_for(request, face, pk, right)
     try:
@@ -124,8 +125,8 @@ def _done(request: HttpRequest, pk: UUID, right: RunRight, do: Callable[[], Any]
 
 
 def _again(request: HttpRequest, row: Debate, form: ModerationForm, line: str, status: int = 200) -> HttpResponse:
-    """With a key of its own: it is another act. Who has left needs no form any more. `line`: what came of it, or why
-    it was refused."""
+    """Return the form with a new key, as the next post is another act. After a withdrawal there is no form. `line`:
+    the result, or the reason for a refusal."""
     refused = status != 200
     seats = [{"number": member.seat, "name": member.name} for member in row.seated]
     shown: dict[str, Any] = {"seats": seats, "line": line, "key": secrets.token_hex(16), "to": form.to, "ask": form.ask}
@@ -169,7 +170,7 @@ def _said(request: HttpRequest, row: Any) -> HttpResponse:
 
 
 def _back(request: HttpRequest, row: Any, status: int, **more: Any) -> HttpResponse:
-    """With what was typed, and why it was not taken."""
+    """Show the typed values again, with the reason for the refusal."""
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, FORM, {"display": {"id": str(row.pk)}, **more}, status=status)
     return page_of(request, specs()["debate"], row, status, **more)

@@ -1,4 +1,4 @@
-"""The pages of panels: each with its versions and its debates, and the form on which one is made and changed."""
+"""Pages of panels: versions and debates of each, and the form to create and change one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,10 +39,10 @@ WRITTEN_FIELDS = (
     "paste",
     "paste_title",
 )
-VERSION_FIELDS = "version"  # saved as the next one of the panel that the page came from
+VERSION_FIELDS = "version"  # save as the next version of the panel that the page came from
 
 
-# ---- to look at; all of them stand in the library ---------------------------------------------------------
+# ---- read; the library lists all of them ------------------------------------------------------------------
 
 
 @require_GET
@@ -67,7 +67,7 @@ def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any
 
 
 def _versions(panel: Panel) -> list[PanelVersion]:
-    """Newest first, with author and what they hold: three queries."""
+    """Return the versions, newest first, with author and content, in three queries."""
     return list(panel.versions.select_related("author").prefetch_related("seats", "options"))
 
 
@@ -75,12 +75,13 @@ def _changes(before: PanelVersion, after: PanelVersion) -> list[str]:
     return describe_changes((before.name, before.held()), (after.name, after.held()))
 
 
-# ---- to make and to change --------------------------------------------------------------------------------
+# ---- create and change ------------------------------------------------------------------------------------
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """An empty panel, the copy of one, or what stands on the page of a new debate, whose question is carried along."""
+    """Show or post the form: an empty panel, a copy, or the values of a new debate's page, whose question is kept
+    in it."""
     posted = posted_values(request.POST)
     if "back" in posted:
         return draft_context(request, posted)
@@ -110,7 +111,7 @@ def _posted(request: HttpRequest, posted: Mapping[str, str], written: dict[str, 
 
 
 def _save_as_version(request: HttpRequest, posted: Mapping[str, str], written: dict[str, str]) -> HttpResponse:
-    """What stands on the form becomes the next version of the panel that the page of the debate came from."""
+    """Save the form as the next version of the panel that the debate's page came from."""
     panel = get_object_or_404(Panel.objects.available().with_content(), pk=parse_number(posted.get("panel", "")))
     views.refuse_editor(panel, request.user)
     submission = PanelSubmission({**posted, "name": panel.name}, panel=panel)
@@ -125,7 +126,7 @@ def _save_as_version(request: HttpRequest, posted: Mapping[str, str], written: d
 
 
 def _copied(pk: str) -> dict[str, Any]:
-    """Name and what a copy holds; an empty table where there is no such panel."""
+    """Return the name and content of a copy; empty values if there is no such panel."""
     original = Panel.objects.with_content().filter(pk=parse_number(pk)).first()
     if original is None or original.current is None:
         return {**panel_values(None), "members": [{}] * 3}
@@ -134,8 +135,9 @@ def _copied(pk: str) -> dict[str, Any]:
 
 
 def _to_save(posted: Mapping[str, str]) -> dict[str, Any]:
-    """What stands on the page of a debate. It shows the default model where its panel leaves the model open: so it
-    stays. Whoever was named as a person is one of the debate and none of the panel: a person sits there."""
+    """Return the panel values of a debate's page. That page shows the default model where the panel leaves the
+    model open; here it stays open. A named person belongs to the debate: the panel only says that a person sits
+    there."""
     typed = typed_in(posted)
     panel = Panel.objects.with_content().filter(pk=parse_number(posted.get("panel", ""))).first()
     seats = list(panel.current.seats.all()) if panel and panel.current else []
@@ -153,13 +155,13 @@ def _retyped(posted: Mapping[str, str], typed: Mapping[str, Any]) -> dict[str, A
 
 
 def _without_words(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is a debate's own."""
+    """Return the values without those that belong to a debate only."""
     return {name: value for name, value in typed.items() if name not in WRITTEN_FIELDS}
 
 
 def _written(request: HttpRequest, posted: Mapping[str, str]) -> dict[str, str]:
-    """What the page of a debate had beside what a panel holds, with the files that came with it and what came from the
-    page of another kind; empty for a panel of its own."""
+    """Return the other values of a debate's page, with its files and those of another procedure's page; empty if
+    the panel was created on its own."""
     if "question" not in posted:
         return {}
     attached, pasted = attachments_of(request, posted)
@@ -200,7 +202,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 def _overtaken(
     request: HttpRequest, submission: PanelSubmission, pk: int, opened: int, written: dict[str, str] | None = None
 ) -> HttpResponse:
-    """What was typed comes back, now as a change of the newest version: to save it again is then a decision."""
+    """Show the posted values again as a change of the newest version, so that saving them over it is a decision."""
     panel = get_object_or_404(Panel.objects.with_content(), pk=pk)
     versions = _versions(panel)
     seen = next((version for version in versions if version.number == opened), None)
@@ -245,7 +247,7 @@ def _form_page(
 
 
 def _origin(request: HttpRequest, written: Mapping[str, str]) -> Panel | None:
-    """The panel that the page of a debate came from, where whoever asks may give it another version."""
+    """Return the panel that the debate's page came from, if the user may edit it."""
     found = Panel.objects.available().with_content().filter(pk=parse_number(written.get("panel", ""))).first()
     return found if found and found.is_editable_by(request.user) else None
 

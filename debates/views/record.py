@@ -23,7 +23,7 @@ def record_xml(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_GET
 def prompt_page(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    """One attempt with its whole prompt: those of all messages would be too long for one page."""
+    """Show one attempt with its whole prompt: those of all messages would be too long for one page."""
     face = specs()["debate"]
     row = row_for(request, face, pk)
     call = get_object_or_404(row.run.calls.defer(None), pk=number)

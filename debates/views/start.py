@@ -1,4 +1,4 @@
-"""The page on which a debate is begun. All of it works without scripts: options and members come and go by buttons."""
+"""Page that starts a debate. It works without scripts: buttons add and remove options and members."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,13 +33,13 @@ from ..models import DOCUMENTS, Debate, MemberDict, OptionDict, Panel, PanelChan
 
 ATTACH_BUTTON = "take-panel"
 CHANGE = re.compile(r"(add|remove)-(option|member|document)(?:-(\d))?")
-IDS = {"option": "word", "member": "name"}  # where one goes on after adding one
+IDS = {"option": "word", "member": "name"}  # the field that gets the focus after adding one
 DRAFT_PREFIX = "debate-new"
 
 
 @dataclass(frozen=True)
 class PasteForm:
-    """A document that was pasted and is not attached yet."""
+    """A pasted document that is not attached yet."""
 
     title: str = ""
     text: str = ""
@@ -50,7 +50,7 @@ EMPTY_VALUES = PasteForm()
 
 @dataclass(frozen=True)
 class ChosenPanel:
-    """The panel that is chosen on the page, and the number of the version that what stands below it came from."""
+    """The panel chosen on the page, and the number of the version that the page's values came from."""
 
     panel: Panel | None = None
     version: int = 0
@@ -122,7 +122,7 @@ def _come(
     attached: DebateAttachments,
     pasted: PasteForm,
 ) -> HttpResponse:
-    """From the page of another kind, with what was typed there; what was written here before is still there."""
+    """Show the page with the text of another procedure's page. Values that were written here before are kept."""
     before = "m1-name" in posted
     submission, chosen = (DebateSubmission(**typed_in(posted)), _chosen(posted)) if before else _first(request)
     submission.own.initial = {**submission.own.initial, "title": come.title, "question": come.text}
@@ -144,13 +144,13 @@ def _first(request: HttpRequest) -> tuple[DebateSubmission, ChosenPanel]:
 
 
 def _earlier(request: HttpRequest) -> Debate | None:
-    """The one that this is held again from."""
+    """Return the debate to rerun."""
     asked = request.POST if request.method == "POST" else request.GET
     return rerun.earlier_debate(asked.get("again", ""), request.user)
 
 
 def panel_values(panel: Panel | None) -> dict[str, Any]:
-    """What a panel holds, as a form starts from it; without one an empty table."""
+    """Return a panel's content as initial values of a form; without a panel, empty values."""
     if panel and panel.current:
         return panel.current.values()
     empty: MemberDict = {"name": "", "who": "", "model": settings.DEFAULT_MODEL}
@@ -162,20 +162,20 @@ def panel_values(panel: Panel | None) -> dict[str, Any]:
 
 
 def take_attachment(request: HttpRequest, posted: Mapping[str, str], attached: DebateAttachments) -> DebateSubmission:
-    """What was typed, but members, options and rules are those of the panel that was chosen."""
+    """Return the typed values with the members, options and rules of the chosen panel."""
     holds = _with_oneself(panel_values(_panel(posted.get("panel", ""))), request.user)
     return DebateSubmission(**{**typed_in(posted), **holds}, attached=attached)
 
 
 def _with_oneself(holds: dict[str, Any], user: Any) -> dict[str, Any]:
-    """Who begins a debate is offered where its panel has a person; of several, at the first of those seats."""
+    """Offer the user on the first seat where the panel has a person."""
     if place := next((one for one in holds["members"] if not one["model"]), None):
         place["user"] = user.get_username()
     return holds
 
 
 def draft_context(request: HttpRequest, posted: Mapping[str, str], saved: Panel | None = None) -> HttpResponse:
-    """The page again with what was written on it, after a detour to save it as a panel."""
+    """Show the page again with its draft, after a detour to save it as a panel."""
     attached, pasted = attachments_of(request, posted)
     if saved is None:
         return _page(request, DebateSubmission(**typed_in(posted), attached=attached), _chosen(posted), pasted=pasted)
@@ -185,7 +185,7 @@ def draft_context(request: HttpRequest, posted: Mapping[str, str], saved: Panel 
 
 
 def _still_seated(posted: Mapping[str, str], panel: Panel) -> dict[str, Any]:
-    """What the panel holds, with the persons who had been named for its seats."""
+    """Return the panel's content, with the persons that had been named for its seats."""
     typed, holds = typed_in(posted), panel_values(panel)
     for before, one in zip(typed["members"], holds["members"], strict=False):
         if not one["model"]:
@@ -206,7 +206,7 @@ def _chosen(posted: Mapping[str, str]) -> ChosenPanel:
 
 
 def _opened(posted: Mapping[str, str]) -> PanelVersion | None:
-    """The version that the page came from; of a page that does not say so, the current one."""
+    """Return the version that the page came from; if the page names none, the current one."""
     panel = Panel.objects.select_related("current").filter(pk=parse_number(posted.get("panel", ""))).first()
     if panel is None:
         return None
@@ -216,8 +216,8 @@ def _opened(posted: Mapping[str, str]) -> PanelVersion | None:
 def _overtaken(
     request: HttpRequest, posted: Mapping[str, str], attached: DebateAttachments, changed: PanelChanged
 ) -> HttpResponse:
-    """What was typed comes back, with what the panel holds now: to start by that is then a decision. What an archived
-    one held stays, as one's own."""
+    """Show the posted values again with the panel's current content, so that starting with it is a decision. If the
+    panel is archived, the posted values stay, as the user's own."""
     panel = _panel(str(changed.saved.pk))
     if panel is None:
         then = "Its settings are below as your own: start again to debate by that."
@@ -229,10 +229,10 @@ def _overtaken(
 
 
 def change_rows(posted: Mapping[str, str], what: str, noun: str, number: str | None) -> dict[str, Any]:
-    """What was typed, with one more or one less of them."""
+    """Return the typed values with one row added or removed."""
     typed = typed_in(posted)
     some = typed.get(f"{noun}s")
-    if some is None:  # documents come and go as they are read
+    if some is None:  # documents are added and removed when they are read
         return typed
     if what == "add":
         some.append({"model": settings.DEFAULT_MODEL} if noun == "member" else {})
@@ -242,7 +242,7 @@ def change_rows(posted: Mapping[str, str], what: str, noun: str, number: str | N
 
 
 def focus_target(posted: Mapping[str, str], change: re.Match[str]) -> str:
-    """Where the reader is after it: the new one, or the button that adds."""
+    """Return the id of the element that gets the focus: the new row, or the button that adds."""
     what, noun, _ = change.groups()
     if noun == "document":
         return FILES
@@ -250,12 +250,12 @@ def focus_target(posted: Mapping[str, str], change: re.Match[str]) -> str:
     return f"{noun[0]}{count}-{IDS[noun]}" if what == "add" else f"add-{noun}"
 
 
-# ---- what is attached ---------------------------------------------------------------------------------------
+# ---- attachments --------------------------------------------------------------------------------------------
 
 
 def attachments_of(request: HttpRequest, posted: Mapping[str, str]) -> tuple[DebateAttachments, PasteForm]:
-    """What the page had read before, then the files that came with it, then what was pasted; and what stays pasted,
-    because it cannot be read."""
+    """Return what the page had attached before, then its files, then the pasted text; and the pasted text if it
+    cannot be read."""
     encoding = posted.get("encoding", "").strip()
     found, gone = DebateAttachments(encoding=encoding), CHANGE.fullmatch(posted.get("do", ""))
     removed = gone[3] if gone and gone[1] == "remove" and gone[2] == "document" else None
@@ -303,7 +303,7 @@ def _page(
         },
         "spare": {"option": len(submission.options) > 2, "member": len(submission.members) > 2},
         "models": model_list.offered_models(model_list.declared_models()),
-        # the chosen one first: it is always in sight, however many there are
+        # the chosen one first, so that it is always visible
         "panels": sorted(Panel.objects.available().with_content(), key=lambda offered: offered != chosen.panel),
         "panel": chosen.panel.pk if chosen.panel else None,
         "came_from": chosen.version,
@@ -331,7 +331,7 @@ def _shown(documents: Sequence[NewDocument], whose: object) -> list[dict[str, An
 
 @require_POST
 def expected_cost(request: HttpRequest) -> HttpResponse:
-    """What the debate on the page may cost at most, as far as it is written."""
+    """Return the maximum cost of the debate on the page, as far as it is filled in."""
     posted = posted_values(request.POST)
     typed = typed_in(posted)
     members = typed["members"]

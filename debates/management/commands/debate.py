@@ -23,7 +23,7 @@ from runs.procedure.spec import spec_of_run
 from runs.run_command import NOTHING, OTHERWISE, WELL, ProgressLine, RunCommand, usage_error
 
 Line = tuple[tuple[int, int], tuple[str, int], str]
-"""Its place, its key and what it says."""
+"""Its place, its key and its text."""
 
 
 class Command(RunCommand[Debate]):
@@ -104,7 +104,7 @@ class Command(RunCommand[Debate]):
             yield (message["number"], 0), ("message", message["number"]), said
 
     def _done(self, row: Debate) -> Iterator[Line]:
-        """Acts have numbers of their own, and come behind the message after which they were done."""
+        """Yield the acts. They have their own numbers, and follow the message after which they were done."""
         if row.steers.all():
             for act, lead, text in acts_in_words(page_context(spec_of_run(row.run).snapshot(row))):
                 yield (act.after, act.number), ("act", act.number), f"Act {act.number}. {lead} {text}"
@@ -127,13 +127,13 @@ def read(files: Sequence[str], encoding: str = "") -> DebateAttachments:
 
 
 def panel_called(which: str | None) -> PanelVersion:
-    """The current version of the panel of that name or id; of the first that is offered where none is named."""
+    """Return the current version of the panel with this name or id; without one, of the first available panel."""
     if which is None:
         first = Panel.objects.available().with_content().first()
         if first is None or first.current is None:
             raise usage_error("--panel: There is no panel. Make one in the library.")
         return first.current
-    text = which.encode(errors="replace").decode()  # an argument may hold bytes that are no text
+    text = which.encode(errors="replace").decode()  # an argument may contain bytes that are not text
     try:
         return panel_named(parse_number(text) or text)
     except ValidationError as error:
