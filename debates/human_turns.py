@@ -101,7 +101,7 @@ def leave_seat(run: UUID, turn: TurnState, name: str, reason: str) -> None:
 
 
 def check_accounts() -> None:
-    """Skip the open turn of a person whose account is disabled or deleted."""
+    """Connect the signals that skip an open turn when the person's account is disabled or deleted."""
     post_save.connect(_account_saved, User, dispatch_uid="debates-account-saved")
     pre_delete.connect(_account_deleted, User, dispatch_uid="debates-account-deleted")
 

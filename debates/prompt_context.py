@@ -19,7 +19,7 @@ EVERYONE = "everyone"
 
 
 class PromptView(StrEnum):
-    """How members see the debate: each its own words as its own, or all the same minutes, where nobody has a name."""
+    """How members see the debate: their own messages as answers, or minutes for all, with letters for names."""
 
     PERSPECTIVE = "perspective"
     MINUTES = "minutes"
@@ -31,7 +31,7 @@ class PointSide(StrEnum):
 
 
 class AnswerShape(StrEnum):
-    """What an artifact is: a text, a table, or a table that is also drawn as bars."""
+    """Kinds of artifacts: a text, a table, or a table that is also drawn as bars."""
 
     TEXT = "text"
     TABLE = "table"

@@ -15,7 +15,7 @@ _WORD = re.compile(r"\w+")
 
 
 class ArgumentState(StrEnum):
-    """What became of a point. Another member that says the same again has not answered it."""
+    """State of a point. A member that repeats the point does not answer it."""
 
     ANSWERED = "answered"
     OPEN = "not_answered"
@@ -23,7 +23,7 @@ class ArgumentState(StrEnum):
 
 
 class ArgumentSource(StrEnum):
-    """Whether the line that a claim names is there and has a word in common with it: no more than that was checked."""
+    """Whether the named line exists and shares a word with the claim; nothing more is checked."""
 
     FOUND = "found"
     NOT_FOUND = "not_found"

@@ -20,7 +20,7 @@ DOCUMENTS = DocumentLimits(number=8, size=2 * 2**20, characters=60_000)
 
 
 class OptionDirection(models.TextChoices):
-    """How an option looks: what it comes to for the question."""
+    """Direction of an option with regard to the question, for its display."""
 
     FOR = "for", "For"
     BETWEEN = "between", "In between"
@@ -28,14 +28,14 @@ class OptionDirection(models.TextChoices):
 
 
 class HistoryView(models.TextChoices):
-    """How members see what was said before."""
+    """How prompts show earlier messages."""
 
     PERSPECTIVE = "perspective", "Each from its own side"
     MINUTES = "minutes", "All alike, members as letters"
 
 
 class DebateFlag(models.TextChoices):
-    """What came about in a debate that is over: a label by which it is found."""
+    """Flags of an ended debate; the history can be filtered by them."""
 
     CHANGED = "changed", "Changed"
     MINORITY = "minority", "A minority"

@@ -54,7 +54,7 @@ _TYPES: dict[str, Any] = {
 
 @cache
 def _model(fields: tuple[str, ...]) -> type[BaseModel]:
-    """Return a model in which every field but the content is optional."""
+    """Return a model of the answer. Only `content`, `words` and `confidence` are required."""
     return create_model("Answer", __base__=_Strict, **{field: _TYPES[field] for field in fields})
 
 

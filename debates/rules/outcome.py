@@ -20,12 +20,12 @@ class DecisionRule(StrEnum):
 
 
 class NoDecision(StrEnum):
-    """Why there is none."""
+    """Why there is no decision."""
 
     TIE = "tie"
     TOO_FEW = "too_few"
     QUORUM = "quorum"
-    NO_RULE = "no_rule"  # none was asked for: the verdicts stand by themselves
+    NO_RULE = "no_rule"  # no rule was chosen: the verdicts are the result
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ SILENT_AFTER = 3  # consecutive skipped turns
 
 
 class MessageKind(StrEnum):
-    """What somebody at the table is."""
+    """Kinds of seats."""
 
     MEMBER = "member"
     TIMEKEEPER = "timekeeper"
@@ -39,7 +39,7 @@ TURNS: dict[str, TurnSettings] = {
 
 
 class TurnReason(StrEnum):
-    """Why somebody has the floor."""
+    """Why a member has the floor."""
 
     ASKED = "asked"
     REPLY = "reply"
@@ -54,7 +54,7 @@ DRAWN = (TurnReason.DRAW, TurnReason.CHALLENGE)
 
 
 class StatementKind(StrEnum):
-    """Whose words a message is."""
+    """Kinds of messages."""
 
     SAID = "said"
     NOTE = "note"
@@ -74,7 +74,7 @@ class NoteKind(StrEnum):
 
 
 class MemberStatus(StrEnum):
-    """How a turn stands."""
+    """States of a turn."""
 
     OPEN = "open"
     SPOKEN = "spoken"
@@ -82,8 +82,7 @@ class MemberStatus(StrEnum):
 
 
 class SteeringKind(StrEnum):
-    """What people do to a debate from outside: the chair's acts, and a look at what nobody is shown yet, which steers
-    nothing."""
+    """Acts of people: those of the chair, and a logged view of hidden first verdicts, which steers nothing."""
 
     ASK = "ask"
     EXTEND = "extend"

@@ -137,7 +137,7 @@ class Receipt(models.Model):
     """A receipt that was issued, to whom, and whether it was used.
 
     `by`, `consumed_by`: user names at that time. `issue_entry`, `use_entry`: numbers of the audit log entries.
-    `expected`: the consumer's requirements. A receipt of the older format has neither these nor `agents_sha256`.
+    `expected`: the consumer's requirements. Receipts of the older format record neither these nor who judged.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
