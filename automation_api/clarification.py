@@ -1,4 +1,4 @@
-"""Words to the planner: an answer where it asks, else a reason to plan the rest anew."""
+"""Messages to the planner: an answer if it asks a question, otherwise a reason to replan the remaining steps."""
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
@@ -31,7 +31,7 @@ def answer_clarification(request: HttpRequest, asked: HumanClarification) -> str
         _answer(request, gate, words)
         return "Answered: the planner goes on"
     _say(request, plan, words)
-    return "The planner was told, and plans what has not begun anew"
+    return "The planner got your message and replans the steps that have not begun"
 
 
 def _words(given: str) -> str:

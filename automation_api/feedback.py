@@ -34,8 +34,8 @@ from .schemas import HumanFeedback, HumanFeedbackForAll
 from .sessions import plan_in, session_owner, uuid_of
 
 WAIT_SECONDS = 20.0  # seconds until a changed step should have been asked about
-DECIDE_ON_PAGE_TEXT = (ApprovalKind.UNCERTAIN, ApprovalKind.BUDGET)  # more can be said there than yes and no
-ANSWERED_TEXT = (ApprovalKind.QUESTION, ApprovalKind.SEAT)
+DECIDED_ON_PAGE_KINDS = (ApprovalKind.UNCERTAIN, ApprovalKind.BUDGET)  # more can be said there than yes and no
+ANSWERED_KINDS = (ApprovalKind.QUESTION, ApprovalKind.SEAT)
 PATHS = {"text": "human_feedback", "answer": "human_feedback", "decision": "approved", "choice": "approved"}
 CHANGED = "It was not sent to you yet as it is now. Look at it, and decide again."
 
@@ -48,7 +48,7 @@ def feedback_text(gate: Gate, approved: bool, words: str) -> dict[str, Any]:
     kind = ApprovalKind(gate.kind)
     if not approved:
         return {"decision": DecisionValue.REJECT, "choice": _refusal(kind, words), "text": words}
-    if kind in ANSWERED_TEXT:
+    if kind in ANSWERED_KINDS:
         if not words.strip():
             raise field_errors([("human_feedback", "This is a question: write the answer here.")])
         return {"decision": DecisionValue.ANSWER, "answer": words}
@@ -64,7 +64,7 @@ def _refusal(kind: ApprovalKind, words: str) -> DecisionMeaning:
 
 def decide(request: HttpRequest, gate: Gate, said: dict[str, Any]) -> Gate:
     """At a gate that the caller was sent, or whose yes sends nothing: what a step sends is asked about by itself."""
-    if gate.kind in DECIDE_ON_PAGE_TEXT:
+    if gate.kind in DECIDED_ON_PAGE_KINDS:
         raise ApiError(409, f"More than yes and no can be said here: {address_of(request)}/gates/{gate.pk}/")
     try:
         return gates.gate_response(request, gate.pk, digest=gate.digest, **said)
@@ -236,7 +236,7 @@ def _plan_rejected(request: HttpRequest, waiting: Sequence[Gate], asked: HumanFe
     if gate is None:
         raise ApiError(409, "What waits of this plan takes no such answer.")
     decide(request, gate, {"decision": DecisionValue.REJECT, "choice": choice, "text": asked.words})
-    return "Plan rejected: it is planned anew" if choice is DecisionMeaning.REVISE else "Plan rejected: it ends"
+    return "Plan rejected: the planner replans it" if choice is DecisionMeaning.REVISE else "Plan rejected: it ends"
 
 
 def _all_approved(request: HttpRequest, plan: Plan, waiting: Sequence[Gate], asked: HumanFeedbackForAll) -> str:
@@ -259,9 +259,9 @@ def _approved(request: HttpRequest, plan: Plan, gate: Gate, sent: dict[UUID, int
         return "still waiting"  # one by one
     if gate.kind == ApprovalKind.STEP and sent and not is_sent:
         return "had changed"
-    if step is None or gate.kind in DECIDE_ON_PAGE_TEXT or (gate.kind != ApprovalKind.STEP and not is_sent):
+    if step is None or gate.kind in DECIDED_ON_PAGE_KINDS or (gate.kind != ApprovalKind.STEP and not is_sent):
         return "still waiting"
-    if gate.kind in ANSWERED_TEXT and not words.strip():
+    if gate.kind in ANSWERED_KINDS and not words.strip():
         return "still waiting"
     try:
         decide(request, gate, feedback_text(gate, True, words))

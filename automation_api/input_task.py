@@ -15,7 +15,7 @@ from engine.models import Run
 from plans import forms, procedure
 from plans.models import Plan, TeamChanged, TeamVersion
 from plans.models.presets import OF_SETTING, team_of_setting
-from plans.rules.approval_policy import TeamPolicy, is_step_by_step
+from plans.rules.approval_policy import TeamPolicy, step_by_step_policy
 from plans.rules.enums import RevisionStatus
 from runs.api.errors import ApiError, field_errors
 from runs.api.idempotent_submit import queue_once
@@ -56,7 +56,7 @@ def _submit(request: HttpRequest, asked: InputTask, session: str) -> Plan:
     _refuse(wrong)
     team = _team()
     _refuse(forms.too_long_for(values["task"], team))
-    of_source = {"matter": session, "team": team, "policy": is_step_by_step(TeamPolicy.of(team.policy))}
+    of_source = {"matter": session, "team": team, "policy": step_by_step_policy(TeamPolicy.of(team.policy))}
     try:
         return procedure.submit(owner=session_owner(request), limited=True, **{**values, **of_source})
     except TeamChanged as error:

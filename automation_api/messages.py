@@ -20,7 +20,7 @@ from toolbox.agent_step import AgentAct
 
 from .objects import feedback_words, gate_message, is_pending, reply_of, session_of
 
-EVENT_TEXT = {
+EVENT_LABELS = {
     DecisionValue.APPROVE: "Approved",
     DecisionValue.REJECT: "Rejected",
     DecisionValue.ANSWER: "Answered",
@@ -102,7 +102,7 @@ def _decided(one: GateDecision) -> str:
     words = feedback_words(one)
     if one.decision == DecisionValue.ANSWER and words:
         return words
-    said = EVENT_TEXT[DecisionValue(one.decision)] + (f" ({one.choice})" if one.choice else "")
+    said = EVENT_LABELS[DecisionValue(one.decision)] + (f" ({one.choice})" if one.choice else "")
     return f"{said}: {words}" if words else f"{said}."
 
 

@@ -5,6 +5,6 @@ class DebatesConfig(AppConfig):
     name = "debates"
 
     def ready(self) -> None:
-        from .human_turns import check_accounts
+        from .human_turns import connect_account_signals
 
-        check_accounts()
+        connect_account_signals()

@@ -15,7 +15,7 @@ MESSAGE, LINE = 260, 45  # tokens of a message in full, and as one line of the m
 FULL_HISTORY = 30  # newest messages in full, on average
 INSTRUCTIONS = 1_400
 LEAST_WHOLE, LEAST_LINES = 8, 20  # messages that a member must see to answer sensibly
-LIKELY_SHARE = 30  # messages of a debate that ends by itself
+LIKELY_MESSAGES = 30  # messages of a debate that ends by itself
 SECONDS = (8, 15)  # per message of a model, from and to; a rehearsal takes at most a minute
 
 
@@ -53,7 +53,7 @@ def estimate(read: int, members: Iterable[Mapping[str, Any]], timekeeper: str, m
     asked = [one for one in members if one.get("model")]
     base = INSTRUCTIONS + read
     at_most = _cost(asked, timekeeper, base, most)
-    likely = _cost(asked, timekeeper, base, min(LIKELY_SHARE, most))
+    likely = _cost(asked, timekeeper, base, min(LIKELY_MESSAGES, most))
     return DebateEstimate(2 * len(asked) + most, at_most, likely, _minutes(asked, most))
 
 

@@ -97,7 +97,7 @@ def _moment(row: Debate, number: int) -> DebateMoment:
 
 
 def _undone(moment: DebateMoment) -> Iterator[Section]:
-    names = {one.pk: one.name for one in moment.debate.prompt_context}
+    names = {one.pk: one.name for one in moment.debate.members_by_seat}
     said = []
     for one in moment.later:
         who = names.get(one.member_id or 0, one.by_name or "The timekeeper")
@@ -108,7 +108,7 @@ def _undone(moment: DebateMoment) -> Iterator[Section]:
 
 def _positions(moment: DebateMoment) -> Iterator[str]:
     """Yield the members whose position at the fork differs from their last one."""
-    course = moment.debate.partial_outcome
+    course = moment.debate.shown_state
     then = course.verdict_at(moment.number)
     for seat in course.speakers:
         before, after = then.get(seat.seat, ""), course.verdict_of.get(seat.seat, "")

@@ -13,7 +13,7 @@ from runs.forms import NumberedForm, PlainTextField, choice_field, has_text, val
 from runs.rights import SEE, PermissionReach
 
 from .models import (
-    DEFAULT_REPLY_WORDS,
+    DEFAULT_REPLY_HOURS,
     MEANING_LENGTH,
     NAME_LENGTH,
     WHO_LENGTH,
@@ -25,7 +25,7 @@ from .rules import state as rules
 from .rules.outcome import NO_DECISION, DecisionRule
 
 LEAST_MEMBERS, LEAST_OPTIONS = 2, 2
-MAX_REPLY_WORDS = 24 * 365  # hours
+MAX_REPLY_HOURS = 24 * 365  # hours
 
 DEFAULT_SWITCHES = ("first", "reply", "call", "challenge")
 RESERVED_NAMES = ("Chair", "Timekeeper", "everyone")
@@ -71,12 +71,12 @@ class DebateRulesForm(forms.Form):
         label="Hours that a person has for a turn",
         help_text="Then the turn is skipped. Empty: it waits.",
         required=False,
-        initial=DEFAULT_REPLY_WORDS,
+        initial=DEFAULT_REPLY_HOURS,
         min_value=1,
-        max_value=MAX_REPLY_WORDS,
+        max_value=MAX_REPLY_HOURS,
         error_messages=dict.fromkeys(
             ("invalid", "min_value", "max_value"),
-            f"Write a number of hours, 1 to {MAX_REPLY_WORDS:,}, or nothing to wait without end.",
+            f"Write a number of hours, 1 to {MAX_REPLY_HOURS:,}, or nothing to wait without end.",
         ),
     )
     first = forms.BooleanField(label="Ask each member alone first", required=False, initial=True)
@@ -149,7 +149,7 @@ class SeatForm(NumberedForm):
     def clean_model(self) -> str:
         return validate_model(self.cleaned_data["model"])
 
-    def needs_who(self) -> None:
+    def check_description(self) -> None:
         """Add an error if a model's seat has no description: without one it is like any other member."""
         if not self.errors.keys() & {"who"} and not has_text(self.cleaned_data.get("who", "")):
             self.add_error("who", f"Say who member {self.number} is: what it knows, and what it looks at.")
@@ -198,7 +198,7 @@ class DebateMemberForm(SeatForm):
         if user and self.cleaned_data.get("fallback"):
             self.add_error("fallback", "Nothing stands in for a person. Leave the fallback empty.")
         if model and not user:
-            self.needs_who()
+            self.check_description()
 
 
 def _knows(by: User, other: User) -> bool:
@@ -226,5 +226,5 @@ class PanelSeatForm(SeatForm):
                 if self.cleaned_data.get(name):
                     self.add_error(name, "A person sits here. Leave it empty, or take the person away.")
         else:
-            self.needs_who()
+            self.check_description()
         self.cleaned_data.pop("user", None)

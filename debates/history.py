@@ -229,7 +229,7 @@ def prefetch_for_table() -> DebateQuerySet:
 
 
 def table_columns(debate: Debate) -> tuple[Sequence[object], Sequence[object]]:
-    version, course = debate.panel_version, debate.partial_outcome
+    version, course = debate.panel_version, debate.shown_state
     panel = [version.name, version.number] if version else ["", ""]
     asked = [debate.question, *panel, RULES[DecisionRule(debate.rule)]]
     outcome, called = debate.result(course), {one.seat: one.name for one in debate.seated}

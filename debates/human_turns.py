@@ -100,7 +100,7 @@ def leave_seat(run: UUID, turn: TurnState, name: str, reason: str) -> None:
 # ---- accounts that end during a turn -------------------------------------------------------------------------
 
 
-def check_accounts() -> None:
+def connect_account_signals() -> None:
     """Connect the signals that skip an open turn when the person's account is disabled or deleted."""
     post_save.connect(_account_saved, User, dispatch_uid="debates-account-saved")
     pre_delete.connect(_account_deleted, User, dispatch_uid="debates-account-deleted")
@@ -137,7 +137,7 @@ def turn_gates(gates: Sequence[Gate]) -> Sequence[Gate]:
     return [gate for gate in gates if gate.kind == KIND and gate.pending]
 
 
-def is_seated(debate: Debate, user: Any) -> dict[str, Any]:
+def seat_context(debate: Debate, user: Any) -> dict[str, Any]:
     """Return what the page shows only to a person on a seat, with the turn's form if it is that person's turn."""
     member = next((one for one in debate.seated if one.user_id is not None and one.user_id == user.pk), None)
     if member is None or debate.run.is_ended:

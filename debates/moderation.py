@@ -35,7 +35,9 @@ MOST_MESSAGES = 40
 ENDED_TEXT = "The debate is over."
 CLOSING_TEXT = "The closing has begun: who has the floor now speaks last."
 IMMEDIATE_ACTIONS = (SteeringKind.EXTEND, SteeringKind.GIVE_UP, SteeringKind.LOOK)
-READ_ACTION = RunRight("debates.look_at_firsts", "look at what its members said alone before it is over", own=False)
+READ_FIRSTS_RIGHT = RunRight(
+    "debates.look_at_firsts", "look at what its members said alone before it is over", own=False
+)
 NOTHING_HIDDEN = "What the members said alone is not hidden, or there is nothing of it yet."
 SEATED_TEXT = "You sit at this table: what the others said alone would sway you."
 
@@ -150,7 +152,7 @@ def has_read_first_statements(debate: Debate, user: Any) -> bool:
 
 
 def may_read_first_statements(debate: Debate, user: Any) -> bool:
-    return not debate.run.is_ended and READ_ACTION.covers(user, debate.run) and not _why_not_looked(debate, user)
+    return not debate.run.is_ended and READ_FIRSTS_RIGHT.covers(user, debate.run) and not _why_not_looked(debate, user)
 
 
 def may_withdraw(debate: Debate, user: Any) -> bool:

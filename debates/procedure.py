@@ -101,7 +101,7 @@ async def _take(run: RunContext, seen: DebateSnapshot, step: turn_taking.NextSte
         case turn_taking.CollectClosing(turns):
             await run.gather(*(_hear(run, seen, turn) for turn in turns))
         case turn_taking.WaitUntil():
-            await run.sleep()
+            await run.yield_to_others()
         case turn_taking.EndForLackOfMembers():
             raise RunFailed("member_failed", sentence_of_too_few(seen.course))
         case _:
@@ -216,7 +216,7 @@ def sentence_of_too_few(course: rules.DebateState) -> str:
     return f"Fewer than two members can speak. Silent: {', '.join(silent)}."
 
 
-def is_rehearsed(messages: list[dict[str, str]]) -> str:
+def rehearsed_message(messages: list[dict[str, str]]) -> str:
     """Return the message of the rehearsal; a cut one is a TruncatedAnswer."""
     part = rehearsal.continue_message(messages)
     return TruncatedAnswer(part) if part else rehearsal.message(messages)

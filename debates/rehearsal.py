@@ -32,7 +32,7 @@ from .rehearsal_parser import ParsedLine, ParsedPrompt, parse_prompt
 from .rules.state import ABSTAIN, TurnReason
 from .xml_messages import XmlMessage, number_of, unescape_scaffold
 
-STAY_SHARE = 5  # messages before a member may withdraw
+MIN_MESSAGES_BEFORE_LEAVING = 5  # messages before a member may withdraw
 TABLE_EVERY, CUT_EVERY, ONE_IN = 8, 17, 3
 QUOTED = 10  # words of a quoted line
 LONGEST_NOTE = 400
@@ -181,7 +181,7 @@ class RehearsedMember:
         may = (
             self.verdict
             and not self.stated
-            and self.heard.spoken >= STAY_SHARE
+            and self.heard.spoken >= MIN_MESSAGES_BEFORE_LEAVING
             and self.heard.why != TurnReason.CHALLENGE
         )
         return bool(may) and self.checksum("withdraws", self.heard.number) % ONE_IN == 0

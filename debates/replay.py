@@ -19,7 +19,7 @@ from .rules.state import MemberStatus, NoteKind, TurnReason
 
 FRAME_BATCH = timedelta(milliseconds=40)
 DEADLINE = "pending"
-PARTIAL_TEXT = ("messages", "turns", "steers")  # lists of rows that are added one by one
+INCREMENTAL_LISTS = ("messages", "turns", "steers")  # lists of rows that are added one by one
 
 
 def at_moment(debate: Debate, moment: datetime) -> Debate:
@@ -28,7 +28,7 @@ def at_moment(debate: Debate, moment: datetime) -> Debate:
     then: Any = copy(debate)
     then.__dict__.pop("so_far", None)  # the cached state was computed from other rows
     lists = dict(then._prefetched_objects_cache)
-    lists |= {name: replace_rows(lists[name], _made_by(lists[name], moment)) for name in PARTIAL_TEXT}
+    lists |= {name: replace_rows(lists[name], _made_by(lists[name], moment)) for name in INCREMENTAL_LISTS}
     lists["turns"] = replace_rows(lists["turns"], [_turn_at(turn, moment) for turn in lists["turns"]])
     lists["steers"] = replace_rows(lists["steers"], [_done_at(steer, moment) for steer in lists["steers"]])
     lists["members"] = replace_rows(lists["members"], [_member_at(member, moment) for member in lists["members"]])

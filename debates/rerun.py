@@ -46,12 +46,12 @@ def unchanged_sentence(earlier: Debate, later: Debate) -> str:
         return ""
     names = {one.seat: one.name for one in earlier.seated}
     same = [one.seat for one in later.seated if names.get(one.seat) == one.name]
-    stayed = analysis.positions_kept(earlier.partial_outcome, later.partial_outcome)
+    stayed = analysis.positions_kept(earlier.shown_state, later.shown_state)
     both = [stayed[seat] for seat in same if seat in stayed]
     return f"{sum(both)} of {len(both)} members that sat there both times ended by the same." if both else ""
 
 
-UNCHANGED_TEXT = ("question", "rule", "most", "reply_within", "view")
+COPIED_FIELDS = ("question", "rule", "most", "reply_within", "view")
 
 
 def earlier_debate(pk: str, user: User) -> Debate | None:
@@ -75,7 +75,7 @@ def start_values(debate: Debate) -> dict[str, Any]:
     switches = {name: getattr(debate, name) for name in SWITCHES}
     spend = debate.run.spend
     return {
-        **{name: getattr(debate, name) for name in UNCHANGED_TEXT},
+        **{name: getattr(debate, name) for name in COPIED_FIELDS},
         "spend": None if spend is None else Decimal(spend) / DOLLAR,
         "title": debate.run.title,
         "timekeeper": debate.at_seat(0).model,

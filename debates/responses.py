@@ -41,7 +41,7 @@ def debate_fields(row: Debate) -> dict[str, Any]:
             {"number": one.number, "word": one.word, "meaning": one.meaning, "direction": one.direction}
             for one in row.options.all()
         ],
-        "members": [_member(one, course) for one in row.prompt_context],
+        "members": [_member(one, course) for one in row.members_by_seat],
         "panel": _panel(row),
         "documents": [_document(one) for one in row.run.documents.all()],
         "messages": message_objects(row, course),

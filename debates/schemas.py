@@ -9,7 +9,7 @@ from engine.models import TITLE_LENGTH
 from engine.models.documents import TITLE_LENGTH as DOCUMENT_TITLE_LENGTH
 from runs.procedure.schemas import ForkableRun, GateOut, Moment, NewFork, StrictSchema, optional_text, text_field
 
-from .form_fields import DEFAULT_REPLY_WORDS, LEAST_MEMBERS, LEAST_OPTIONS, MAX_REPLY_WORDS
+from .form_fields import DEFAULT_REPLY_HOURS, LEAST_MEMBERS, LEAST_OPTIONS, MAX_REPLY_HOURS
 from .forms import SEED_WORD_LENGTH
 from .models import (
     CONTENT_LENGTH,
@@ -113,8 +113,8 @@ class NewDebate(StrictSchema):
         None, description="When it closes at the latest; empty: as long as it takes."
     )
     reply_within: StrictInt | None = Field(
-        DEFAULT_REPLY_WORDS,
-        description=f"Hours that a person has for a turn, 1 to {MAX_REPLY_WORDS:,}; null without end.",
+        DEFAULT_REPLY_HOURS,
+        description=f"Hours that a person has for a turn, 1 to {MAX_REPLY_HOURS:,}; null without end.",
     )
     first: StrictBool = Field(True, description="Ask each member alone first.")
     reply: StrictBool = Field(True, description="The member who is asked answers next, at most twice in a row.")

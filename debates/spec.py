@@ -104,7 +104,7 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
     chains = (PresetEntrySource(Panel),)
     shelves = (PanelSection(),)
     rehearsals = {
-        "message": procedure.is_rehearsed,
+        "message": procedure.rehearsed_message,
         "closing": rehearsal.closing,
         "first": rehearsal.first,
         "timekeeper": rehearsal.timekeeper,
@@ -174,7 +174,7 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
     def viewer_context(self, request: HttpRequest, row: Debate) -> dict[str, Any]:
         """Return the context for this viewer: a `key` that makes repeated posts from one page safe, and the turn of
         a person on a seat."""
-        own = human_turns.is_seated(row, request.user) | {"held": rerun_of(row, request.user)}
+        own = human_turns.seat_context(row, request.user) | {"held": rerun_of(row, request.user)}
         leave = {"seated": moderation.may_withdraw(row, request.user), "verdicts": row.settings.options}
         leave["may_look"] = row.with_person and moderation.may_read_first_statements(row, request.user)
         return {"key": secrets.token_hex(16), **leave, **own}
@@ -230,7 +230,7 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
     def fragments(self, display: DebateDisplay) -> Iterator[PageFragment]:
         return fragments(display)
 
-    def page_context(self, run: Run) -> Sequence[Debate]:
+    def rows_sharing_texts(self, run: Run) -> Sequence[Debate]:
         return with_texts_beside(run.pk)
 
     def hidden_run_ids(self, runs: Iterable[Run]) -> Mapping[UUID, str]:

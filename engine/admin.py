@@ -44,7 +44,7 @@ class BudgetForm(forms.ModelForm):
 @admin.register(Budget)
 class BudgetAdmin(admin.ModelAdmin):
     form = BudgetForm
-    list_display = ["whose", "a_month", "spent_this_month", "set_aside", "is_left"]
+    list_display = ["whose", "a_month", "spent_this_month", "set_aside", "left"]
     list_select_related = ["owner"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Budget | None = None) -> list[str]:
@@ -71,7 +71,7 @@ class BudgetAdmin(admin.ModelAdmin):
         return format_dollars(budget.reserved)
 
     @admin.display(description="left")
-    def is_left(self, budget: Budget) -> str:
+    def left(self, budget: Budget) -> str:
         return format_dollars(budget.remaining)
 
 

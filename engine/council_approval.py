@@ -27,7 +27,7 @@ CouncilApprover = Callable[..., Any]
 transaction. Cannot where it can not."""
 
 APPROVED = "approved"  # the one outcome that opens a gate
-TEMPLATE_NAME = "tell"
+REPORT_FAILURE = "tell"
 NOBODY_MEANT = (
     "No council decides here: which one “{name}” is cannot be said for certain, for it was saved as a name that no "
     "council had, or more than one. Name it by its id where it is asked for. Until then a person decides."
@@ -150,7 +150,7 @@ def _why(run: Run) -> str:
 
 
 def _nothing(gate: Gate) -> DecisionValue:
-    return DecisionValue.FAIL if gate.when_failed == TEMPLATE_NAME else DecisionValue.TURN
+    return DecisionValue.FAIL if gate.when_failed == REPORT_FAILURE else DecisionValue.TURN
 
 
 def _say(gate: Gate, decision: DecisionValue, name: str = "", **values: Any) -> None:

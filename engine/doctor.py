@@ -28,7 +28,7 @@ from .text.invisible_chars import single_line
 LONGEST_QUESTION = 300.0  # seconds for one question to one provider: a server of one's own may be slow
 MAX_SHOWN = 5
 
-OK_TEXT = ResponseFormat(
+OK_FORMAT = ResponseFormat(
     name="health",
     schema={
         "type": "object",
@@ -199,9 +199,9 @@ async def _answer(models: ModelClient, model: str) -> str:
     for _ in range(STEPS):
         timing = _Timing()
         try:
-            reply = await models.ask(model, PROBE_QUESTION, OK_TEXT, timing.grow, way)
+            reply = await models.ask(model, PROBE_QUESTION, OK_FORMAT, timing.grow, way)
         except errors.ResponseFormatRejected as failure:
-            refused, way = failure, way.without(failure.refused, OK_TEXT)
+            refused, way = failure, way.without(failure.refused, OK_FORMAT)
             continue
         timing.end()
         kept = "kept to" if '"yes"' in reply.text else "did not keep to"

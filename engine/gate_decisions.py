@@ -53,7 +53,7 @@ DECISION_WORDS = {
 }
 PARTS = {DecisionValue.ANSWER: AuthorContribution.ANSWERED, DecisionValue.REJECT: AuthorContribution.ASKED_CHANGES}
 OVERRIDE = "engine.override_gate"
-OVERRIDE_TEXT_LENGTH = 10
+MIN_OVERRIDE_WORDS = 10
 DECISION_LENGTH = 4_000
 MAX_BATCH = 50  # gates of one request
 BATCH_TEXT = f"Together are decided up to {MAX_BATCH} of one run, of one kind or about one tool."
@@ -280,8 +280,8 @@ def _refuse_unfitting(gate: Gate, decision: str, choice: str, text: str, answer:
         raise InvalidAnswer([("choice", known)])
     if len(text) > DECISION_LENGTH:
         raise InvalidAnswer([("text", f"It has {len(text):,} characters, and {DECISION_LENGTH:,} are taken.")])
-    if decision == DecisionValue.OVERRIDE and len(text.split()) < OVERRIDE_TEXT_LENGTH:
-        raise InvalidAnswer([("text", f"An override needs a reason of at least {OVERRIDE_TEXT_LENGTH} words.")])
+    if decision == DecisionValue.OVERRIDE and len(text.split()) < MIN_OVERRIDE_WORDS:
+        raise InvalidAnswer([("text", f"An override needs a reason of at least {MIN_OVERRIDE_WORDS} words.")])
     if decision == DecisionValue.ANSWER and not choice and answer is None and not text.strip():
         raise InvalidAnswer([("text", "An answer needs a word.")])
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 OPEN, PERSON, COUNCIL, BOTH = "open", "person", "council", "both"
 REMIND, REJECT, RETURN = "remind", "reject", "return"
-EXTERNAL_EFFECTS = "reaches_out"
+EXTERNAL_EFFECT = "reaches_out"
 ALWAYS_A_PERSON = ("uncertain", "budget")  # kinds of gates
 
 PolicyDict = Mapping[str, Any]
@@ -26,7 +26,7 @@ DEFAULT_POLICY: PolicyDict = {
 }
 MOST_PERSONS = 50
 MOST_HOURS = 24 * 365 * 100
-INVALID_POLICY_TEXT = re.compile("[\x00\ud800-\udfff]")  # no database takes these
+UNSTORABLE_CHARACTERS = re.compile("[\x00\ud800-\udfff]")  # no database takes these
 LONGEST_NAME = 120  # characters, of a council
 
 
@@ -67,7 +67,7 @@ def _is_of_its_kinds(policy: PolicyDict) -> bool:
     numbers = type(persons) is int and 1 <= persons <= MOST_PERSONS
     numbers = numbers and (hours is None or (type(hours) in (int, float) and 0 <= hours <= MOST_HOURS))
     numbers = numbers and (known is None or (type(known) is int and known > 0))
-    words = isinstance(council, str) and len(council) <= LONGEST_NAME and not INVALID_POLICY_TEXT.search(council)
+    words = isinstance(council, str) and len(council) <= LONGEST_NAME and not UNSTORABLE_CHARACTERS.search(council)
     ticks = type(policy["four_eyes"]) is bool and type(policy["blind"]) in (bool, NoneType)
     return numbers and words and ticks and policy["expiry"] in (REMIND, REJECT, RETURN)
 
@@ -119,7 +119,7 @@ def _stricter_who(a: str, b: str) -> str:
 def apply_minimums(policy: PolicyDict, *, kind: str = "", effect: str = "", cut: bool = False) -> dict[str, Any]:
     """What no policy can open. `cut`: the text is not all of what it is about."""
     who = policy.get("who", PERSON)
-    if kind in ALWAYS_A_PERSON or cut or (effect == EXTERNAL_EFFECTS and who == OPEN):
+    if kind in ALWAYS_A_PERSON or cut or (effect == EXTERNAL_EFFECT and who == OPEN):
         return strictest(policy, {"who": PERSON})
     return dict(policy)
 

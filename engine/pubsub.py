@@ -18,7 +18,7 @@ log.addFilter(RepeatFilter(30))  # seconds: while Redis is away, each piece of a
 WORKER_GROUP = "engines"  # the group of all engines
 PUSH_TIMEOUT = 2.0
 RELISTEN_SECONDS = 1.0  # seconds after which a layer that failed is tried again
-IN_FLIGHT = 10.0  # seconds that a page which was called for takes at most until its socket is open
+PAGE_LOAD_SECONDS = 10.0  # seconds that a page which was called for takes at most until its socket is open
 
 _pushes: set[asyncio.Task[None]] = set()
 _announced: set[UUID] = set()  # in this turn of the event loop
@@ -59,7 +59,7 @@ def announce_soon(run_id: UUID) -> None:
     now = time.monotonic()
     for late in [pk for pk, until in list(_expected.items()) if until < now]:
         _expected.pop(late, None)
-    _expected[run_id] = now + IN_FLIGHT
+    _expected[run_id] = now + PAGE_LOAD_SECONDS
 
 
 async def is_watched(run_id: UUID) -> bool:

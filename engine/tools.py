@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from .models import Run, ToolCall
 
 A = TypeVar("A", bound=BaseModel)
-DEFINITION_PATTERN = 120  # characters of a name or a source that the row holds
+MAX_NAME_LENGTH = 120  # characters of a name or a source that the row holds
 
 ALL_TOOLS_SUFFIX = ".*"  # after the name of a server: all of its tools
 
-OPEN_STATES: Mapping[str, Any] = {"who": "open"}
+OPEN_POLICY: Mapping[str, Any] = {"who": "open"}
 """The policy by which nobody is asked."""
 
 DISABLED_TEXT = "{name} is switched off until an administrator has said what it does, as described now."
@@ -138,7 +138,7 @@ class Tool(Generic[A]):
     def is_contained(self, arguments: A) -> bool:
         return self.contained(arguments) if callable(self.contained) else self.contained
 
-    def finish(self, arguments: A) -> str:
+    def title_of_use(self, arguments: A) -> str:
         """In one line, for a title."""
         return single_line(self.deed(arguments) if self.deed else f"Use {self.name}")
 
@@ -217,8 +217,8 @@ def _offered() -> Iterator[tuple[str, Tool[Any]]]:
 def _refuse_impossible(tool: Tool[Any], source: str) -> None:
     if sum(one is not None for one in (tool.perform, tool.change, tool.by_run)) != 1:
         raise ImproperlyConfigured(f"{tool.name} of {source} needs either perform or change, or a run that does it.")
-    if max(len(tool.name), len(source)) > DEFINITION_PATTERN:
-        raise ImproperlyConfigured(f"The name of {tool.name}, or of its source, is longer than {DEFINITION_PATTERN}.")
+    if max(len(tool.name), len(source)) > MAX_NAME_LENGTH:
+        raise ImproperlyConfigured(f"The name of {tool.name}, or of its source, is longer than {MAX_NAME_LENGTH}.")
     if tool.name.startswith(f"{mcp.PREFIX}."):
         raise ImproperlyConfigured(f"{tool.name} of {source} has a name that only tools of servers have.")
 
@@ -230,7 +230,7 @@ def find_tool(name: str) -> Tool[Any]:
     if off := _switched_off(name):
         return off
     raise ToolRefused(
-        f"There is no tool named {clean_storable_text(name)[:DEFINITION_PATTERN]}. "
+        f"There is no tool named {clean_storable_text(name)[:MAX_NAME_LENGTH]}. "
         f"The tools are {', '.join(available_tools())}."
     )
 
@@ -238,10 +238,10 @@ def find_tool(name: str) -> Tool[Any]:
 def _switched_off(name: str) -> Tool[Any] | None:
     rows = McpTool.objects.filter(server__in=mcp.servers()) if mcp.find_server() else []
     row = next((row for row in rows if str(row) == name), None)
-    return replace(_of_server(row), off=DISABLED_TEXT.format(name=name), perform=_is_off) if row else None
+    return replace(_of_server(row), off=DISABLED_TEXT.format(name=name), perform=_refuse_switched_off) if row else None
 
 
-async def _is_off(asked: Any, use: ToolUse) -> str:
+async def _refuse_switched_off(asked: Any, use: ToolUse) -> str:
     raise ToolRefused(
         "It was switched off meanwhile: an administrator has to say what it does, as it is described now."
     )

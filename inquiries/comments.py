@@ -19,7 +19,7 @@ from .rules.limits import HINTS
 from .rules.state import NEW_PLANS
 
 WORDS_LENGTH = 2_000
-RECENT_SECONDS = timedelta(seconds=5)
+RECENT_PERIOD = timedelta(seconds=5)
 REFUSED = {
     AssignmentKind.HINT: "Its answer is being worded: nobody reads a hint any more.",
     AssignmentKind.STOP: "It can be stopped while it researches, or answers once more.",
@@ -69,4 +69,4 @@ def _cleaned(words: str, needed: str) -> str:
 def _said_just_now(inquiry: UUID) -> bool:
     newest = Assignment.objects.filter(inquiry=inquiry).order_by("-number").first()
     stopped = newest is not None and newest.kind == AssignmentKind.STOP
-    return stopped and newest is not None and timezone.now() - newest.made < RECENT_SECONDS
+    return stopped and newest is not None and timezone.now() - newest.made < RECENT_PERIOD

@@ -51,7 +51,7 @@ DONE = {
     InquiryStage.FINALIZER: "Written",
 }
 SLOTS = 3 + STEPS  # stations at most
-FLAG_TEXT = 60  # seconds
+MIN_SHOWN_SECONDS = 60  # seconds
 MAX_LISTED = 6  # steps of research: from so many on, those that are behind shrink
 
 
@@ -234,7 +234,7 @@ def _waited(run: Run) -> str:
     if not (run.is_ended and run.started and run.ended):
         return ""
     seconds = (run.ended - run.started).total_seconds() - run.worked
-    return format_seconds(timedelta(seconds=seconds)) if seconds >= FLAG_TEXT else ""
+    return format_seconds(timedelta(seconds=seconds)) if seconds >= MIN_SHOWN_SECONDS else ""
 
 
 def _looks_in(inquiry: Inquiry) -> str:

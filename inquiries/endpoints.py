@@ -28,7 +28,7 @@ from .models import ATTACHED, AssignmentKind, Inquiry
 router = run_router("inquiry")
 UNTITLED = "Pasted text"
 FILES = "documents"  # the parts of a multipart body
-SOURCE_CONFLICT_TEXT = {
+NOT_FORM_FIELDS = {
     "documents",
     "encoding",
     "critics",
@@ -73,7 +73,7 @@ def _submit(
     lists = {name: ", ".join(getattr(asked, name)) for name in ("hosts", "collections")}
     own = {f"{name}_model": one or "" for name, one in asked.models} | asked.limits.model_dump()
     values, wrong = forms.submit_values(
-        forms.form_values(asked.model_dump(exclude=SOURCE_CONFLICT_TEXT) | critics | lists | own), attached, follows
+        forms.form_values(asked.model_dump(exclude=NOT_FORM_FIELDS) | critics | lists | own), attached, follows
     )
     faults.add(wrong)
     faults.raise_if_any()

@@ -21,7 +21,7 @@ from .examples import about_magi
 from .models import ATTACHED, DOCUMENTS, ROLES, Collection, Inquiry, RoleKind, Roster, RosterVersion
 from .models.presets import ABOUT_LENGTH, posts_of, written_content
 from .models.sources import SourceKind
-from .presets import ALL_ROLES, COUNCIL, CRITICS, MODELS, role_values
+from .presets import ALL_ROLES_FIELD, COUNCIL, CRITICS, MODELS, role_values
 from .rules.limits import BOUNDS, QUESTION_LENGTHS, InquiryLimits, question_problem
 from .rules.state import MOST_RETRIES
 
@@ -167,7 +167,7 @@ class InquiryTeamForm(PresetForm, RoleFields):
 
     @property
     def _posts(self) -> dict[str, str]:
-        return role_values({**self.data, ALL_ROLES: self.data.get("every_model")})
+        return role_values({**self.data, ALL_ROLES_FIELD: self.data.get("every_model")})
 
     def values(self) -> dict[str, Any]:
         """What `Roster.objects.found` and `Roster.revise` take beside who does it, once valid."""
@@ -177,7 +177,7 @@ class InquiryTeamForm(PresetForm, RoleFields):
 def _too_long(values: Mapping[str, Any], titles: Sequence[str]) -> Iterator[tuple[str, str]]:
     """For models of which it is known how much they read."""
     needed = least_prompt(values["question"], titles)
-    for name in (ALL_ROLES, "fallback", *MODELS):
+    for name in (ALL_ROLES_FIELD, "fallback", *MODELS):
         if said := too_long(values[name], needed, "the first requests of this inquiry"):
             yield name, f"{said} Name another model, shorten the question, or attach fewer documents."
 

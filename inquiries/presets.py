@@ -23,10 +23,10 @@ MODELS = {
     "finalizer_model": (InquiryStage.FINALIZER,),
     "critics_model": tuple(CRITICS.values()),
 }
-ALL_ROLES = "model"  # of all posts
-FIELDS = (ALL_ROLES, "fallback", *MODELS, *CRITICS, "retry_limit", "two_sites")
+ALL_ROLES_FIELD = "model"  # of all posts
+FIELDS = (ALL_ROLES_FIELD, "fallback", *MODELS, *CRITICS, "retry_limit", "two_sites")
 TITLES = {
-    ALL_ROLES: "Model",
+    ALL_ROLES_FIELD: "Model",
     "fallback": "Stands in for it",
     "planner_model": "Plans",
     "researcher_model": "Researches",

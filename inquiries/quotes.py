@@ -19,7 +19,7 @@ LONGEST, FEWEST_WORDS, WORDS_OF_A_PART = 300, 3, 2
 MOST_PARTS, FEWEST_LEFT_OUT = 6, 4  # parts of a quote, and words between two of them
 GAP_CHARACTERS = 600  # characters from one part of a quote to the next
 CELL_WORDS = 2  # of a quote of cells at least
-NEAR_CHARACTERS = 0.6  # so alike is a place that is named instead
+NEAR_SIMILARITY = 0.6  # so alike is a place that is named instead
 ANCHORS, PLACES_OF_ONE = 4, 5  # words by which a near place is sought, and at how many of each is looked
 
 _GONE = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
@@ -352,7 +352,7 @@ def nearest(quote: str, source: FoldedText) -> str:
     wanted = fold_text(quote).strip()
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
-    best, found = NEAR_CHARACTERS, ""
+    best, found = NEAR_SIMILARITY, ""
     for start in _near(wanted, source.text):
         window = source.text[start : start + len(wanted)]
         matcher.set_seq1(window)

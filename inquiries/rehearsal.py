@@ -23,7 +23,7 @@ Messages = list[dict[str, str]]
 FROM = re.compile(r"^\[(\d+)\] .*, from character \d+:$")
 QUOTES, SHORTEST, LONGEST = 2, 25, 300
 COMMON = set("what when where which does have with that this from they then than there their would could about".split())
-APPROVE_AFTER = "Approved: critics of a rehearsal approve everything."
+APPROVED_TEXT = "Approved: critics of a rehearsal approve everything."
 
 
 def rehearse_planner(messages: Messages) -> str:
@@ -66,7 +66,7 @@ def rehearse_expert(messages: Messages) -> str:
 
 
 def rehearse_critic(messages: Messages) -> str:
-    return _json(feedback=APPROVE_AFTER, decision="approve")
+    return _json(feedback=APPROVED_TEXT, decision="approve")
 
 
 def rehearse_finalizer(messages: Messages) -> str:

@@ -35,7 +35,7 @@ from .tools import sources, tables, web
 DOCUMENT_SOURCE, WEB_SOURCE = "documents", "web"
 
 
-def team_names() -> list[str]:
+def source_names() -> list[str]:
     """The documents of MAGI itself; the web where a search is set up."""
     return [DOCUMENT_SOURCE, *([WEB_SOURCE] if settings.SEARCH else [])]
 
@@ -47,7 +47,7 @@ def chat_answer(inquiry: Mapping[str, Any], holds: str) -> dict[str, Any]:
 
 CHAT_MODEL = ChatModel(
     "inquiry",
-    team_names,
+    source_names,
     lambda name, text: {"question": text, "web": name == WEB_SOURCE},
     chat_answer,
     {"answer": ChatField()},

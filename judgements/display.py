@@ -116,7 +116,7 @@ class JudgementDisplay:
         return f"{self.record}#reviews"
 
     @property
-    def pending_agents(self) -> bool:
+    def asks_no_model(self) -> bool:
         """Return whether no model is asked at all."""
         return all(seat.rehearsal for seat in self.seats)
 
@@ -125,7 +125,7 @@ class JudgementDisplay:
         return formatting.format_duration(self.started, self.ended)
 
     @property
-    def has_started(self) -> int:
+    def running_round(self) -> int:
         """Return the number of the running round, or 0."""
         return next((one.number for one in self.rounds if one.current and any(c.running for c in one.cells)), 0)
 
@@ -206,7 +206,7 @@ def _round(judgement: Judgement, number: int, seats: tuple[AgentView, ...]) -> R
 JUDGEMENT_FRAGMENTS = ("plate", "stamp", "chips", "verdict_sub", "verdict_meta", "matrix", "decided", "tr_empty")
 LIVE_ONLY = ("actions", "kept", "replay", "announcer")
 AGENT_FRAGMENTS = ("agent_state", "agent_tally", "agent_dstate", "agent_sum")
-WITH_TEXT = ("agent_reason", "agent_rounds")
+TEXT_FRAGMENTS = ("agent_reason", "agent_rounds")
 
 fragment = partial(fragment_of, "judgements")
 
@@ -219,8 +219,8 @@ def fragments(display: JudgementDisplay) -> Iterator[PageFragment]:
     yield from (fragment(name, shown, replayed=False) for name in LIVE_ONLY)
     for seat in display.seats:
         growing = _growing(seat.cells)
-        for name in (*AGENT_FRAGMENTS, *WITH_TEXT):
-            steps = growing if name in WITH_TEXT else frozenset()
+        for name in (*AGENT_FRAGMENTS, *TEXT_FRAGMENTS):
+            steps = growing if name in TEXT_FRAGMENTS else frozenset()
             yield fragment(name, {"seat": seat}, (seat.number,), steps)
     for cell in (cell for number in display.rounds for cell in number.cells):
         yield fragment("cell", {"cell": cell}, (cell.round, cell.number), _growing([cell]))

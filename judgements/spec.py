@@ -197,8 +197,8 @@ class JudgementSpec(ProcedureSpec[Judgement, JudgementDisplay]):
         return {d.call_id: d.reason for agent in row.agents.all() for d in agent.decided}
 
     def chapter(self, before: JudgementDisplay | None, display: JudgementDisplay) -> str:
-        begun = display.has_started
-        if not begun or (before and before.has_started == begun):
+        begun = display.running_round
+        if not begun or (before and before.running_round == begun):
             return ""
         return "Round 1" if begun == 1 else str(begun)
 
@@ -229,10 +229,10 @@ class JudgementSpec(ProcedureSpec[Judgement, JudgementDisplay]):
     def viewer_context(self, request: HttpRequest, row: Judgement) -> dict[str, Any]:
         return {"again": rerun_of(row, request.user)}
 
-    def outcome_reason(self, row: Judgement, look: ReviewFlag) -> str:
+    def flag_reason(self, row: Judgement, look: ReviewFlag) -> str:
         return swayed_sentence(row) or look.sentence
 
-    def page_context(self, run: Run) -> list[Judgement]:
+    def rows_sharing_texts(self, run: Run) -> list[Judgement]:
         return texts_loaded(run.pk)
 
     def provenance(self, row: Judgement) -> Iterator[tuple[str, str]]:

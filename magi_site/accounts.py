@@ -14,7 +14,7 @@ from engine.admin import BudgetUserAdmin
 from engine.models.rate_limits import RateLimitReached
 
 from .groups import names_of, permissions_of
-from .sign_in import KNOWN_BROWSER_LIMIT, shorten_passwords
+from .sign_in import KNOWN_BROWSER_QUEUE, shorten_passwords
 
 
 def can_grant(request: HttpRequest, permissions: Any) -> bool:
@@ -67,7 +67,7 @@ def password_queue(view: Callable[..., HttpResponse], request: HttpRequest, *arg
     if request.method != "POST":
         return view(request, *args, **kwargs)
     try:
-        with KNOWN_BROWSER_LIMIT.place(request.user.get_username()):
+        with KNOWN_BROWSER_QUEUE.place(request.user.get_username()):
             return view(request, *args, **kwargs)
     except RateLimitReached as reached:
         messages.error(request, str(reached))

@@ -20,7 +20,7 @@ EXAMPLE = f"""curl {OPENAPI_SERVER}/api/automation/input_task \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{{"session_id": "onboarding", "description": "Look for Ada Lovelace among the people."}}'"""
 USER_PRINCIPAL_ID = b"user_principal_id"
-USER_HEADER_DESCRIPTION = (USER_PRINCIPAL_ID, b"user-principal-id", b"x-ms-client-principal-id")
+USER_HEADERS = (USER_PRINCIPAL_ID, b"user-principal-id", b"x-ms-client-principal-id")
 
 
 class UserPrincipalAuth(BearerAuth):
@@ -36,7 +36,7 @@ class UserPrincipalAuth(BearerAuth):
 def _named(request: HttpRequest) -> Iterator[str]:
     """Django leaves a header with an underscore out of what it hands on, so they are read as they came."""
     for name, value in getattr(request, "scope", {}).get("headers", ()):
-        if name.lower() in USER_HEADER_DESCRIPTION and value:
+        if name.lower() in USER_HEADERS and value:
             yield value.decode(errors="replace")
 
 

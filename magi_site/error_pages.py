@@ -12,7 +12,7 @@ from django.views.defaults import server_error
 
 from engine import database_errors
 
-PLAIN_TEXT = 40  # characters of a field that nobody would want to copy
+SHORT_FIELD_LENGTH = 40  # characters of a field that nobody would want to copy
 AGENT_PATHS = re.compile(r"a(\d)-(\w+)")
 LABELS = {"text": "Note or reason", "reason": "Who demands it, and why"}
 """Where a page calls a field otherwise than the program does."""
@@ -44,7 +44,7 @@ def _typed(request: HttpRequest) -> list[dict[str, Any]]:
             "name": name,
             "label": _label(name),
             "value": value,
-            "long": len(str(value)) > PLAIN_TEXT and name != "csrfmiddlewaretoken",
+            "long": len(str(value)) > SHORT_FIELD_LENGTH and name != "csrfmiddlewaretoken",
         }
         for name, value in fields
     ]

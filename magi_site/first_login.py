@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET
 from engine.models.rate_limits import RateLimitReached
 
 from .models import Token
-from .sign_in import KNOWN_BROWSER_LIMIT, check_attempt, refusal_response, remember_browser, shorten_passwords
+from .sign_in import KNOWN_BROWSER_QUEUE, check_attempt, refusal_response, remember_browser, shorten_passwords
 
 FIRST_ADMINISTRATOR = "admin"
 
@@ -101,7 +101,7 @@ def set_password(request: HttpRequest) -> HttpResponse:
 def _set_password(request: HttpRequest, form: Any) -> bool:
     """Whether what was sent is right, and the password set. An old one that is asked for is an attempt to sign in."""
     name = form.user.get_username()
-    with check_attempt(request, name) if "old_password" in form.fields else KNOWN_BROWSER_LIMIT.place(name) as made:
+    with check_attempt(request, name) if "old_password" in form.fields else KNOWN_BROWSER_QUEUE.place(name) as made:
         done = form.is_valid()
         if made:
             made.right = "old_password" not in form.errors

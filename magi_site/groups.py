@@ -49,13 +49,13 @@ class EverybodyBackend(BaseBackend):
         return await sync_to_async(self.get_all_permissions)(user_obj, obj)
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        return permission_codename(super().has_perm(user_obj, perm, obj))
+        return true_or_deny(super().has_perm(user_obj, perm, obj))
 
     async def ahas_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        return permission_codename(await super().ahas_perm(user_obj, perm, obj))
+        return true_or_deny(await super().ahas_perm(user_obj, perm, obj))
 
     def has_module_perms(self, user_obj: Any, app_label: str) -> bool:
-        return permission_codename(any(name.startswith(f"{app_label}.") for name in self.get_all_permissions(user_obj)))
+        return true_or_deny(any(name.startswith(f"{app_label}.") for name in self.get_all_permissions(user_obj)))
 
     async def ahas_module_perms(self, user_obj: Any, app_label: str) -> bool:
         return await sync_to_async(self.has_module_perms)(user_obj, app_label)
@@ -67,7 +67,7 @@ class EverybodyBackend(BaseBackend):
         return User.objects.filter(Exists(given), is_active=True)
 
 
-def permission_codename(found: bool) -> bool:
+def true_or_deny(found: bool) -> bool:
     if not found:
         raise PermissionDenied  # by which a backend says that none after it is to be asked
     return True

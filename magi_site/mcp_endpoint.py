@@ -13,7 +13,7 @@ from .api import BearerAuth, refuse_caller, refuse_request
 from .problem_details import problem_response
 
 BEARER = BearerAuth()
-NO_STREAM_TEXT = {"Allow": "POST"}
+NO_STREAM_HEADERS = {"Allow": "POST"}
 
 
 @csrf_exempt
@@ -28,7 +28,9 @@ async def mcp_endpoint(request: HttpRequest) -> HttpResponse:
     if token is None:
         return refuse_caller(request, None)
     if request.method != "POST":
-        return problem_response(405, "Send messages by POST: there is no stream to listen to.", headers=NO_STREAM_TEXT)
+        return problem_response(
+            405, "Send messages by POST: there is no stream to listen to.", headers=NO_STREAM_HEADERS
+        )
     try:
         _ = request.body  # read here, where it can be refused
     except RequestDataTooBig as error:

@@ -26,7 +26,7 @@ LONGEST_SECRET = 200  # of what is looked up; ours are shorter
 DEFAULT_DAYS = 90
 MAX_DAYS = 3650  # days
 MINUTE = timedelta(minutes=1)
-CREATED_TEXT = RateLimit(20, 60)  # of one owner on the page
+CREATE_LIMIT = RateLimit(20, 60)  # of one owner on the page
 
 
 def digest_of(secret: str) -> str:
@@ -64,7 +64,7 @@ class TokenQuerySet(models.QuerySet["Token"]):
         if self.live().filter(owner=owner).count() >= settings.USER_TOKENS:
             most = f"You have {settings.USER_TOKENS} tokens that hold, as many as one person may. Revoke one first."
             raise RateLimitReached(most, MINUTE.total_seconds())
-        RateBucket.objects.consume({f"tokens of {owner.pk}": CREATED_TEXT}, "You made many tokens in a short time.")
+        RateBucket.objects.consume({f"tokens of {owner.pk}": CREATE_LIMIT}, "You made many tokens in a short time.")
         return self.make(owner, **token)
 
     def live(self) -> "TokenQuerySet":

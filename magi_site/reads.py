@@ -22,7 +22,7 @@ class Reads:
         self._prepaid: dict[int, int] = {}
 
     def take(self, user: User) -> None:
-        """LimitReached where this person reads too often."""
+        """Count one read. Raises RateLimitReached if this person reads too often."""
         if not (most := settings.USER_READS):
             return
         with self._lock:

@@ -4,7 +4,7 @@ from pydantic import SecretStr
 
 from .model_providers import web_address
 
-OWN_PREFIX = {"brave": "https://api.search.brave.com", "tavily": "https://api.tavily.com"}
+SERVICE_URLS = {"brave": "https://api.search.brave.com", "tavily": "https://api.tavily.com"}
 TOOL = "mcp."
 
 
@@ -16,7 +16,7 @@ def search_provider(said: str, brave: SecretStr | None, tavily: SecretStr | None
         return {"tool": said}
     name, _, address = said.partition(":")
     key = {"brave": brave, "tavily": tavily}.get(name)
-    address = web_address(address) if address else OWN_PREFIX.get(name, "")
+    address = web_address(address) if address else SERVICE_URLS.get(name, "")
     return {"provider": name, "address": address, "key": key.get_secret_value() if key else ""}
 
 
@@ -25,11 +25,11 @@ def search_provider_problem(said: str, brave: SecretStr | None, tavily: SecretSt
     name, _, address = said.partition(":")
     if not said or (said.startswith(TOOL) and said.count(".") >= 2):
         return ""
-    if name not in ("searxng", *OWN_PREFIX):
+    if name not in ("searxng", *SERVICE_URLS):
         return "is none of searxng:URL, brave, tavily and mcp.SERVER.TOOL"
     if name == "searxng" and not address:
         return "names no address after searxng:"
-    if name in OWN_PREFIX and not {"brave": brave, "tavily": tavily}[name]:
+    if name in SERVICE_URLS and not {"brave": brave, "tavily": tavily}[name]:
         return f"is {name}, and {name.upper()}_API_KEY is missing"
     try:
         if address:

@@ -33,14 +33,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 
 from engine.models.rate_limits import Limits, RateBucket, RateLimit, RateLimitReached
-from engine.models.runs import run_transaction
+from engine.models.runs import in_transaction
 
 log = logging.getLogger(__name__)
 
 OF_ACCOUNT_HERE = RateLimit(5, 180)  # five at once, then one in three minutes
 OF_ADDRESS = RateLimit(20, 30)
 OF_ACCOUNT = RateLimit(100, 60)
-SUCCESS_BONUS = RateLimit(30, 20)  # of an account, so that nobody fills the line with a password of their own
+RIGHT_PASSWORD_LIMIT = RateLimit(30, 20)  # of an account, so that nobody fills the line with a password of their own
 TOO_MANY = "There were too many attempts to sign in."
 LONGEST_PASSWORD = 4096  # characters
 MAX_QUEUED = 8  # that wait for a place
@@ -49,7 +49,7 @@ QUEUE_TIMEOUT = 10.0  # seconds in the line
 BUSY = "Many people are signing in just now."
 RETRY_AFTER = 5.0
 ONE_ACCOUNT = "Others are signing in to this account just now."
-KNOWN_BROWSER_DAYS = 180 * 86_400  # seconds for which a browser is known
+KNOWN_BROWSER_SECONDS = 180 * 86_400  # seconds for which a browser is known
 
 
 class PasswordChecksBusy(RateLimitReached):
@@ -69,7 +69,7 @@ class PasswordQueue:
     def place(self, name: str) -> Iterator[None]:
         """LimitReached where the account of this name has its share, Busy where the line is too long."""
         with self.share(_account(name)), _got(self.all, 0):
-            if not run_transaction():
+            if not in_transaction():
                 close_old_connections()
             with _got(self.places, QUEUE_TIMEOUT):
                 yield
@@ -99,9 +99,9 @@ def _got(semaphore: threading.BoundedSemaphore, seconds: float) -> Iterator[None
 
 
 # a hash takes a processor for a third of a second: half of them stay free for everything else
-UNKNOWN_BROWSER_LIMIT = PasswordQueue(max(1, (os.cpu_count() or 1) // 2))
+UNKNOWN_BROWSER_QUEUE = PasswordQueue(max(1, (os.cpu_count() or 1) // 2))
 # whom a flood of strangers must not keep out: known browsers, and whoever is signed in
-KNOWN_BROWSER_LIMIT = PasswordQueue(1)
+KNOWN_BROWSER_QUEUE = PasswordQueue(1)
 
 
 @dataclass
@@ -117,10 +117,10 @@ def check_attempt(request: HttpRequest, name: str) -> Iterator[SignInAttempt]:
     """
     known = _is_known(request, name)
     wrong = _limits(request, _account(name), known)
-    right = {f"right password of {_account(name)}": SUCCESS_BONUS}
+    right = {f"right password of {_account(name)}": RIGHT_PASSWORD_LIMIT}
     RateBucket.objects.peek({**wrong, **right}, TOO_MANY)
     made = SignInAttempt()
-    line = KNOWN_BROWSER_LIMIT if known or request.user.is_authenticated else UNKNOWN_BROWSER_LIMIT
+    line = KNOWN_BROWSER_QUEUE if known or request.user.is_authenticated else UNKNOWN_BROWSER_QUEUE
     with line.place(name):
         RateBucket.objects.consume({**wrong, **right}, TOO_MANY)  # which of them it is shows afterwards
         yield made
@@ -195,7 +195,7 @@ def _read_address(text: str) -> IPv4Address | IPv6Address | None:
 def _is_known(request: HttpRequest, name: str) -> bool:
     """Whether somebody has signed in to this account in this browser since its password was changed."""
     try:
-        known = signing.loads(request.COOKIES.get(_cookie(), ""), salt=_cookie(), max_age=KNOWN_BROWSER_DAYS)
+        known = signing.loads(request.COOKIES.get(_cookie(), ""), salt=_cookie(), max_age=KNOWN_BROWSER_SECONDS)
     except signing.BadSignature:
         return False
     user = get_user_model().objects.filter(username=name).first()
@@ -216,7 +216,7 @@ def remember_browser(response: HttpResponse, user: Any) -> None:
     response.set_cookie(
         _cookie(),
         signing.dumps(_known_by(user), salt=_cookie()),
-        max_age=KNOWN_BROWSER_DAYS,
+        max_age=KNOWN_BROWSER_SECONDS,
         secure=not settings.ENVIRONMENT.local,
         httponly=True,
         samesite="Lax",

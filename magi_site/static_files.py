@@ -14,7 +14,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 COMPRESSED_TYPES = ("text/css", "text/javascript")
 IMMUTABLE_HEADER = "max-age=31536000, public, immutable"
-MONTH_SECONDS = "max-age=2592000, public"
+MONTH_HEADER = "max-age=2592000, public"
 
 
 class HashedStaticStorage(StaticFilesStorage):
@@ -75,7 +75,7 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
 def _kept_for(request: HttpRequest) -> str:
     """Another version than the one that is here may come from a server that was replaced meanwhile."""
     if request.path_info.endswith(".woff2"):
-        return MONTH_SECONDS
+        return MONTH_HEADER
     name = request.path_info.removeprefix(staticfiles_storage.url(""))
     version = request.GET.get("v")
     return IMMUTABLE_HEADER if version and version == _version(name) else ""

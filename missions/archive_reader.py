@@ -21,7 +21,7 @@ ENTRIES, FILES = 20_000, 2_000
 LONGEST, TOGETHER, UNPACKED = 400_000, 20_000_000, 100_000_000  # bytes
 MEMORY = 64_000_000  # that xz may take
 NAMED = 20  # of what is left out
-GIT_NAMES = ".git"
+GIT_FOLDER = ".git"
 
 
 class InvalidArchive(Exception):
@@ -43,7 +43,7 @@ def read_archive(data: bytes) -> dict[str, Any]:
             no_files.append(member.name.encode(errors="backslashreplace").decode()[:200])
             continue
         path = _path(member.name)
-        if GIT_NAMES in path.split("/"):
+        if GIT_FOLDER in path.split("/"):
             continue
         if path in files or path in left_out:
             raise InvalidArchive(f"{path[:200]} is in it twice.")
@@ -72,7 +72,7 @@ def has_repository(data: bytes) -> bool:
 
 
 def _is_head(name: str) -> bool:
-    return f"/{name}".endswith(f"/{GIT_NAMES}/HEAD")
+    return f"/{name}".endswith(f"/{GIT_FOLDER}/HEAD")
 
 
 def _text(data: bytes) -> str | None:

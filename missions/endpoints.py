@@ -131,7 +131,7 @@ def mission_bundle(request: HttpRequest, id: UUID) -> HttpResponse:
     """404 where nothing was published, or on another machine."""
     reject_unknown_parameters(request)
     get_run_or_refuse(request, id, "mission")
-    if (data := publishing.has_bundle(id)) is None:
+    if (data := publishing.read_bundle(id)) is None:
         raise ApiError(404, "Nothing of it was published on this machine.")
     return HttpResponse(data, content_type=publishing.BUNDLE)
 

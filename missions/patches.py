@@ -12,7 +12,7 @@ from .workspace_files import FileProblem
 
 NOTHING = "/dev/null"
 HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
-UNSUPPORTED_TEXT = ("GIT binary patch", "Binary files ", "rename from ", "copy from ")
+UNSUPPORTED_LINES = ("GIT binary patch", "Binary files ", "rename from ", "copy from ")
 NO_END = "\\ No newline"
 MOST_FILES = 50
 
@@ -37,7 +37,7 @@ class FilePatch:
 def parse_patch(patch: str) -> list[FilePatch]:
     """FileProblem with the line that is wrong."""
     lines = (patch.rstrip("\n") + "\n").splitlines(keepends=True)
-    if untaken := next((line.strip() for line in lines if line.startswith(UNSUPPORTED_TEXT)), ""):
+    if untaken := next((line.strip() for line in lines if line.startswith(UNSUPPORTED_LINES)), ""):
         raise FileProblem("not_taken", f"Only lines of text are changed by a patch, not: {untaken[:200]}")
     starts = [at for at in range(len(lines) - 2) if _begins(lines[at : at + 3])]
     if not starts:

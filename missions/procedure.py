@@ -60,7 +60,7 @@ SUMMARY = ResponseFormat(
     said=lambda summary: (summary.text, *summary.facts),
     max_tokens=tokens_for(memory.LONGEST_SUMMARY + memory.MOST_FACTS * memory.LONGEST_FACT),
 )
-NO_SLOT_TEXT = "sandbox"
+SANDBOX_CODE = "sandbox"
 
 
 def submit(**values: Any) -> Mission:
@@ -106,7 +106,7 @@ async def _go_on(run: RunContext, crew: "AgentScheduler", mission: Mission, what
             await _stuck(run, mission, told)
         case rules.ContinueAgents():
             if crew.steps >= rules.STEPS_AT_ONCE:
-                await run.sleep()
+                await run.yield_to_others()
             await run.gather(crew.pursue(mission.bounds.at_once))
 
 
@@ -131,7 +131,7 @@ async def _prepare(run: RunContext) -> None:
         await asyncio.to_thread(workspace.prepare, run.pk, files.items(), fill)
         await asyncio.to_thread(contents.mark_programs, run.pk, kept)
     except (LaunchRefused, RepositoryRefused, GitFailed, OSError) as error:
-        raise RunFailed(NO_SLOT_TEXT, f"There is no place for its workspace: {error}") from error
+        raise RunFailed(SANDBOX_CODE, f"There is no place for its workspace: {error}") from error
     if begun and begun.gone:
         await asyncio.to_thread(workspace.remove_files, run.pk, begun.gone)
 
@@ -188,7 +188,7 @@ class AgentScheduler:
         """Everybody who can, in turns, also who is made or woken meanwhile; until other runs shall have theirs. Beside
         one that waits at a gate the others go on as long as they can, and their timers hold."""
         try:
-            await TurnScheduler(at_once, self._due, self._step_of).is_taken()
+            await TurnScheduler(at_once, self._due, self._step_of).run_until_idle()
         except Suspend as waits:
             run = self._run
             self._seen = await run.read_snapshot(partial(queries.load_mission, run.pk))

@@ -90,7 +90,7 @@ def bundle(mission: UUID | str) -> Path:
     return repository(mission).with_suffix(".bundle")
 
 
-def has_bundle(mission: UUID | str) -> bytes | None:
+def read_bundle(mission: UUID | str) -> bytes | None:
     """None where nothing was published of it, or on another machine."""
     try:
         return bundle(mission).read_bytes()

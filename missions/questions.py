@@ -11,7 +11,7 @@ from engine.llm.pricing import format_dollars
 
 from .egress_policy import HOURS
 from .models import AgentStop, Mission, MissionAgent
-from .models.asking import bounds_of, halt_step, limit_step, may_cost
+from .models.asking import bounds_of, cost_limit, halt_step, limit_step
 from .rules import END, GO_ON, LEAVE, MORE, MOST, OTHERWISE
 
 STUCK = "Nobody in the crew can go on, and nothing is left that could wake anybody. What shall they do?"
@@ -66,7 +66,7 @@ def about_limit(mission: Mission, limit: str) -> dict[str, Any]:
 def _of_limit(mission: Mission, limit: str) -> tuple[str, str]:
     """What it has, and what it would have."""
     if limit == "spend":
-        held = may_cost(mission) or 0
+        held = cost_limit(mission) or 0
         return format_dollars(held), f"To go on, it may cost {format_dollars(held + (mission.run.spend or 0))} in all."
     now, own = getattr(bounds_of(mission), limit), getattr(mission.bounds, limit)
     after = min(MOST[limit], now + own)

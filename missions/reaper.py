@@ -25,7 +25,7 @@ from .terminals.output_spool import SupervisorSilent
 
 INTERVAL = 1.0
 STATUS_INTERVAL = 60.0  # seconds: a keeper that nobody asks for a quarter of an hour ends its command
-RECENT_SECONDS = timedelta(hours=1)
+RECENT_PERIOD = timedelta(hours=1)
 ENDED = (Run.Status.FINISHED, Run.Status.CANCELLED)  # one that failed may be tried again, and finds what lives still
 log = logging.getLogger(__name__)
 _asked: dict[int, float] = {}
@@ -52,7 +52,7 @@ def _sweep() -> None:
 def sweep_ended_commands() -> None:
     rows = Terminal.objects.filter(ended=None).select_related("mission__run")
     ended: dict[UUID, list[writes.CommandEnd]] = {}
-    for one in rows.exclude(mission__run__ended__lt=timezone.now() - RECENT_SECONDS):
+    for one in rows.exclude(mission__run__ended__lt=timezone.now() - RECENT_PERIOD):
         if not workspace.mission_folder(one.mission_id).is_dir():
             continue  # of another machine
         if one.mission.run.status in ENDED:

@@ -19,7 +19,7 @@ class TurnScheduler:
         self._working: dict[int, asyncio.Task[None]] = {}
         self._left: dict[int, BaseException] = {}
 
-    async def is_taken(self) -> None:
+    async def run_until_idle(self) -> None:
         """Until nobody can go on: siblings finish their steps. Then as `RunContext.together`: raises a fault, a
         failure, or Waits."""
         try:

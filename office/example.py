@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from .models import CalendarEntry, Item, OfficeDocument, Person, Request, Task
 
-OFFICE_NAME = "office.example"
+MAIL_DOMAIN = "office.example"
 EXAMPLE_MODELS = (Request, CalendarEntry, Task, OfficeDocument, Item, Person)
 WORKDAYS = 10
 SATURDAY = 5
@@ -138,7 +138,7 @@ def remove() -> int:
 def _people() -> dict[str, Person]:
     people: dict[str, Person] = {}
     for number, (name, role, unit, led_by) in enumerate(PEOPLE):
-        mail = f"{name.split()[0].lower().encode('ascii', 'ignore').decode()}@{OFFICE_NAME}"
+        mail = f"{name.split()[0].lower().encode('ascii', 'ignore').decode()}@{MAIL_DOMAIN}"
         start = date(2017 + number % 7, 1 + number, 1)
         given = {"name": name, "mail": mail, "role": role, "unit": unit, "start": start}
         people[name] = Person.objects.create(manager=people.get(led_by), example=True, **given)

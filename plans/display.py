@@ -182,7 +182,7 @@ class PlanDisplay:
     redacted: datetime | None
 
     @property
-    def active_seconds(self) -> bool:
+    def can_start_another(self) -> bool:
         """Whether another can begin from it."""
         return self.is_final and self.state == "approve" and not self.redacted
 
@@ -433,7 +433,9 @@ def fragments(display: PlanDisplay) -> Iterator[PageFragment]:
         yield fragment("step", {"step": step}, (step.place,), step.coming)
     for place in display.places:
         yield fragment("step", {"step": None, "place": place}, (place,))
-    yield fragment("actions", single_fragment(display, "id", "is_ended", "is_final", "active_seconds"), replayed=False)
+    yield fragment(
+        "actions", single_fragment(display, "id", "is_ended", "is_final", "can_start_another"), replayed=False
+    )
     yield fragment("announcer", single_fragment(display, "announcement"), replayed=False)
     if display.is_final:
         yield fragment("socket", {"display": display}, replayed=False)

@@ -87,7 +87,7 @@ def _submit(request: HttpRequest, asked: schemas.NewPlan, **once: str) -> Plan:
 
 def _earlier(which: str | None, owner: Any) -> Plan | None:
     try:
-        return forms.start_values(which, owner)
+        return forms.plan_to_start_from(which, owner)
     except ValidationError as error:
         raise field_errors([("from", str(error.message))]) from error
 

@@ -241,7 +241,7 @@ def _of_history(step: PlanStep) -> tuple[Any, ...]:
 
 
 def _of_columns(step: PlanStep) -> tuple[Any, ...]:
-    return step.is_held, step.status, step.series, step.skipped, _is_begun(step), _is_dropped(step)
+    return step.recorded_facts, step.status, step.series, step.skipped, _is_begun(step), _is_dropped(step)
 
 
 def _is_begun(step: PlanStep) -> bool | None:

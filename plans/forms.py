@@ -39,7 +39,7 @@ class PlanForm(forms.Form):
     spend = SpendField()
 
 
-def start_values(key: Any, owner: Any) -> Plan | None:
+def plan_to_start_from(key: Any, owner: Any) -> Plan | None:
     """The plan of one's own that worked, to begin another from. ValidationError."""
     if not key:
         return None

@@ -30,7 +30,7 @@ ENDED_TEXT = "This is not asked any more."
 
 
 def apply_decision(gate: Gate, choice: str, answer: Any) -> None:
-    """A person has decided, in that transaction. DoesNotFit where it cannot be taken, Closed where it is too late."""
+    """Apply a person's decision, in its transaction. Raises InvalidAnswer, or GateClosed if it comes too late."""
     gate = Gate.objects.with_decisions().get(pk=gate.pk)
     if gate.kind not in set(ApprovalKind):
         return

@@ -15,7 +15,7 @@ from django.urls import reverse
 from engine.models import Gate, GateRule, Run
 from engine.models.gate_rules import strictest_rule
 from engine.models.gates import GateQuerySet, GateState
-from runs.approvals.stats import MAX_HINTS, MIN_APPROVALS
+from runs.approvals.stats import MAX_RECENT_GATES, MIN_APPROVALS
 from runs.formatting import user_label
 from runs.procedure.gate_page import PolicySuggestion
 
@@ -66,7 +66,7 @@ def suggestions_for_team(team: Team, user: Any, since: datetime) -> PolicySugges
     if team.archived or not team.is_editable_by(user):
         return None
     approved = _changes_of(team, since).filter(state=GateState.APPROVED).order_by("-pk")
-    often = _often(team, approved[:MAX_HINTS], since)
+    often = _often(team, approved[:MAX_RECENT_GATES], since)
     return _said(team, *often, "People", user) if often else None
 
 

@@ -98,7 +98,7 @@ COMMENT_ONLY_TEXT: Mapping[str, Mapping[str, str]] = {
 }
 
 
-ALLOWED_TEXT = "_effects_of_its_steps"  # kept with a gate, for a list of many
+EFFECTS_ATTRIBUTE = "_effects_of_its_steps"  # kept with a gate, for a list of many
 
 
 class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
@@ -148,7 +148,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
         [plan] = fetch(Plan, "pk", [run.pk])
         return plan.earlier_in_project
 
-    def page_context(self, run: Run) -> list[Plan]:
+    def rows_sharing_texts(self, run: Run) -> list[Plan]:
         return queries.with_texts_beside(run.pk)
 
     def kept_for(self) -> KeptFor:
@@ -235,7 +235,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
         for plan, effect in rows.order_by().values_list("plan", "effect").distinct():
             found[plan].add(effect)
         for gate in plans:
-            gate.__dict__[ALLOWED_TEXT] = found[gate.run_id]
+            gate.__dict__[EFFECTS_ATTRIBUTE] = found[gate.run_id]
 
     def reaches_out(self, gate: Gate) -> bool:
         return gate.reaches_out or StepEffect.REACHES_OUT in _effects(gate)
@@ -280,8 +280,8 @@ def _effects(gate: Gate) -> Collection[str]:
     """Of all that a yes lets happen; none where that is not known of its kind."""
     if gate.kind == ApprovalKind.PLAN:
         return (
-            gate.__dict__[ALLOWED_TEXT]
-            if ALLOWED_TEXT in gate.__dict__
+            gate.__dict__[EFFECTS_ATTRIBUTE]
+            if EFFECTS_ATTRIBUTE in gate.__dict__
             else set(PlanStep.objects.filter(plan=gate.run_id, last_in=None).values_list("effect", flat=True))
         )
     if gate.kind == ApprovalKind.TOOL:

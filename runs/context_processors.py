@@ -29,7 +29,9 @@ def pending_context(request: HttpRequest) -> dict[str, Any]:
     Empty if there are none, or if a request was refused before authentication.
     """
     user = getattr(request, "user", None)
-    waits, runs = (SimpleLazyObject(partial(read, user) if user else str) for read in (cached_counts, active_counts))
+    waits, runs = (
+        SimpleLazyObject(partial(read, user) if user else str) for read in (pending_gate_count, active_run_count)
+    )
     icon = SimpleLazyObject(lambda: _in_icon(str(waits), str(runs)))
     return {"waits_for_me": waits, "runs_of_mine": runs, "icon_counts": icon}
 
@@ -40,20 +42,20 @@ def _in_icon(waits: str, runs: str) -> tuple[int, ...]:
     return numbers if any(numbers) else ()
 
 
-def active_counts(user: Any) -> str:
+def active_run_count(user: Any) -> str:
     """Return the number of the user's queued and running runs, as shown."""
     if not user.is_authenticated:
         return ""
     runs = Run.objects.alias(whose=OWN_RUNS).filter(whose=user.pk, step="", status__in=ACTIVE).order_by()
-    return bar_number(capped_number(len(runs.values_list("pk", flat=True)[: MAX_COUNT + 1])))
+    return blank_if_zero(capped_number(len(runs.values_list("pk", flat=True)[: MAX_COUNT + 1])))
 
 
-def cached_counts(user: Any) -> str:
+def pending_gate_count(user: Any) -> str:
     """Return the number of the user's pending gates, as shown."""
     if not user.is_authenticated:
         return ""
     found = _for_somebody(user.has_perm(DECIDE_PERMISSION), connection.vendor)
-    return bar_number(capped_number(len(found.rows({SOMEBODY: user.pk, SOMEBODYS_NAME: record_name(user)}))))
+    return blank_if_zero(capped_number(len(found.rows({SOMEBODY: user.pk, SOMEBODYS_NAME: record_name(user)}))))
 
 
 @cache
@@ -64,11 +66,11 @@ def _for_somebody(decides: bool, vendor: str) -> CompiledQuery:
     return CompiledQuery(gates.values_list("pk")[: MAX_COUNT + 1])
 
 
-def bar_number(number: str) -> str:
+def blank_if_zero(number: str) -> str:
     return "" if number == "0" else number
 
 
-def newest_gate(gates: GateQuerySet) -> int:
+def capped_count(gates: GateQuerySet) -> int:
     """Count gates up to the limit.
 
     Counting thousands would take as long as the rest of a page, as would finding a hundred without the index of their

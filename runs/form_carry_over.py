@@ -18,7 +18,7 @@ SAVE_BUTTON = (
     "back",
 )  # fields with which a page saves its form as a preset
 NOT_TRANSFERRED = ("csrfmiddlewaretoken", TRANSFER_FIELD, "do", *SAVE_BUTTON)
-MAX_FIELDS = 200_000  # characters; more than all fields of a page can hold was not typed there
+MAX_CHARACTERS = 200_000  # characters; more than all fields of a page can hold was not typed there
 FIELD_NAME = re.compile(r"[\w-]{1,40}")
 
 
@@ -50,4 +50,4 @@ def extra_fields(posted: Mapping[str, str], is_own: Callable[[str], object]) -> 
         for name, value in posted.items()
         if value and name not in NOT_TRANSFERRED and FIELD_NAME.fullmatch(name) and not is_own(name)
     }
-    return found if sum(map(len, found.values())) <= MAX_FIELDS else {}
+    return found if sum(map(len, found.values())) <= MAX_CHARACTERS else {}

@@ -16,7 +16,7 @@ from .models import RunFlag, SearchText
 from .procedure.spec import spec_of_run
 from .show_notes import is_reserved
 
-RECENT_SECONDS = timedelta(minutes=10)
+RECENT_PERIOD = timedelta(minutes=10)
 RESERVED = "The record notes in these words itself to whom it is shown: write yours in others."
 
 
@@ -31,7 +31,7 @@ class ReviewTextForm(forms.Form):
 def add_review(run: Run, author: Any, text: str, outcome: str | None = None) -> Review:
     """Add a note to a run that is over; with an outcome, an override.
 
-    An identical review by the same person within RECENT_SECONDS is a double submission and is stored once. Raises
+    An identical review by the same person within RECENT_PERIOD is a double submission and is stored once. Raises
     ValueError if it is refused.
     """
     if not outcome and is_reserved(text):
@@ -72,7 +72,7 @@ def override_refusal(run: Run, outcome: str | None = None) -> str:
         return f"{spec_of_run(run).noun_with_article} that is not over cannot be reviewed."
     if outcome and run.redacted:
         return "Its texts were erased: nobody can read any more what was decided. Add a note."
-    if outcome and outcome == run.is_held:
+    if outcome and outcome == run.standing_outcome:
         return f"It is {outcome} already. To agree with that, add a note."
     return ""
 
@@ -84,7 +84,7 @@ def alternatives(run: Run) -> list[str]:
 
 def _said_just_now(said: Review) -> Review | None:
     """Return the newest review of the run if it is identical; any other review in between makes it a new one."""
-    last = Review.objects.filter(run=said.run, made__gte=timezone.now() - RECENT_SECONDS).last()
+    last = Review.objects.filter(run=said.run, made__gte=timezone.now() - RECENT_PERIOD).last()
     return last if last and _what(last) == _what(said) else None
 
 

@@ -96,7 +96,7 @@ class RunRight:
         The number of queries does not depend on the number of users. Permissions cached on a user object are ignored.
         """
         hiding = Gate.objects.filter(council=run, hides=True).first() if run.parent_id else None
-        users = [user for user in users if hiding is None or user.pk in hiding.read_by()]
+        users = [user for user in users if hiding is None or user.pk in hiding.looked_user_keys()]
         # owners need no permission for their own run
         asked = {user.pk for user in users if not (self.own and user.pk == run.owner_id)}
         having = {name: _having(name, asked) for name in {self.permission, SEE.permission}} if asked else {}
@@ -105,7 +105,7 @@ class RunRight:
         may = {user.pk for user, reach in reaches.items() if _takes_in(reach, user, run)}
         others = {user.pk for user, reach in reaches.items() if reach > PermissionReach.NOTHING} - may
         if self == SEE and others:
-            may |= others & (Gate.objects.filter(run=run).read_by_people() | _given_of(run))
+            may |= others & (Gate.objects.filter(run=run).asked_user_keys() | _given_of(run))
         return may
 
     def _reach(self, user: User, has: Callable[[str], bool]) -> PermissionReach:
@@ -185,7 +185,7 @@ def _look_beside(user: Any) -> None:
 
 
 def _given_of(run: Run) -> set[Any]:
-    return set().union(*(one.all_for_run() for one in still_granted(AccessGrant.objects.active().filter(run=run))))
+    return set().union(*(one.user_keys() for one in still_granted(AccessGrant.objects.active().filter(run=run))))
 
 
 def still_granted(rows: QuerySet[AccessGrant]) -> list[AccessGrant]:

@@ -168,3 +168,10 @@ def test_class_names_are_unique():
     found = [(name, path) for path in files for name in re.findall(r"^class (\w+)", text_of(path), re.MULTILINE)]
     twice = {name for name, number in Counter(name for name, _ in found).items() if number > 1}
     assert twice - usual == set()
+
+
+def test_functions_named_like_questions_return_bool():
+    files = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    question = re.compile(r"^ *(?:async )?def (_?(?:is|has|can)_\w+)\([^\n]*\) -> ([^\n]+):$", re.MULTILINE)
+    found = [(path, *match) for path in files for match in question.findall(text_of(path))]
+    assert [one for one in found if not one[2].startswith("bool")] == []

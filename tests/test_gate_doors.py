@@ -25,7 +25,7 @@ from plans import comments as plan_talk
 from plans.rules.approval_policy import TeamPolicy
 from plans.rules.enums import StepEffect
 from runs.api.errors import ApiError
-from runs.approvals.pending import EXTERNAL_TEXT, group_gates
+from runs.approvals.pending import EXTERNAL_GROUP, group_gates
 from runs.mcp import tools as mcp_calls
 from tests.callers import API
 from tests.conftest import ScriptedModels, allow, perform
@@ -324,4 +324,4 @@ def test_who_has_read_one_decides_about_it(door, scene):
 def test_letters_and_commands_with_a_network_stand_under_what_leaves_the_house(scene):
     there = scene()
     [group] = group_gates([*there.letters, *there.commands])
-    assert (group.name, group.number) == (EXTERNAL_TEXT[0], 4)
+    assert (group.name, group.number) == (EXTERNAL_GROUP[0], 4)

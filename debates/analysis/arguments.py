@@ -10,7 +10,7 @@ from functools import cached_property
 from ..prompt_context import PointSide, PromptContext, PromptPoint
 from ..rules.state import ABSTAIN, SteeringKind
 
-MIN_QUOTE_WORDS = 4  # letters of a word that may show the source of a claim
+MIN_WORD_LENGTH = 4  # letters of a word that may show the source of a claim
 _WORD = re.compile(r"\w+")
 
 
@@ -134,7 +134,7 @@ def argument_source(table: PromptContext, point: PromptPoint) -> ArgumentSource:
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if len(word) >= MIN_QUOTE_WORDS or word.isdecimal()}
+    return {word for word in _WORD.findall(text.casefold()) if len(word) >= MIN_WORD_LENGTH or word.isdecimal()}
 
 
 # ---- minority ---------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from ..rules.state import ABSTAIN, DebateState, SteeringKind
 
 MIN_DEBATES = 20  # debates
 RESAMPLES = 1_000
-MAX_DEBATES = 0.95  # share of the resampled values within the interval
+CONFIDENCE = 0.95  # share of the resampled values within the interval
 
 Verdicts = Mapping[int, str]
 """First verdicts of one debate, by seat."""
@@ -52,7 +52,7 @@ def voices_from_history(held: Sequence[Verdicts]) -> IndependentVoices:
         return IndependentVoices(len(usable), members)
     die = Random(len(usable))  # noqa: S311 (nobody gains by knowing it)
     again = sorted(_count(die.choices(usable, k=len(usable))) for _ in range(RESAMPLES))
-    beyond = int(RESAMPLES * (1 - MAX_DEBATES) / 2)
+    beyond = int(RESAMPLES * (1 - CONFIDENCE) / 2)
     return IndependentVoices(len(usable), members, _count(usable), again[beyond], again[-1 - beyond])
 
 
@@ -104,7 +104,7 @@ def habits(held: Sequence[DebateState]) -> list[AgreementHabits]:
             debates=sum(name in _seats(course) for course in held),
             alone=sum(map(partial(_ends_alone, name), held)),
             changed=sum(_seats(course).get(name) in {one.seat for one in course.changes} for course in held),
-            left_first=sum(left_first_position(course) == _seats(course).get(name, -1) for course in held),
+            left_first=sum(first_to_withdraw(course) == _seats(course).get(name, -1) for course in held),
         )
         for name in names
     ]
@@ -120,7 +120,7 @@ def _ends_alone(name: str, course: DebateState) -> bool:
     return own != ABSTAIN and stood[own] == 1
 
 
-def left_first_position(course: DebateState) -> int | None:
+def first_to_withdraw(course: DebateState) -> int | None:
     """Return the seat that withdrew first, or None."""
     said = [(one.number, one.seat) for one in course.messages if one.withdrawn]
     acts = [(one.after, one.seat) for one in course.acts(SteeringKind.WITHDRAW)]

@@ -14,7 +14,7 @@ from ..models.writes import flags_of
 from ..rules.outcome import outcome_of
 from ..rules.state import MessageKind
 from .reconstruction import SPOKEN, ReconstructedDebate
-from .rows import build_entries, messages_in_order
+from .rows import build_entries, entries_in_order
 from .rule_checks import validate_entries
 
 __all__ = ["build_entries", "labels", "validate_entries"]
@@ -30,7 +30,7 @@ def labels(said: RunEntries) -> Iterator[str]:
     if submitted.facts["panel"]:
         yield label_term("panel", submitted.facts["panel"]["id"])
     if any(ended.facts["outcome"] for ended in said[ENDED]):
-        retold = ReconstructedDebate(list(messages_in_order(said)))
+        retold = ReconstructedDebate(list(entries_in_order(said)))
         course = retold.state()
         verdicts = [course.verdict_of.get(one.seat, "") for one in course.voters]
         outcome = outcome_of(retold.settings.rule, retold.settings.options, verdicts)

@@ -17,7 +17,7 @@ from ..rules.state import DebateState, StatementKind, TurnState
 from .prompt_checks import PromptChecks
 from .reconstruction import FIRST, MESSAGE, NOTE, SPOKEN, Entry, ReconstructedDebate, verdict_in
 
-FOLLOWED_BY = datetime(1970, 1, 1, tzinfo=UTC)  # no answer contains its time
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # no answer contains its time
 
 
 def check_answers(retold: ReconstructedDebate) -> Iterator[str]:
@@ -187,7 +187,7 @@ def _words(retold: ReconstructedDebate) -> Iterator[tuple[int, prompt_context.Me
         facts = prompt_context.NoteFacts(**{name: _tupled(value) for name, value in told.items()}) if told else None
         yield (
             entry["facts"]["number"],
-            prompt_context.MessageWords(FOLLOWED_BY, entry["texts"].get("content", ""), facts=facts),
+            prompt_context.MessageWords(EPOCH, entry["texts"].get("content", ""), facts=facts),
         )
     for entry in retold.from_entries(MESSAGE):
         yield entry["facts"]["number"], _words_of_member(entry)
@@ -199,7 +199,7 @@ def _tupled(value: Any) -> Any:
 
 def _words_of_member(entry: Entry) -> prompt_context.MessageWords:
     kept = _kept(entry["facts"], entry["texts"])
-    return prompt_context.MessageWords(FOLLOWED_BY, kept.content, kept.points, kept.artifact, kept.reasoning)
+    return prompt_context.MessageWords(EPOCH, kept.content, kept.points, kept.artifact, kept.reasoning)
 
 
 def _table(

@@ -24,7 +24,7 @@ class PromptChecks:
         self.retold, self.laid = retold, laid
 
     @cached_property
-    def expected_prompt(self) -> Mapping[int, str]:
+    def messages_as_xml(self) -> Mapping[int, str]:
         """Each message as XML, by number."""
         texts = (xml_messages.write_message(one) for one in prompts.elements(self.laid))
         return {number: text for each in texts for number, text in _elements(each)}
@@ -51,7 +51,7 @@ class PromptChecks:
         if (asked := self._asked(place)) is None:
             return
         told = dict(_elements("\n".join(one["content"] for one in asked if one["role"] == "user")))
-        if wrong := next((number for number, text in told.items() if self.expected_prompt.get(number) != text), None):
+        if wrong := next((number for number, text in told.items() if self.messages_as_xml.get(number) != text), None):
             yield f"What a model was told {where} has another message {wrong} than the record."
         then = replace(self.laid, course=self._then(facts["heard"], turn))
         short = _short(asked)

@@ -25,8 +25,10 @@ from ..rules.state import (
 
 FIRST, TURN, SKIPPED = "debate.first", "debate.turn", "debate.skipped"
 MESSAGE, NOTE, SPOKEN, STEERED = "debate.message", "debate.note", "debate.spoken", "debate.steered"
-SPEAKING_KINDS = "speak"  # the choice of a person who speaks at its gate
-LATE_KINDS = 2**31  # a claim of the run in which no note was written; pauses between claims do not matter to the rules
+SPEAK_CHOICE = "speak"  # the choice of a person who speaks at its gate
+UNKNOWN_CLAIM = (
+    2**31
+)  # a claim of the run in which no note was written; pauses between claims do not matter to the rules
 
 Entry = Mapping[str, Any]
 
@@ -134,7 +136,7 @@ class ReconstructedDebate:
     @cached_property
     def spoken_turns(self) -> Mapping[str, Entry]:
         """Answers of persons at the gates of their turns, by step."""
-        decided = [entry for entry in self.from_entries(DECIDED) if entry["facts"].get("choice") == SPEAKING_KINDS]
+        decided = [entry for entry in self.from_entries(DECIDED) if entry["facts"].get("choice") == SPEAK_CHOICE]
         return {entry["facts"]["step"]: entry for entry in decided}
 
     @cached_property
@@ -152,7 +154,7 @@ class ReconstructedDebate:
             messages=self.messages,
             steers=self.steers,
             because=(self.end or {}).get("because", ""),
-            claim=LATE_KINDS,
+            claim=UNKNOWN_CLAIM,
             series=max([*(turn.series for turn in self.turns), (self.end or {}).get("retries", 0)]),
         )
 

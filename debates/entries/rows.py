@@ -247,7 +247,7 @@ def _tell_ends(said: RunEntries, debate: Row) -> None:
 
 def _come_to(said: RunEntries) -> dict[str, Any]:
     """As it stands, whether or not that was its end."""
-    retold = ReconstructedDebate(list(messages_in_order(said)))
+    retold = ReconstructedDebate(list(entries_in_order(said)))
     course = retold.state()
     verdicts = [course.verdict_of.get(one.seat, "") for one in course.voters]
     outcome = outcome_of(retold.settings.rule, retold.settings.options, verdicts)
@@ -263,7 +263,7 @@ def _come_to(said: RunEntries) -> dict[str, Any]:
     }
 
 
-def messages_in_order(said: RunEntries) -> Iterator[Mapping[str, Any]]:
+def entries_in_order(said: RunEntries) -> Iterator[Mapping[str, Any]]:
     """Its drafts as entries: each kind in its order, which is all that a debate needs."""
     for drafts in said.values():
         yield from ({"kind": one.kind, "at": one.at, "facts": one.facts, "texts": one.texts} for one in drafts)

@@ -32,7 +32,7 @@ from .count_checks import check_counts, check_note_facts
 from .reconstruction import MESSAGE, Entry, ReconstructedDebate
 
 FINAL = (Run.Status.FINISHED, Run.Status.CANCELLED)
-BEYOND_END = "What is told of it cannot be read."
+UNREADABLE_TEXT = "Its entry cannot be read."
 
 
 def validate_entries(entries: Sequence[Entry]) -> str:
@@ -41,7 +41,7 @@ def validate_entries(entries: Sequence[Entry]) -> str:
     try:
         return next((sentence for look in _LOOKS for sentence in look(retold)), "")
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, StopIteration, RuntimeError):
-        return BEYOND_END
+        return UNREADABLE_TEXT
 
 
 # ---- checks of single entries -----------------------------------------------------------------------------

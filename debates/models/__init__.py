@@ -1,5 +1,5 @@
 from .constants import (
-    DEFAULT_REPLY_WORDS,
+    DEFAULT_REPLY_HOURS,
     DOCUMENTS,
     MEANING_LENGTH,
     MOST_MEMBERS,
@@ -32,7 +32,7 @@ from .writes import erase
 __all__ = [
     "CLAIM_LENGTH",
     "CONTENT_LENGTH",
-    "DEFAULT_REPLY_WORDS",
+    "DEFAULT_REPLY_HOURS",
     "DOCUMENTS",
     "MEANING_LENGTH",
     "MOST_MEMBERS",

@@ -14,7 +14,7 @@ NAME_LENGTH = 60
 WHO_LENGTH = 4_000
 WORD_LENGTH = 40
 MEANING_LENGTH = 200
-DEFAULT_REPLY_WORDS = 24  # hours that a person has for a turn
+DEFAULT_REPLY_HOURS = 24  # hours that a person has for a turn
 MOST_MEMBERS, MOST_OPTIONS = 9, 6
 DOCUMENTS = DocumentLimits(number=8, size=2 * 2**20, characters=60_000)
 

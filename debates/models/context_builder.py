@@ -16,7 +16,7 @@ def build_prompt_context(debate: Debate, course: DebateState) -> prompt_context.
         question=debate.question,
         options=[prompt_context.PromptOption(one.word, one.meaning, one.direction) for one in debate.options.all()],
         documents=[_document(document) for document in debate.run.documents.all()],
-        who={member.seat: member.who for member in debate.prompt_context},
+        who={member.seat: member.who for member in debate.members_by_seat},
         words={message.number: message_words(message) for message in debate.messages.all()},
         run=str(debate.pk)[:8],
         boundary=debate.boundary,

@@ -342,14 +342,14 @@ class Debate(models.Model):
         return list(self.run.calls.all())
 
     @property
-    def prompt_context(self) -> Sequence[DebateMember]:
+    def members_by_seat(self) -> Sequence[DebateMember]:
         """Members and timekeeper, by seat."""
         return sorted(self.members.all(), key=lambda one: one.seat)
 
     @property
     def seated(self) -> Sequence[DebateMember]:
         """Members with a verdict, by seat."""
-        return [member for member in self.prompt_context if member.kind == rules.MessageKind.MEMBER]
+        return [member for member in self.members_by_seat if member.kind == rules.MessageKind.MEMBER]
 
     @cached_property
     def words(self) -> Mapping[int, str]:
@@ -385,10 +385,10 @@ class Debate(models.Model):
         messages = sorted(self.messages.all(), key=lambda one: one.number)
         return rules.DebateState(
             settings=self.settings,
-            seats=[rules.SeatState(one.seat, one.name, one.kind, one.is_person) for one in self.prompt_context],
+            seats=[rules.SeatState(one.seat, one.name, one.kind, one.is_person) for one in self.members_by_seat],
             firsts=[
                 rules.FirstStatement(one.seat, one.first.said_in(keys))
-                for one in self.prompt_context
+                for one in self.members_by_seat
                 if hasattr(one, "first")
             ],
             turns=[turn.seen(keys) for turn in sorted(self.turns.all(), key=lambda one: one.number)],
@@ -402,7 +402,7 @@ class Debate(models.Model):
         )
 
     @cached_property
-    def partial_outcome(self) -> rules.DebateState:
+    def shown_state(self) -> rules.DebateState:
         """State of rows that were read to be shown; cached, because pages use it often."""
         return self.state()
 

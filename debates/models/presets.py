@@ -17,7 +17,7 @@ from runs.presets import Preset, PresetChange, PresetOutOfDate, PresetQuerySet, 
 from ..rules import state as rules
 from ..rules.outcome import DecisionRule
 from .constants import (
-    DEFAULT_REPLY_WORDS,
+    DEFAULT_REPLY_HOURS,
     MEANING_LENGTH,
     MOST_MEMBERS,
     NAME_LENGTH,
@@ -209,7 +209,7 @@ NOBODY: dict[str, Any] = {"who": "", "model": "", "fallback": "", "person": Fals
 NOTHING: OptionDict = {"meaning": "", "direction": OptionDirection.BETWEEN.value}
 DEFAULTS: dict[str, Any] = {
     **{"rule": DecisionRule.MAJORITY.value, "timekeeper": "", "view": HistoryView.PERSPECTIVE.value},
-    **{"most": rules.USUAL_MOST, "reply_within": DEFAULT_REPLY_WORDS},
+    **{"most": rules.USUAL_MOST, "reply_within": DEFAULT_REPLY_HOURS},
 }
 
 

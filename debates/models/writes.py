@@ -233,8 +233,8 @@ def _next(debate: UUID) -> tuple[int, int]:
 
 
 def _in_closing(turn: DebateTurn) -> int:
-    """Return the number of a last word. They are given at once, so they are numbered by seat, whoever answers
-    first; one that is not given leaves a gap."""
+    """Return the number of a last word. All members give it at the same time, so the seats number it and not
+    the order of arrival; one that is missing leaves a gap."""
     closings = DebateTurn.objects.filter(debate=turn.debate_id, why=rules.TurnReason.CLOSING)
     said = DebateMessage.objects.filter(debate=turn.debate_id).exclude(kind=rules.StatementKind.CLOSING)
     newest = said.aggregate(Max("number"))["number__max"] or 0

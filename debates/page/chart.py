@@ -189,7 +189,7 @@ def _y(place: int) -> int:
 def _curves(scene: DebatePageContext) -> Iterator[InfluenceCurve]:
     for change in scene.course.changes:
         for named in change.moved_by:
-            message = scene.is_known.get(named)
+            message = scene.messages_by_number.get(named)
             if message and message.seat and message.seat in scene.places:
                 yield _curve(scene, change, named, message.seat)
 

@@ -38,7 +38,7 @@ class DebatePageContext:
     @cached_property
     def members(self) -> Mapping[int, DebateMember]:
         """By their seats, the timekeeper among them."""
-        return {member.seat: member for member in self.debate.prompt_context}
+        return {member.seat: member for member in self.debate.members_by_seat}
 
     @cached_property
     def seats(self) -> Mapping[int, int]:
@@ -72,7 +72,7 @@ class DebatePageContext:
         return self.debate.repeated
 
     @cached_property
-    def is_known(self) -> Mapping[int, rules.MessageState]:
+    def messages_by_number(self) -> Mapping[int, rules.MessageState]:
         """What the rules see of each message, by its number."""
         return {message.number: message for message in self.course.messages}
 
@@ -122,7 +122,7 @@ class DebatePageContext:
     @cached_property
     def changes(self) -> Mapping[int, rules.VerdictChange]:
         """By the message that made them: an act of an older debate has none."""
-        known = self.is_known
+        known = self.messages_by_number
         return {one.number: one for one in self.course.changes if known[one.number].seat == one.seat}
 
     @cached_property
@@ -214,7 +214,7 @@ def page_context(seen: RunSnapshot[Debate]) -> DebatePageContext:
     texts = {step: text for step, text in seen.texts.items() if step not in hidden}
     questions = by_step(seen.questions, seen.texts)
     return DebatePageContext(
-        seen.row, seen.run, seen.row.partial_outcome, latest, retries_of(own), texts, questions, turn_gates(seen.gates)
+        seen.row, seen.run, seen.row.shown_state, latest, retries_of(own), texts, questions, turn_gates(seen.gates)
     )
 
 

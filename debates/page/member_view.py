@@ -17,7 +17,7 @@ def member_view(scene: DebatePageContext, member: DebateMember) -> MemberView:
     seat = _seat(scene, member)
     if scene.over:
         return replace(seat, out=_is_out(scene, member.seat))
-    turn = open_turn_text(scene, member.seat)
+    turn = open_turn(scene, member.seat)
     if turn:
         return _with_floor(scene, member, turn, seat)
     if _is_asked_alone(scene, member):
@@ -70,7 +70,7 @@ def _is_out(scene: DebatePageContext, seat: int) -> bool:
     return seat in scene.course.withdrawn or seat in scene.course.silent
 
 
-def open_turn_text(scene: DebatePageContext, seat: int) -> TurnState | None:
+def open_turn(scene: DebatePageContext, seat: int) -> TurnState | None:
     """The turn that it has right now."""
     turns = [*([scene.open_turn] if scene.open_turn else []), *scene.closing_turns]
     return next((turn for turn in turns if turn.seat == seat), None)

@@ -152,7 +152,7 @@ def why_in_words(scene: DebatePageContext, turn: TurnState) -> str:
 
 
 def asking_member(scene: DebatePageContext, turn: TurnState) -> str:
-    asked = scene.is_known.get(turn.asked_by or 0)
+    asked = scene.messages_by_number.get(turn.asked_by or 0)
     return scene.name(asked.seat) if asked else "the last message"
 
 
@@ -251,7 +251,7 @@ def messages_named(scene: DebatePageContext, numbers: Sequence[int]) -> str:
 
 
 def _speaker(scene: DebatePageContext, number: int) -> str:
-    message = scene.is_known.get(number)
+    message = scene.messages_by_number.get(number)
     if message is None or message.sort == StatementKind.CHAIR:
         return "the chair"
     return scene.name(message.seat) if message.seat else "the timekeeper"
@@ -298,7 +298,7 @@ def _sentence_of_act(scene: DebatePageContext, steer: SteeringAction, most: int)
 
 
 def sentence_of_leaving(verdict: str) -> str:
-    """Behind the name of who leaves out of turn; without a verdict it stands by the one that it had."""
+    """Return what follows the name of a member that leaves out of turn; without a verdict its last one stays."""
     stands = "abstaining" if verdict == ABSTAIN else f"supporting {verdict}" if verdict else ""
     return f"withdraws{f', {stands}' if stands else ''}."
 

@@ -121,7 +121,7 @@ def slot_count(scene: DebatePageContext) -> int:
 
 
 def message_view(scene: DebatePageContext, message: DebateMessage) -> MessageView:
-    known = scene.is_known[message.number]
+    known = scene.messages_by_number[message.number]
     person = message.kind == StatementKind.CHAIR
     member = scene.members.get(known.seat or 0)
     return MessageView(
@@ -168,7 +168,7 @@ def _stated(scene: DebatePageContext, message: DebateMessage, known: rules.Messa
 
 def _marks(scene: DebatePageContext, message: DebateMessage) -> Iterator[str]:
     """How it came about, where that is not as usual."""
-    if scene.is_known[message.number].turn in scene.challenges:
+    if scene.messages_by_number[message.number].turn in scene.challenges:
         yield "a challenge: not its own verdict"
     if len(message.calls) > 1:
         yield f"in {len(message.calls)} answers" if len(message.calls) > 2 else "in two answers"

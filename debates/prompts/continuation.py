@@ -12,7 +12,7 @@ from ..xml_messages import inner_text
 from .wording import last_words
 
 FEWEST_WORDS = 30  # words of content that make a part worth continuing
-MIN_NEW_WORDS = {"claim", "option", "side", "document", "line", "answers"}
+POINT_FIELDS = {"claim", "option", "side", "document", "line", "answers"}
 MOST_POINTS = 3
 
 Conversation = list[dict[str, str]]
@@ -88,7 +88,7 @@ def _beginning(part: str) -> dict[str, Any]:
 def _points(answer: dict[str, Any]) -> list[dict[str, Any]]:
     points = answer.get("points")
     return (
-        [one for one in points if isinstance(one, dict) and one.keys() >= MIN_NEW_WORDS]
+        [one for one in points if isinstance(one, dict) and one.keys() >= POINT_FIELDS]
         if isinstance(points, list)
         else []
     )

@@ -22,9 +22,9 @@ from ..xml_messages import element, inner_text, number_of, wrapped
 from . import system_prompts, timekeeper_notes
 from .short import WHOLE, Short
 
-LINE_FORMAT = 150  # characters of a line, if its numbers and names leave room for claims
+LINE_LENGTH = 150  # characters of a line, if its numbers and names leave room for claims
 NAME, OPTION, CLAIM = 30, 20, 12  # maximum characters of a name and an option, minimum of a claim
-CHANGED_TEXT = 4
+MAX_MOVED_BY = 4
 
 
 def summary_line(shown: xml_messages.XmlMessage | xml_messages.XmlNote, changed: bool) -> str:
@@ -32,11 +32,11 @@ def summary_line(shown: xml_messages.XmlMessage | xml_messages.XmlNote, changed:
         return f"{shown.number} {_cut(shown.speaker, NAME)}: {shown.kind}"
     head = f"{shown.number} {_cut(shown.speaker, NAME)}: "
     tail = "".join(_tail(shown, changed))
-    return head + _said(shown, LINE_FORMAT - len(head) - len(tail)) + tail
+    return head + _said(shown, LINE_LENGTH - len(head) - len(tail)) + tail
 
 
 def _tail(shown: xml_messages.XmlMessage, changed: bool) -> Sequence[str]:
-    moved = " ".join(map(str, shown.moved_by[:CHANGED_TEXT])) + (" …" if len(shown.moved_by) > CHANGED_TEXT else "")
+    moved = " ".join(map(str, shown.moved_by[:MAX_MOVED_BY])) + (" …" if len(shown.moved_by) > MAX_MOVED_BY else "")
     now = f" | now {_cut(shown.verdict, OPTION)}{f', moved by {moved}' if moved else ''}" if changed else ""
     return [now, " | withdraws" if shown.withdrawn else ""]
 
@@ -229,7 +229,7 @@ def _part(
     if message.number not in standing:
         return PromptPart("user", summary_line(shown, message.number in table.changed_verdict), line=True)
     if message.seat == seat and message.sort == StatementKind.SAID and table.view == PromptView.PERSPECTIVE:
-        return PromptPart("assistant", alternate_roles(table, [message]), own=message.number)
+        return PromptPart("assistant", answer_as_json(table, [message]), own=message.number)
     return PromptPart("user", xml_messages.write_message(shown))
 
 
@@ -240,7 +240,7 @@ def _joined(table: PromptContext, parts: Sequence[PromptPart]) -> Iterator[Promp
         after = parts[place + 1].own if place + 1 < len(parts) else None
         before = parts[place - 1].own if place else None
         if part.own and after and said[after].continues == part.own:
-            yield PromptPart("assistant", alternate_roles(table, [said[part.own], said[after]]), own=after)
+            yield PromptPart("assistant", answer_as_json(table, [said[part.own], said[after]]), own=after)
         elif not (part.own and before and said[part.own].continues == before):
             yield part
 
@@ -306,7 +306,7 @@ def _moment(words: MessageWords) -> datetime:
     return words.at.replace(microsecond=0)
 
 
-def alternate_roles(table: PromptContext, messages: Sequence[MessageState]) -> str:
+def answer_as_json(table: PromptContext, messages: Sequence[MessageState]) -> str:
     """Return a member's answer as JSON, without ignored fields. A continuation adds to the content, and its verdict
     applies."""
     said = [table.words[message.number] for message in messages]

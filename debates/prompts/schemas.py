@@ -14,8 +14,8 @@ from ..xml_messages import number_of
 from . import system_prompts
 from .timekeeper_notes import must_decide
 
-FIELD_BLOCKS = 25  # messages: the twenty of a span with their five notes
-FIELD_ORDER = (1, 2, 3)
+BLOCK_MESSAGES = 25  # messages: the twenty of a span with their five notes
+POINT_NUMBERS = (1, 2, 3)
 
 Schema = dict[str, Any]
 
@@ -89,7 +89,7 @@ def _moved_by(table: PromptContext, seat: int, decides: bool) -> Schema:
 
 
 def _end_of_block(table: PromptContext) -> int:
-    return (table.course.newest // FIELD_BLOCKS + 1) * FIELD_BLOCKS
+    return (table.course.newest // BLOCK_MESSAGES + 1) * BLOCK_MESSAGES
 
 
 def _points(table: PromptContext, seat: int, decides: bool) -> Schema:
@@ -106,11 +106,11 @@ def _points(table: PromptContext, seat: int, decides: bool) -> Schema:
 
 def _numbers(table: PromptContext) -> list[str]:
     """Return the numbers of all points of earlier blocks, and all possible ones of this block."""
-    begins = _end_of_block(table) - FIELD_BLOCKS + 1
+    begins = _end_of_block(table) - BLOCK_MESSAGES + 1
     before = [number for number in table.points if int(number.split(".")[0]) < begins]
     return [
         *before,
-        *(number_of(message, place) for message in range(begins, begins + FIELD_BLOCKS) for place in FIELD_ORDER),
+        *(number_of(message, place) for message in range(begins, begins + BLOCK_MESSAGES) for place in POINT_NUMBERS),
     ]
 
 

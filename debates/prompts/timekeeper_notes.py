@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..prompt_context import NoteFacts, PromptContext, PromptView
 from ..rules.state import ABSTAIN, DebateState, NoteKind, TurnReason, TurnState
-from ..rules.turn_taking import is_unanimous
+from ..rules.turn_taking import unanimous_option
 from ..xml_messages import element
 from . import system_prompts
 from .short import WHOLE, Short
@@ -194,7 +194,7 @@ def _called(table: PromptContext, turn: TurnState) -> str:
 
 
 def _challenged(table: PromptContext, turn: TurnState) -> str:
-    agreed = is_unanimous(table.course)
+    agreed = unanimous_option(table.course)
     on = f" on {agreed}" if agreed else ""
     return (
         f"All who speak agree{on}. Put the strongest case against it that there is. You need not believe it: your own "

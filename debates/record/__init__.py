@@ -41,7 +41,7 @@ def debate_record(seen: RunSnapshot[Debate], display: DebateDisplay) -> dict[str
 def provenance(debate: Debate) -> Iterator[tuple[str, str]]:
     yield "Panel", str(debate.panel_version or "none, the members were named for this debate")
     yield "Rule", RULES[DecisionRule(debate.rule)]
-    yield "Most messages", str(debate.partial_outcome.most)
+    yield "Most messages", str(debate.shown_state.most)
     yield "Members see", "all the same minutes" if debate.view == "minutes" else "their own words as their own"
     off = [name for name, on in _switches(debate).items() if not on]
     yield "Switched off", ", ".join(off)

@@ -73,7 +73,7 @@ def _said(scene: DebatePageContext) -> Iterator[ModerationLine]:
 
 
 def _words(scene: DebatePageContext, message: DebateMessage) -> ModerationLine:
-    to = addressee_text(scene, scene.is_known[message.number].to)
+    to = addressee_text(scene, scene.messages_by_number[message.number].to)
     text = "Erased." if scene.run.redacted else f"“{message.content}”"
     flag = "It names an option." if message.names_option else ""
     return ModerationLine(message.made, message.by_name, f"to {to}: {text}", message.number, flag=flag)

@@ -17,7 +17,7 @@ KINDS = (StatementKind.CHAIR, StatementKind.CLOSING, StatementKind.LEAVING)
 def render_debate_xml(debate: Debate) -> str:
     """Return the XML of a debate that was read with `with_members()`, also of an unfinished one. Erased texts are
     empty, and `redacted` says since when."""
-    run, course = debate.run, debate.partial_outcome
+    run, course = debate.run, debate.shown_state
     table = replace(build_prompt_context(debate, course), view=PromptView.PERSPECTIVE)
     told = xml_messages.XmlDebate(
         run=table.run,
@@ -45,7 +45,7 @@ def _messages(
     debate: Debate, shown: Sequence[xml_messages.XmlMessage | xml_messages.XmlNote]
 ) -> Iterator[xml_messages.XmlMessage | xml_messages.XmlNote]:
     rows = {one.number: one for one in debate.messages.all()}
-    for message, one in zip(debate.partial_outcome.messages, shown, strict=True):
+    for message, one in zip(debate.shown_state.messages, shown, strict=True):
         row = rows[message.number]
         kind, by = (
             message.sort if message.sort in KINDS else "",
@@ -56,7 +56,7 @@ def _messages(
 
 def _acts(debate: Debate, table: PromptContext) -> Iterator[Act]:
     rows = {one.number: one for one in debate.steers.all()}
-    for steer in debate.partial_outcome.steers:
+    for steer in debate.shown_state.steers:
         row, member = rows[steer.number], table.names.get(steer.seat or 0, "")
         known = (steer.number, steer.after, row.made, steer.act, row.by_name)
         yield Act(*known, member, steer.amount, steer.verdict, row.reasoning)

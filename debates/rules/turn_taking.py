@@ -207,7 +207,7 @@ def _closed(course: DebateState) -> bool:
     return bool(course.acts(SteeringKind.CLOSE, SteeringKind.CLOSE_AT_ONCE))
 
 
-def is_unanimous(course: DebateState) -> str:
+def unanimous_option(course: DebateState) -> str:
     """Return the option that all active members support after each has spoken; empty if there is none."""
     stood = {course.verdict_of.get(seat, "") for seat in course.active_voters}
     spoken = all(course.counts[seat] for seat in course.active_voters)
@@ -216,7 +216,7 @@ def is_unanimous(course: DebateState) -> str:
 
 
 def _agreed(course: DebateState) -> bool:
-    if len(course.active_voters) < 2 or not is_unanimous(course):
+    if len(course.active_voters) < 2 or not unanimous_option(course):
         return False
     return not course.settings.challenge or _spoken_since(course, _settled(course))
 
@@ -295,7 +295,12 @@ def _roll_call(course: DebateState) -> NextStep | None:
 
 def _challenge(course: DebateState) -> NextStep | None:
     """When all agree for the first time, let one of them make the strongest case against it."""
-    due = course.settings.challenge and not course.challenged and len(course.active_voters) > 1 and is_unanimous(course)
+    due = (
+        course.settings.challenge
+        and not course.challenged
+        and len(course.active_voters) > 1
+        and unanimous_option(course)
+    )
     return _drawn(course, TurnReason.CHALLENGE, _without_last(course, course.active_voters)) if due else None
 
 

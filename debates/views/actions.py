@@ -79,7 +79,7 @@ def first_statements_page(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the first verdicts to users who may see them before a person at the table does. The view is logged
     first."""
     face = specs()["debate"]
-    row = row_for(request, face, pk, moderation.READ_ACTION)
+    row = row_for(request, face, pk, moderation.READ_FIRSTS_RIGHT)
     if not hides_first_verdicts(row):
         return redirect(face.page_name("live"), pk)
     refused = ""
@@ -146,7 +146,7 @@ def turn(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _said(request, row)
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect(face.page_name("live"), pk)
-    return render(request, FORM, {"display": {"id": str(pk)}, **human_turns.is_seated(row, request.user)})
+    return render(request, FORM, {"display": {"id": str(pk)}, **human_turns.seat_context(row, request.user)})
 
 
 def _said(request: HttpRequest, row: Any) -> HttpResponse:

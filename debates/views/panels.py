@@ -39,7 +39,7 @@ WRITTEN_FIELDS = (
     "paste",
     "paste_title",
 )
-VERSION_FIELDS = "version"  # save as the next version of the panel that the page came from
+VERSION_FIELD = "version"  # save as the next version of the panel that the page came from
 
 
 # ---- read; the library lists all of them ------------------------------------------------------------------
@@ -98,7 +98,7 @@ def _posted(request: HttpRequest, posted: Mapping[str, str], written: dict[str, 
         return _form_page(request, begun, written=written, focus=focus_target(posted, change))
     if "name" not in posted:
         return _form_page(request, PanelSubmission(name="", **_to_save(posted)), written=written)
-    if posted.get("do") == VERSION_FIELDS:
+    if posted.get("do") == VERSION_FIELD:
         return _save_as_version(request, posted, written)
     submission = PanelSubmission(posted)
     saved = views.create_preset(Panel, submission, request.user) if submission.is_valid() else None

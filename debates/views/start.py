@@ -31,7 +31,7 @@ from ..examples import EXAMPLES, example_by_key
 from ..forms import MOST_MEMBERS, MOST_OPTIONS, SWITCHES, DebateForm, DebateSubmission, typed_in
 from ..models import DOCUMENTS, Debate, MemberDict, OptionDict, Panel, PanelChanged, PanelVersion
 
-ATTACH_BUTTON = "take-panel"
+TAKE_PANEL_BUTTON = "take-panel"
 CHANGE = re.compile(r"(add|remove)-(option|member|document)(?:-(\d))?")
 IDS = {"option": "word", "member": "name"}  # the field that gets the focus after adding one
 DRAFT_PREFIX = "debate-new"
@@ -45,7 +45,7 @@ class PasteForm:
     text: str = ""
 
 
-EMPTY_VALUES = PasteForm()
+EMPTY_PASTE_FORM = PasteForm()
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def start_debate(request: HttpRequest) -> HttpResponse:
     attached, pasted = attachments_of(request, posted)
     if come := transferred_form(posted):
         return _come(request, posted, come, attached, pasted)
-    if posted.get("do") == ATTACH_BUTTON:
+    if posted.get("do") == TAKE_PANEL_BUTTON:
         return _page(
             request,
             take_attachment(request, posted, attached),
@@ -265,7 +265,7 @@ def attachments_of(request: HttpRequest, posted: Mapping[str, str]) -> tuple[Deb
     found.add_files(request.FILES.getlist(FILES))
     title, text = posted.get("paste_title", ""), posted.get("paste", "")
     stays = bool(text.strip()) and not found.add("paste", partial(from_text, title, text))
-    return found, PasteForm(title, text) if stays else EMPTY_VALUES
+    return found, PasteForm(title, text) if stays else EMPTY_PASTE_FORM
 
 
 # ---- the page -----------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def _page(
     chosen: ChosenPanel,
     refused: RefusedDebate | None = None,
     focus: str = "",
-    pasted: PasteForm = EMPTY_VALUES,
+    pasted: PasteForm = EMPTY_PASTE_FORM,
     saved: Panel | None = None,
 ) -> HttpResponse:
     problems = submission.problems

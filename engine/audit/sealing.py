@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 ADOPT_BATCH = 200
 _put_off: ContextVar[list[ChainHead] | None] = ContextVar("put_off", default=None)
 FIRST_LINE = "SELECT line FROM engine_entry WHERE run_id = %s AND seq = 1 AND kind = 'submitted'"
-OUTCOME_MISSING = "So there is no outcome: submit it again, and let an administrator verify the record."
+OUTCOME_MISSING_TEXT = "So there is no outcome: submit it again, and let an administrator verify the record."
 
 
 class ChainPosition(NamedTuple):
@@ -55,7 +55,7 @@ class ChainPosition(NamedTuple):
     hash: str
 
 
-CHAIN_MISSING = ChainPosition({}, 0, GENESIS_HASH)
+EMPTY_POSITION = ChainPosition({}, 0, GENESIS_HASH)
 
 
 def append_entries(run: UUID, drafts: Sequence[EntryDraft]) -> ChainHead:
@@ -69,7 +69,7 @@ def append_entries(run: UUID, drafts: Sequence[EntryDraft]) -> ChainHead:
 
 def chain_of(run: UUID) -> ChainPosition:
     there = cached_sql.select(AuditEntry, "run", [run], ("kind", "seq", "hash"), "seq")
-    return ChainPosition(Counter(kind for kind, _, _ in there), *there[-1][1:]) if there else CHAIN_MISSING
+    return ChainPosition(Counter(kind for kind, _, _ in there), *there[-1][1:]) if there else EMPTY_POSITION
 
 
 def _add(run: UUID, drafts: Sequence[EntryDraft], chain: ChainPosition) -> ChainHead:
@@ -101,7 +101,7 @@ def record_redaction(run: UUID, by: str, reason: str, *, names: dict[str, str]) 
 def record_submission(run: UUID) -> None:
     """Seal what is asked, in the transaction that submits it. The last thing there: the log's end is locked."""
     asked = entries_of_runs([run], new=True)[run][SUBMITTED]
-    head = _add(run, asked, CHAIN_MISSING)  # fails if the chain already exists
+    head = _add(run, asked, EMPTY_POSITION)  # fails if the chain already exists
     _log([head])
 
 
@@ -169,11 +169,11 @@ def _seal(run: UUID, said: RunEntries) -> ChainHead:
 def _refuse_doubtful(run: UUID, said: RunEntries) -> None:
     first = cached_sql.first(FIRST_LINE, [cached_sql.to_db(run)])
     if not (_is_sealed(run, said[SUBMITTED][0], first[0]) if first else not _begun()):
-        raise RunFailed("internal", f"What was submitted is not what is there now. {OUTCOME_MISSING}")
+        raise RunFailed("internal", f"What was submitted is not what is there now. {OUTCOME_MISSING_TEXT}")
     told = [*_new(said, {}), *said[ENDED]]
     entries = [{"kind": draft.kind, "facts": draft.facts, "texts": draft.texts} for draft in told]
     if said.witness and (doubt := said.witness.validate_entries(entries)):
-        raise RunFailed("internal", f"{doubt} {OUTCOME_MISSING}")
+        raise RunFailed("internal", f"{doubt} {OUTCOME_MISSING_TEXT}")
 
 
 def _is_sealed(run: UUID, draft: EntryDraft, line: str) -> bool:
@@ -228,7 +228,7 @@ def seal_ended(pks: Iterable[UUID]) -> None:
     """
     pks = list(pks)
     for number, pk in enumerate(pks, 1):
-        with is_ended_despite_seal(pk):
+        with log_sealing_errors(pk):
             _log(seal_end(pk, unsealed=pks[number:]))
 
 
@@ -252,7 +252,7 @@ def seal_end(pk: UUID, unsealed: Sequence[UUID] = ()) -> list[ChainHead]:
 
 
 @contextmanager
-def is_ended_despite_seal(pk: UUID) -> Iterator[None]:
+def log_sealing_errors(pk: UUID) -> Iterator[None]:
     """Run in a savepoint: errors are rolled back and logged, so that one run's broken rows do not block others.
 
     An unreachable database is not the run's fault and is raised.

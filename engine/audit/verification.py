@@ -50,7 +50,7 @@ from .entries_from_rows import (
 )
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, DatabaseError)  # what rows full of nonsense bring about
-MAX_SECONDS_APART = timedelta(days=1)  # an entry and its leaf are of one transaction; clocks of two machines may differ
+MAX_TIME_APART = timedelta(days=1)  # an entry and its leaf are of one transaction; clocks of two machines may differ
 LEAF_CHANGED = "Its place in the log was changed."
 
 VerifiedRun = tuple[UUID, StoredChain, list[VerificationFault]]
@@ -320,7 +320,7 @@ def _examine_times(kept: StoredChain) -> Iterator[VerificationFinding]:
             continue
         at, logged = _time_of(line), datetime.fromisoformat(format_timestamp(leaf.at) or "")
         since = first if is_sealed_later(kind) else logged
-        if not (since - MAX_SECONDS_APART <= at <= logged + MAX_SECONDS_APART):
+        if not (since - MAX_TIME_APART <= at <= logged + MAX_TIME_APART):
             yield VerificationFinding(
                 seq,
                 f"It says that it is of {date_format(at, 'j F Y')}, and was sealed on {date_format(logged, 'j F Y')}.",

@@ -12,6 +12,8 @@ from django.db.migrations import RunPython
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+_DJANGO = ("auth", "contenttypes", "sessions", "admin")  # their steps transform rows of older versions
+
 
 def create_tables(connection: Any) -> None:
     """Create all tables and record all migrations as applied, in one transaction; nothing where there is any table."""
@@ -46,6 +48,3 @@ def _python_steps(loader: MigrationLoader) -> Iterator[RunPython]:
     for key in seen:
         operations = loader.graph.nodes[key].operations
         yield from (one for one in operations if isinstance(one, RunPython) and key[0] not in _DJANGO)
-
-
-_DJANGO = ("auth", "contenttypes", "sessions", "admin")  # their steps transform rows of older versions

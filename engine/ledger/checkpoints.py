@@ -28,7 +28,7 @@ from .merkle_log import LogLeaf
 log = logging.getLogger(__name__)
 
 MAX_LEAVES_BETWEEN = 100
-MAX_SECONDS_BETWEEN = timedelta(hours=1)
+MAX_TIME_BETWEEN = timedelta(hours=1)
 POLL_INTERVAL = 20.0  # seconds between looks whether one is due
 WEBHOOK_TIMEOUT = 10.0
 CHUNK = 10_000
@@ -41,7 +41,7 @@ class LogInconsistent(Exception):
 
 class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
     def is_due(self) -> bool:
-        """Whether MAX_LEAVES_BETWEEN leaves are new, or the first new one is older than MAX_SECONDS_BETWEEN."""
+        """Whether MAX_LEAVES_BETWEEN leaves are new, or the first new one is older than MAX_TIME_BETWEEN."""
         last = self.order_by("-size").first()
         new = LogLeaf.objects.filter(index__gte=last.size if last else 0).order_by("index")
         first = new.first()
@@ -49,7 +49,7 @@ class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
             return False
         age = timezone.now() - first.at
         # abs: a leaf more than an hour in the future was written with a wrong clock
-        return abs(age) > MAX_SECONDS_BETWEEN or new[MAX_LEAVES_BETWEEN - 1 : MAX_LEAVES_BETWEEN].exists()
+        return abs(age) > MAX_TIME_BETWEEN or new[MAX_LEAVES_BETWEEN - 1 : MAX_LEAVES_BETWEEN].exists()
 
     def make(self) -> "Checkpoint | None":
         """Create and return a checkpoint over the whole log.
@@ -58,7 +58,7 @@ class CheckpointQuerySet(models.QuerySet["Checkpoint"]):
         has no valid hash, since no proof could lead to the signed root.
         """
         last = self.order_by("-size").first()
-        peaks, size = last.is_extended_by() if last else hashing.extend_peaks([], 0, _leaves(0))
+        peaks, size = last.extended_peaks() if last else hashing.extend_peaks([], 0, _leaves(0))
         if (last and last.size == size) or not size:
             return last
         text = f"{signing.name()}\n{size}\n{base64.b64encode(hashing.root(peaks)).decode()}\n"
@@ -89,7 +89,7 @@ class Checkpoint(models.Model):
     def __str__(self) -> str:
         return f"checkpoint at {self.size}"
 
-    def is_extended_by(self) -> tuple[list[bytes], int]:
+    def extended_peaks(self) -> tuple[list[bytes], int]:
         """Return peaks and size after all leaves that were added since."""
         peaks = [_hash(peak, f"checkpoint {self.size}") for peak in self.peaks.split()]
         return hashing.extend_peaks(peaks, self.size, _leaves(self.size))

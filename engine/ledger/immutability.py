@@ -276,12 +276,12 @@ def install_function(connection: Any) -> None:
 # ---- the engine's tables ----------------------------------------------------------------------------------
 
 ERASING_ALLOWED = "OLD.status = 'open' AND OLD.error_code = ''"
-PRIMARY_KEY_COLUMN = ("run_id", "step", "series", "attempt")
+CALL_PLACE_COLUMNS = ("run_id", "step", "series", "attempt")
 TOOL_CALL_RULES = (
     *("id", "run_id", "step", "number", "tool", "source", "definition", "effect", "contained", "asked_in_id"),
     *("gate_id", "made", "started", "deadline"),
 )
-COUNTER_COLUMNS = "status <> 'interrupted' AND error_code <> 'format_refused' AND error_code <> 'away'"
+COUNTED_ATTEMPT_SQL = "status <> 'interrupted' AND error_code <> 'format_refused' AND error_code <> 'away'"
 
 _tables = (
     ImmutableTable("engine_entry", unique=((("run_id", "seq"), ""),)),
@@ -384,10 +384,10 @@ _tables = (
     ),
     ImmutableTable(
         "engine_modelcall",
-        unique=((PRIMARY_KEY_COLUMN, COUNTER_COLUMNS),),
+        unique=((CALL_PLACE_COLUMNS, COUNTED_ATTEMPT_SQL),),
         run="OLD.run_id",
         rules=(
-            ColumnRule("open", when=ERASING_ALLOWED, kept=("id", *PRIMARY_KEY_COLUMN, "model", "prompt", "left_out")),
+            ColumnRule("open", when=ERASING_ALLOWED, kept=("id", *CALL_PLACE_COLUMNS, "model", "prompt", "left_out")),
             ColumnRule("asked", when=f"{ERASING_ALLOWED} AND OLD.retry_at IS NULL", kept=("started",)),
             ColumnRule(
                 "closed",
@@ -395,7 +395,7 @@ _tables = (
                 kept=(
                     *(
                         "id",
-                        *PRIMARY_KEY_COLUMN,
+                        *CALL_PLACE_COLUMNS,
                         "status",
                         "model",
                         "answer_format",

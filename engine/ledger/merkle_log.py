@@ -13,7 +13,7 @@ from .entries import ChainHead
 from .hashing import GENESIS_HASH, format_timestamp
 
 NEWEST_LEAF_SQL = 'SELECT "index", hash FROM engine_leaf ORDER BY "index" DESC LIMIT 1'
-LOCK_SQL = 0x6D616769  # an advisory lock of PostgreSQL: one transaction at a time has the end of the log
+LOCK_KEY = 0x6D616769  # an advisory lock of PostgreSQL: one transaction at a time has the end of the log
 
 
 class LogLeafQuerySet(models.QuerySet["LogLeaf"]):
@@ -21,7 +21,7 @@ class LogLeafQuerySet(models.QuerySet["LogLeaf"]):
         """Let nobody else add to the log before this transaction ends. SQLite has one writer anyway."""
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_SQL])
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK_KEY])
 
     def add(self, *heads: ChainHead) -> None:
         """Log where these chains end now, one leaf each."""

@@ -98,7 +98,7 @@ DISABLED_QUERY = """SELECT 'this session' WHERE current_setting('session_replica
     FROM pg_db_role_setting
     LEFT JOIN pg_roles ON pg_roles.oid = setrole LEFT JOIN pg_database ON pg_database.oid = setdatabase
     WHERE 'session_replication_role=replica' = ANY(setconfig) AND (setdatabase = 0 OR datname = current_database())"""
-RESTORE_HINT = 2  # from then on a form stays as it is
+NORMALIZE_TIMES = 2  # from then on a form stays as it is
 ENABLED = ("O", "A")  # as long as nobody replicates, always
 
 
@@ -132,7 +132,7 @@ def _as_postgresql_says(connection: Any, guards: list[ImmutableTable]) -> Mappin
             cursor.execute(f'CREATE TEMPORARY TABLE "{guard.table}" (LIKE "{guard.table}")')
             for statements in guard.triggers("postgresql").values():
                 cursor.execute(statements[-1])
-        for _ in range(1 + RESTORE_HINT):
+        for _ in range(1 + NORMALIZE_TIMES):
             rows = _rows(connection, TRIGGERS.format("pg_my_temp_schema()"), tables)
             for place, made in _by_place(rows).items():
                 forms[place].append(made)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # importing openai takes 1.2 s of CPU, needed only for model 
 MAX_LIST_BYTES = 4 * 1024 * 1024
 MAX_MODELS = 2000
 LONGEST_LISTING = 30.0  # seconds
-MIN_RETRY_SECONDS = (
+SILENT_SECONDS = (
     10.0  # seconds: what is on the way to an endpoint gives up a silent connection after 30 at the earliest
 )
 MAX_SHOWN_CHARACTERS = 32 * 1024  # characters of a growing answer: more than the longest reason, however it is spelled
@@ -104,7 +104,7 @@ class ModelClient:
         the text.
 
         Raises ResponseFormatRejected if the endpoint does not support this request mode. Unless the mode requires
-        streaming, a model whose last answer took less than MIN_RETRY_SECONDS is asked without it: some gateways do
+        streaming, a model whose last answer took less than SILENT_SECONDS is asked without it: some gateways do
         not tolerate a longer silence.
         """
         try:
@@ -133,7 +133,7 @@ class ModelClient:
             failure.cached_tokens = reader.reply.cached_tokens
             raise
         self._ways[model] = replace(way, streams=self.request_mode(model).streams)
-        came_soon = time.monotonic() - began < MIN_RETRY_SECONDS
+        came_soon = time.monotonic() - began < SILENT_SECONDS
         (self._quick.add if came_soon else self._quick.discard)(model)
         return reader.reply
 
@@ -184,7 +184,7 @@ class ModelClient:
         except errors.CallFailed:
             raise
         except Exception as error:
-            # the boundary, as above
+            # the SDK and its transport raise many types; each becomes one failed listing with a cause
             raise _diagnosed(error, provider, "", {}) from error
 
     async def _names(self, provider: Provider) -> list[str]:

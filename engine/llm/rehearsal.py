@@ -14,7 +14,7 @@ import httpx2
 
 from engine.runtime.procedure import TruncatedAnswer, procedures
 
-CHARACTERS_PER_SECOND = {"magi": 0.03, "instant": 0.0}
+PACE_BY_MODEL = {"magi": 0.03, "instant": 0.0}
 
 
 class RehearsalTransport(httpx2.AsyncBaseTransport):
@@ -22,14 +22,14 @@ class RehearsalTransport(httpx2.AsyncBaseTransport):
         sent = await request.aread()
         body = json.loads(sent)
         model, form_name = body["model"], body["response_format"]["json_schema"]["name"]
-        if model not in CHARACTERS_PER_SECOND:
-            message = f"The rehearsal knows {' and '.join(CHARACTERS_PER_SECOND)}, not {model}."
+        if model not in PACE_BY_MODEL:
+            message = f"The rehearsal knows {' and '.join(PACE_BY_MODEL)}, not {model}."
             return httpx2.Response(404, json={"error": {"message": message, "code": "model_not_found"}})
         whose = next((one for one in procedures().values() if form_name in one.rehearsals), None)
         if whose is None:
             message = f"Nothing is registered to rehearse {form_name}."
             return httpx2.Response(400, json={"error": {"message": message}})
-        text, pace = whose.rehearsals[form_name](body["messages"]), CHARACTERS_PER_SECOND[model] / whose.rehearsal_speed
+        text, pace = whose.rehearsals[form_name](body["messages"]), PACE_BY_MODEL[model] / whose.rehearsal_speed
         headers = {"content-type": "text/event-stream"}
         # the first word comes later, as from a model; the delay differs from request to request
         delay = pace * (10 + zlib.crc32(sent) % 50)

@@ -24,11 +24,11 @@ from .providers import REHEARSAL, Provider
 
 PIECE_BYTES = 16 * 1024  # bytes taken at once
 MOST_BYTES = 64 * 1024 * 1024  # of one answer: 100,000 pieces of thought with all that gateways send around them
-BURST_BYTES = 0.05  # seconds of work that any answer may take at once: thousands of the usual small pieces
+BURST_SECONDS = 0.05  # seconds of work that any answer may take at once: thousands of the usual small pieces
 STEADY_BYTES_PER_SECOND = (
     0.003  # of the time that it lasts: 300 pieces a second, and 300 answers at once leave the process alive
 )
-BULK_BYTES = 0.25  # of the time of this process: what all answers that take more share, by turns
+BULK_SHARE = 0.25  # of the time of this process: what all answers that take more share, by turns
 SLICE_SECONDS = 0.005  # seconds of work that are worth a wait
 MAX_UNRESTED_PIECES = 4  # pieces between two looks at the others
 
@@ -85,7 +85,7 @@ class ReadShare:
         """Stop measuring; return the seconds of work beyond the share, or 0 if that is at most SLICE_SECONDS."""
         now = time.monotonic()
         self._worked, self._since = self._worked + now - self._since, now
-        own = BURST_BYTES + STEADY_BYTES_PER_SECOND * (now - self._began)
+        own = BURST_SECONDS + STEADY_BYTES_PER_SECOND * (now - self._began)
         due = self._worked - self._paid - own
         return due if due > SLICE_SECONDS else 0.0
 
@@ -103,7 +103,7 @@ class ReadShare:
 
     async def pay(self, due: float) -> None:
         async with self._turns:
-            await asyncio.sleep(due * (1 / BULK_BYTES - 1))
+            await asyncio.sleep(due * (1 / BULK_SHARE - 1))
         self._paid += due
 
 

@@ -14,12 +14,12 @@ NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # the protocol's own letters
 LONGEST_DESCRIPTION = 8_000  # characters
 LONGEST_SCHEMA = 40_000
 MOST_TOOLS = 200  # of a server
-MAX_TOTAL_SCHEMA_BYTES = 400_000  # characters of those together
+MAX_TOTAL_SCHEMA_CHARACTERS = 400_000  # characters of those together
 
 
 def parse_tool_list(found: Iterable[Any]) -> ToolListing:
     """Return the tools that can be offered, and for each of the others the reason why not."""
-    tools, left_out, left = dict[str, ListedTool](), list[str](), MAX_TOTAL_SCHEMA_BYTES
+    tools, left_out, left = dict[str, ListedTool](), list[str](), MAX_TOTAL_SCHEMA_CHARACTERS
     offered = list(found)
     for said in offered[:MOST_TOOLS]:
         try:
@@ -65,7 +65,7 @@ def _problem(tool: Any, schema: str, others: dict[str, ListedTool]) -> str:
     if len(tool.description or "") > LONGEST_DESCRIPTION:
         return f"{tool.name} has a description of more than {LONGEST_DESCRIPTION:,} characters"
     if not schema:
-        return f"{tool.name} is beyond {MAX_TOTAL_SCHEMA_BYTES:,} characters of schemas"
+        return f"{tool.name} is beyond {MAX_TOTAL_SCHEMA_CHARACTERS:,} characters of schemas"
     if len(schema) > LONGEST_SCHEMA:
         return f"{tool.name} has a schema of more than {LONGEST_SCHEMA:,} characters"
     return "" if _is_schema(schema) else f"{tool.name} has no schema of an object"

@@ -12,7 +12,7 @@ from .dialects import modern
 
 REFERENCES = 2_000
 MAX_STEPS = 100_000  # keywords per validation
-INVALID_TEXT = 5  # problems are reported at once, out of the first CHECKED_KEYWORDS
+MAX_PROBLEMS = 5  # problems are reported at once, out of the first CHECKED_KEYWORDS
 CHECKED_KEYWORDS = 50
 REF_KEYWORDS = ("$ref", "$dynamicRef")
 IGNORED_KEYWORDS = ("pattern", "patternProperties", "format")  # an untrusted pattern may take forever
@@ -63,7 +63,7 @@ def argument_problems(schema: dict[str, Any], arguments: dict[str, Any]) -> list
         return ["its schema names another that is not there"]
     except (RecursionError, _Endless):
         return ["its schema cannot be followed to its end"]
-    return [f"{one.json_path}: {one.message[:200]}" for one in found[:INVALID_TEXT]]
+    return [f"{one.json_path}: {one.message[:200]}" for one in found[:MAX_PROBLEMS]]
 
 
 class _Endless(Exception):

@@ -23,7 +23,7 @@ from .config import MAX_MESSAGE_BYTES, McpServer
 MESSAGE_TOO_LARGE = f"it sent more than {MAX_MESSAGE_BYTES // 1024**2} MB at once, and the connection was closed"
 COMPRESSED_TEXT = "it packs its answers although it was asked not to"
 EXIT_GRACE = 2.0  # seconds for a server to end by itself once nobody speaks to it
-KILL_SIGNALS = 1.0
+KILL_GRACE = 1.0
 
 
 def open_transport(server: McpServer, why: list[str]) -> Any:
@@ -93,7 +93,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(TimeoutError):
-        async with asyncio.timeout(KILL_SIGNALS):
+        async with asyncio.timeout(KILL_GRACE):
             await process.wait()
     # otherwise unread output keeps the pipe open; no public method closes it
     process._transport.close()  # type: ignore[attr-defined]

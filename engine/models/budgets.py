@@ -109,7 +109,7 @@ class Budget(models.Model):
         return "The budget of all together" if self.owner_id is None else "The budget of the person who asked"
 
     @property
-    def is_exceeded(self) -> str:
+    def exceeded_text(self) -> str:
         return f"{self.owner_label}, {format_dollars(self.limit)} a month, is used up."
 
     def sentence(self, needed: int) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .runs import Run
 
 CLOCK_SKEW = timedelta(seconds=60)  # a lease that ends so long after any could was written by a clock that was wrong
-OVERDUE_SECONDS = timedelta(seconds=60)
+OVERDUE = timedelta(seconds=60)
 SNAPSHOT_BATCH = 200  # of what is queued: where that is all, turns are taken without counting it in the database
 WAKE_BATCH = 1_000
 MAX_CRASHES = 5
@@ -206,11 +206,9 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         is not left alone."""
         if self.in_progress().exists():
             return self.none()
-        late = Q(lease_expires_at__lt=Now() - OVERDUE_SECONDS) | Q(lease_expires_at__gt=Now() + lease() + CLOCK_SKEW)
+        late = Q(lease_expires_at__lt=Now() - OVERDUE) | Q(lease_expires_at__gt=Now() + lease() + CLOCK_SKEW)
         overdue = late & Q(status=RunStatus.RUNNING)
-        since = (
-            self.annotate(since=Coalesce("wakes_at", "created")).filter(since__lt=Now() - OVERDUE_SECONDS).values("pk")
-        )
+        since = self.annotate(since=Coalesce("wakes_at", "created")).filter(since__lt=Now() - OVERDUE).values("pk")
         could_go_on = Q(status=RunStatus.QUEUED) | Q(status=RunStatus.WAITING, wakes_at__isnull=False)
         return self.filter(overdue | could_go_on & Q(pk__in=since))
 

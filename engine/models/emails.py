@@ -20,7 +20,7 @@ from engine.headers import header_complaint
 SUBJECT_LENGTH = 200
 DELIVERY_TIMEOUT = timedelta(minutes=5)  # whoever takes longer than this has died: a delivery has shorter deadlines
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(hours=1)
-MAX_ATTEMPTS = timedelta(days=3)
+RETRY_PERIOD = timedelta(days=3)
 REDACTED = "Its run was redacted."
 
 
@@ -137,8 +137,8 @@ class Letter(models.Model):
     def postpone(self, error: str) -> bool:
         """It was surely not sent: try it again later, ever less often, and in the end no more."""
         now = timezone.now()
-        if now - self.made > MAX_ATTEMPTS:
-            return self.close(EmailState.KEPT, f"Given up after {MAX_ATTEMPTS.days} days. {error}")
+        if now - self.made > RETRY_PERIOD:
+            return self.close(EmailState.KEPT, f"Given up after {RETRY_PERIOD.days} days. {error}")
         return self._move(state=EmailState.TO_SEND, error=error, due=self._next(now))
 
     def _next(self, now: datetime) -> datetime:

@@ -22,7 +22,7 @@ from django.utils import timezone
 from engine.ledger.entries import DECIDED, GATE, USED
 from engine.ledger.hashing import EntryDraft, format_timestamp
 from engine.policy import (
-    EXTERNAL_EFFECTS,
+    EXTERNAL_EFFECT,
     REJECT,
     REMIND,
     asks_persons,
@@ -46,7 +46,7 @@ from .run_events import RunEvent, RunEventType
 
 DECIDE_PERMISSION = "engine.decide_gate"  # at everybody's gates
 TITLE_LENGTH = 200  # characters
-COUNCIL_ONLY = ""  # who decided where time did
+DECIDED_BY_TIME = ""  # who decided where time did
 
 
 class GateState(models.TextChoices):
@@ -137,7 +137,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
         """What this person was ever asked by name or in a group: it may see those runs."""
         return self.filter(decidable_by(user))
 
-    def read_by_people(self) -> set[Any]:
+    def asked_user_keys(self) -> set[Any]:
         """Who is asked at these, by their keys: by name, and all members of the groups."""
         users = self.order_by().values_list("asked_user", flat=True)
         members = Group.objects.filter(pk__in=self.values("asked_group")).values_list("user", flat=True)
@@ -175,7 +175,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
         state = GateState.REJECTED if decision == DecisionValue.REJECT else GateState.EXPIRED
         due = self.filter(pk=gate.pk, state=GateState.PENDING, expires__lte=now)
         if due.update(state=state, closed=timezone.now(), hides=False):
-            GateDecision.objects.create(gate=gate, by=COUNCIL_ONLY, account=COUNCIL_ONLY, decision=decision)
+            GateDecision.objects.create(gate=gate, by=DECIDED_BY_TIME, account=DECIDED_BY_TIME, decision=decision)
 
     def drafts(self, runs: Iterable[UUID]) -> list[tuple[UUID, EntryDraft]]:
         """What these runs were asked and answered, each kind in its order."""
@@ -270,7 +270,7 @@ class Gate(models.Model):
     @property
     def reaches_out(self) -> bool:
         """Whether its own effect sends something out; a tool of unknown effect counts as one that does."""
-        return self.effect == EXTERNAL_EFFECTS or bool(self.tool and not self.effect)
+        return self.effect == EXTERNAL_EFFECT or bool(self.tool and not self.effect)
 
     @property
     def asks_for_answers(self) -> bool:
@@ -300,7 +300,7 @@ class Gate(models.Model):
         """Whether a council refuses what is still pending: to be refused by persons, too, or overridden."""
         return self.pending and decisions_conflict(self.policy, self.decisions.all())
 
-    def read_by(self) -> set[Any]:
+    def looked_user_keys(self) -> set[Any]:
         """Who has seen what the council says before it is shown, by their keys."""
         looked = GateDecision.objects.filter(gate=self, decision=DecisionValue.LOOK)
         return set(looked.values_list("by_user", flat=True))

@@ -19,7 +19,7 @@ DAYS = (1, 3, 7)  # for which a gate has waited when who is asked is told again
 SHORT_DEADLINE = timedelta(
     days=2
 )  # who has less time is told again when half of it is over: the first day may be all there is
-HALF_DEADLINE = 0  # of the time of such a gate, where others have days
+HALF_OVER = 0  # of the time of such a gate, where others have days
 REMIND_BATCH = 500  # so many rows in one write
 
 
@@ -29,7 +29,7 @@ class ReminderQuerySet(models.QuerySet["Reminder"]):
         became due while nobody looked is one reminder."""
         later = (*DAYS[1:], None)
         due = [(days, gate) for days, end in zip(DAYS, later, strict=True) for gate in self._due(days, end, now)]
-        due += [(HALF_DEADLINE, gate) for gate in self._half_over(now)]
+        due += [(HALF_OVER, gate) for gate in self._half_over(now)]
         made = [Reminder(gate_id=gate, days=days, made=now) for days, gate in due]
         Reminder.objects.bulk_create(made, ignore_conflicts=True)
         return len(made)

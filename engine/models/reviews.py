@@ -14,7 +14,7 @@ from engine.ledger.hashing import EntryDraft, format_timestamp
 from .runs import OUTCOME_LENGTH, Run
 
 REVIEW_LENGTH = 4_000
-UNKNOWN_KIND_TEXT = "review"  # a row with the name of another kind of entry must not pass for one of that kind
+REVIEW_ENTRY = "review"  # a row with the name of another kind of entry must not pass for one of that kind
 
 
 class ReviewQuerySet(models.QuerySet["Review"]):
@@ -54,7 +54,7 @@ class Review(models.Model):
     def draft(self, outcome_name: str) -> EntryDraft:
         """The entry that tells of it; `outcome_name` is what the run's procedure calls an outcome."""
         facts: dict[str, Any] = {"by": self.by} | ({outcome_name: self.outcome} if self.outcome else {})
-        kind = self.kind if self.kind in Review.Kind else UNKNOWN_KIND_TEXT
+        kind = self.kind if self.kind in Review.Kind else REVIEW_ENTRY
         return EntryDraft(kind, format_timestamp(self.made) or "", facts, {"text": self.text}, row=self.pk)
 
 

@@ -28,19 +28,19 @@ SYSTEM_ACTOR = "nobody"  # the account of what the command line asked
 TITLE_LENGTH = 120
 OUTCOME_LENGTH = 60
 WHY_LENGTH = 300
-NAME_IN_RECORD = 3  # of what waits, where there is too much
-REQUEUE_SQL = 30.0  # seconds after which somebody whose queue is full may try again
+MAX_NAMED = 3  # of what waits, where there is too much
+RETRY_AFTER_SECONDS = 30.0  # seconds after which somebody whose queue is full may try again
 
 # Two transactions that touch runs and budgets in another order may meet; PostgreSQL ends one, which is made again.
 after_deadlock = tenacity.retry(
-    retry=tenacity.retry_if_exception(lambda error: isinstance(error, OperationalError) and not run_transaction()),
+    retry=tenacity.retry_if_exception(lambda error: isinstance(error, OperationalError) and not in_transaction()),
     stop=tenacity.stop_after_attempt(4),
     wait=tenacity.wait_random(0.05, 0.3),
     reraise=True,
 )
 
 
-def run_transaction() -> bool:
+def in_transaction() -> bool:
     return connection.in_atomic_block
 
 
@@ -116,7 +116,7 @@ class RunQuerySet(RunTreeQuerySet):
             raise RateLimitReached(
                 f"You have {settings.USER_QUEUED:,} waiting in the queue, as many as one person may. Try again when "
                 f"some of them have begun, or cancel some.",
-                REQUEUE_SQL,
+                RETRY_AFTER_SECONDS,
             )
 
     def admit_waiting(self, owner: Any, procedure: str) -> None:
@@ -124,11 +124,11 @@ class RunQuerySet(RunTreeQuerySet):
         waiting = self.filter(owner=owner, procedure=procedure, status=RunStatus.WAITING, parent=None)
         titles = list(waiting.order_by("created").values_list("title", flat=True)[: settings.USER_WAITING])
         if len(titles) >= settings.USER_WAITING:
-            some, more = ", ".join(f"“{one}”" for one in titles[:NAME_IN_RECORD]), len(titles) - NAME_IN_RECORD
+            some, more = ", ".join(f"“{one}”" for one in titles[:MAX_NAMED]), len(titles) - MAX_NAMED
             raise RateLimitReached(
                 f"{settings.USER_WAITING:,} of yours wait for somebody, as many as one person may have. Decide about "
                 f"some, or cancel some: {some}{f' and {more} more' if more > 0 else ''}.",
-                REQUEUE_SQL,
+                RETRY_AFTER_SECONDS,
             )
 
     # ---- erase --------------------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ class Run(models.Model):
         return self.status in (self.Status.FINISHED, self.Status.FAILED, self.Status.CANCELLED)
 
     @property
-    def is_held(self) -> str:
+    def standing_outcome(self) -> str:
         """What holds: what a person decided last, or what it came to itself; empty where it came to nothing."""
         return self.override or self.outcome or ""
 

@@ -7,7 +7,7 @@ import asyncio
 
 TICK_SECONDS = 0.1  # seconds
 MAX_LAG_SECONDS = 0.05  # seconds behind, on the average of some beats: from there on nothing more is taken on
-SAMPLES = 0.3  # how much the last beat says of that average
+AVERAGE_WEIGHT = 0.3  # how much the last beat says of that average
 
 
 class EventLoopLag:
@@ -27,4 +27,4 @@ class EventLoopLag:
             self.measure(loop.time() - due)
 
     def measure(self, behind: float) -> None:
-        self.behind += SAMPLES * (behind - self.behind)
+        self.behind += AVERAGE_WEIGHT * (behind - self.behind)

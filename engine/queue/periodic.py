@@ -15,7 +15,7 @@ INTERVAL = 3600.0
 PAUSE_BETWEEN_CHORES = 1.0  # between two pieces of work, so that runs come first
 
 
-def run_due_chores() -> list[Chore]:
+def all_chores() -> list[Chore]:
     """Each once, however many procedures name it."""
     chores = (rate_limits.delete_expired, *(chore for procedure in procedures().values() for chore in procedure.chores))
     return list(dict.fromkeys(chores))
@@ -25,7 +25,7 @@ async def run_periodically() -> None:
     """Do them every hour, for as long as the engine runs."""
     await asyncio.sleep(FIRST_DELAY)
     while True:
-        for chore in run_due_chores():
+        for chore in all_chores():
             await _finish(chore)
         await asyncio.sleep(INTERVAL)
 

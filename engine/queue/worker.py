@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 POLL_INTERVAL = 1.5  # seconds between looks at the rows without a bell: what a lost message left behind waits this long
 RENEWALS_PER_LEASE = 3  # of a lease before it would end
-FAIRNESS_TURN = 2  # leases long all others come first, before suspects may stop them for a while
+SUSPECT_DELAY_LEASES = 2  # leases long all others come first, before suspects may stop them for a while
 CLAIM_BATCH = 25  # runs taken on at once: what they cost shows before the next
 MIN_CONCURRENCY = 50  # so many are performed however late that makes the process: their models may be slow
 RESERVED_SHARE = 5  # one in so many places is kept free of the lane that fills the others
@@ -65,7 +65,7 @@ class Worker:
         self._stopping = False
         self._idle = asyncio.Event()  # set while nothing is being claimed
         self._idle.set()
-        self._suspects_wait_until = time.monotonic() + FAIRNESS_TURN * lease().total_seconds()
+        self._suspects_wait_until = time.monotonic() + SUSPECT_DELAY_LEASES * lease().total_seconds()
 
     # ---- what others may do -------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class Worker:
             log.error("The queue could not be read, trying again: %s", error)
             return True
         if any(run.suspect for run in claimed.runs):
-            self._suspects_wait_until = time.monotonic() + FAIRNESS_TURN * lease().total_seconds()
+            self._suspects_wait_until = time.monotonic() + SUSPECT_DELAY_LEASES * lease().total_seconds()
         for run in claimed.runs:
             pubsub.announce(run.pk)
             task = asyncio.create_task(self._perform(run), name=f"perform {run.pk}")

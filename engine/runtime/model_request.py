@@ -167,7 +167,7 @@ class ModelRequest(Generic[T]):
         if gone:
             raise gone
         if overdrawn:
-            used_up = errors.QuotaExceeded(f"The model was not asked. {overdrawn.is_exceeded}")
+            used_up = errors.QuotaExceeded(f"The model was not asked. {overdrawn.exceeded_text}")
             used_up.advice = "Users who manage budgets can raise it in the admin."
             raise used_up
         self._refuse_what_is_too_long()

@@ -104,7 +104,7 @@ class RunContext:
         if self.now < moment:
             raise Suspend(until=moment)
 
-    async def sleep(self) -> NoReturn:
+    async def yield_to_others(self) -> NoReturn:
         """Let others go first: the run goes back to the queue. Stands outside of `together`."""
         raise Yield
 

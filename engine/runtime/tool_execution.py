@@ -26,7 +26,7 @@ from ..models.tool_calls import CUT_MARK
 from ..policy import strictest
 from ..text.invisible_chars import single_line
 from ..tools import (
-    OPEN_STATES,
+    OPEN_POLICY,
     SettleResult,
     ToolFailed,
     ToolOutput,
@@ -52,9 +52,9 @@ UNCERTAIN_CHOICES = (
     {"word": DO, "decision": "answer", "sentence": "It did not happen: do it now"},
     {"word": LEAVE, "decision": "answer", "sentence": "Leave it: go on as if it failed"},
 )
-NEEDS_PERSON_TEXT = ("person", "both")
+PERSON_POLICIES = ("person", "both")
 ERROR_LENGTH = 4_000  # characters
-MINIMUM_POLICY = 5.0  # seconds for what outlived its engine to come to its end
+SETTLE_TIMEOUT = 5.0  # seconds for what outlived its engine to come to its end
 EFFECT_TEXT = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
 
 
@@ -152,7 +152,7 @@ class ToolExecution:
         return await self._run.gate(self._step, policy=policy, choices=choices, **asked)
 
     def _deed(self) -> str:
-        return self._tool.finish(self._read)
+        return self._tool.title_of_use(self._read)
 
     def _text(self) -> str:
         """What would be done, to the letter. Another description or another schema of the tool is another text."""
@@ -175,13 +175,13 @@ class ToolExecution:
         if self._allowed_before:
             return None
         harmless = self._tool.reads or self._tool.is_contained(self._read)
-        policy = self._policy if self._policy is not None else OPEN_STATES if harmless else {}
+        policy = self._policy if self._policy is not None else OPEN_POLICY if harmless else {}
         policy = self._ruled(policy)
         who, tainted = policy.get("who", "person"), not harmless and self._is_tainted()
-        self._person_besides = tainted and who not in (OPEN_STATES["who"], *NEEDS_PERSON_TEXT)
-        if who == OPEN_STATES["who"]:
+        self._person_besides = tainted and who not in (OPEN_POLICY["who"], *PERSON_POLICIES)
+        if who == OPEN_POLICY["who"]:
             return {**policy, "who": "person"} if tainted or self._tool.effect == Effect.REACHES_OUT else None
-        return {**policy, "who": "both"} if tainted and who not in NEEDS_PERSON_TEXT else policy
+        return {**policy, "who": "both"} if tainted and who not in PERSON_POLICIES else policy
 
     def _ruled(self, policy: Mapping[str, Any]) -> Mapping[str, Any]:
         """The same, as strict as the installation's rules want it."""
@@ -341,7 +341,7 @@ class ToolExecution:
         if not (self._is_same(call) and self._tool.settle and call.deadline):
             return await self._close(call, Status.INTERRUPTED, error=CUT_MARK)
         left = (call.deadline - timezone.now()).total_seconds()
-        return await self._come_to_an_end(call, self._tool.settle(call, self._use), max(left, MINIMUM_POLICY))
+        return await self._come_to_an_end(call, self._tool.settle(call, self._use), max(left, SETTLE_TIMEOUT))
 
     async def _come_to_an_end(self, call: ToolCall, performing: Awaitable[SettleResult], seconds: float) -> ToolCall:
         try:

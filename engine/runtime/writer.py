@@ -34,7 +34,7 @@ MAX_TRANSACTION_SECONDS = (
     0.03  # seconds that the changes of one transaction take: the first of them is seen when the last is done
 )
 LOCK_TIMEOUT = 30.0  # seconds that work waits for a database that is away before it fails
-LOST_CHANGE_TEXT = timedelta(days=1)
+MARKER_LIFETIME = timedelta(days=1)
 
 
 class WriterClosed(OperationalError):
@@ -233,7 +233,7 @@ class Writer:
     def _move_marker(self) -> None:
         mine = {"batch": self._number, "moved": timezone.now()}
         if not cached_sql.update(WriterMarker, self.name, **mine):
-            WriterMarker.objects.filter(moved__lt=timezone.now() - LOST_CHANGE_TEXT).delete()
+            WriterMarker.objects.filter(moved__lt=timezone.now() - MARKER_LIFETIME).delete()
             WriterMarker.objects.create(pk=self.name, **mine)
 
     def _has_committed(self) -> bool:

@@ -28,7 +28,7 @@ def capture_source(inquiry: UUID, call: ToolCall) -> str:
     """What the next prompt says of a call. What can be quoted has a number from then on; what a search shows says where
     to read, whoever is asked."""
     is_source = call.tool.startswith(f"{mcp.PREFIX}.") and call.tool != settings.SEARCH.get("tool")
-    keep = KEPT_TEXT.get(call.tool) or (_of_server if is_source else None)
+    keep = CAPTURES_BY_TOOL.get(call.tool) or (_of_server if is_source else None)
     if not call.done or keep is None or has_no_text(call):
         tool = get_tool(call.tool)
         return tool.describe_result(call) if tool else call.output if call.done else call.error
@@ -94,7 +94,7 @@ def _kept(inquiry: UUID, call: ToolCall, text: str, **values: Any) -> InquirySou
     return source
 
 
-KEPT_TEXT: Mapping[str, Callable[[UUID, ToolCall], str]] = {
+CAPTURES_BY_TOOL: Mapping[str, Callable[[UUID, ToolCall], str]] = {
     "web.read": _page,
     "tables.read": _worked_out(SourceKind.TABLE, "Rows of a table"),
     "tables.ask": _worked_out(SourceKind.TABLE, "Worked out of a table"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .inquiries import Inquiry
 
 PASSAGE_LENGTH = 1_200
-SOURCE_LABELS = 50  # characters of a title, before the address of a page that is taken over
+MAX_TITLE_LENGTH = 50  # characters of a title, before the address of a page that is taken over
 TSV = "text/tab-separated-values"
 CSV_TYPES = ("text/csv", "application/csv", TSV)
 TABLE = DocumentLimits(number=1, size=10 * 2**20, characters=3_000_000)
@@ -107,7 +107,7 @@ class InquirySource(models.Model):
         if self.is_csv:
             with suppress(documents.UnreadableDocument):
                 kind, lines = DocumentKind.CSV, tuple(self.as_table())
-        title = " ".join(f"{self.title[:SOURCE_LABELS] if self.address else self.title} {self.address}".split())[
+        title = " ".join(f"{self.title[:MAX_TITLE_LENGTH] if self.address else self.title} {self.address}".split())[
             :TITLE_LENGTH
         ]
         return NewDocument(title, kind, lines, digest)

@@ -18,9 +18,9 @@ from runs.rights import SEE
 from ..forms import CriticField, InquiryTeamForm
 from ..models import Inquiry, Roster, RosterVersion
 from ..models.presets import posts_of
-from ..presets import ALL_ROLES, CRITICS, MODELS, describe_changes, describe_roles
+from ..presets import ALL_ROLES_FIELD, CRITICS, MODELS, describe_changes, describe_roles
 
-ADD_PERMISSION = "You may not make rosters. Ask who administers this site for the right to."
+NO_PERMISSION_TEXT = "You may not make rosters. Ask who administers this site for the right to."
 CHANGED_MEANWHILE_TEXT = "Version {} was saved meanwhile. Your text is below; saving it now replaces that one."
 
 
@@ -61,7 +61,7 @@ def switch_team(request: HttpRequest, pk: int) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """An empty roster, or the copy of one."""
     if not request.user.has_perm("inquiries.add_roster"):
-        raise PermissionDenied(ADD_PERMISSION)
+        raise PermissionDenied(NO_PERMISSION_TEXT)
     if request.method == "POST":
         return _saved(request, None, posted_values(request.POST))
     original = Roster.objects.with_content().filter(pk=parse_number(request.GET.get("from", ""))).first()
@@ -82,7 +82,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 def _kept(roster: Roster) -> dict[str, Any]:
     current = roster.current
     assert current  # noqa: S101 - for the type checker
-    posts = {"every_model" if name == ALL_ROLES else name: said for name, said in posts_of(current).items()}
+    posts = {"every_model" if name == ALL_ROLES_FIELD else name: said for name, said in posts_of(current).items()}
     return {"name": roster.name, "about": current.about, **posts}
 
 
@@ -109,7 +109,7 @@ def _saved(request: HttpRequest, roster: Roster | None, posted: Mapping[str, str
 
 
 def _kept_as(roster: Roster | None, form: InquiryTeamForm, by: Any, opened: int) -> int:
-    """RevisedMeanwhile, IntegrityError."""
+    """Save and return the key. Raises PresetOutOfDate, and IntegrityError if the name is taken."""
     if roster is None:
         return Roster.objects.create_first(owner=by, **form.values()).pk
     roster.revise(author=by, opened=opened, **form.values())

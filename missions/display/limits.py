@@ -12,10 +12,10 @@ from runs.formatting import format_seconds
 from runs.procedure.spec import RunSnapshot
 
 from ..models import Mission
-from ..models.asking import bounds_of, may_cost
+from ..models.asking import bounds_of, cost_limit
 from ..models.files import newest_file_versions
 
-DECIDED: dict[str, str] = {
+DECISION_LABELS: dict[str, str] = {
     Gate.State.APPROVED: "allowed",
     Gate.State.ANSWERED: "answered",
     Gate.State.REJECTED: "refused",
@@ -46,7 +46,7 @@ def _cost(seen: RunSnapshot[Mission]) -> LimitGauge:
     if seen.row.rehearsal:
         return LimitGauge("Cost", "nothing", "rehearsed")
     costs = [call.cost for call in seen.calls if call.input_tokens is not None]
-    cost, spend = sum(one or 0 for one in costs), may_cost(seen.row)
+    cost, spend = sum(one or 0 for one in costs), cost_limit(seen.row)
     said = "unknown" if None in costs else format_dollars(cost)
     if not spend:
         return LimitGauge("Cost", said, "no limit of its own")
@@ -84,6 +84,6 @@ def _came_to(seen: RunSnapshot[Mission]) -> Iterator[LimitGauge]:
 
 def _decided(seen: RunSnapshot[Mission]) -> str:
     states = [gate.state for gate in seen.gates]
-    found = [DECIDED.get(state, "") for state in states]
+    found = [DECISION_LABELS.get(state, "") for state in states]
     counts = [f"{found.count(word)} {word}" for word in ("allowed", "answered", "refused") if word in found]
     return ", ".join(counts) or ("nothing was asked" if not states else "")

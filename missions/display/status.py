@@ -15,7 +15,7 @@ from ..models.queries import asked_in
 from ..rules import DONE, UNPROVEN, AgentState
 
 OUTCOMES = {DONE: ("approve", "Done"), UNPROVEN: ("reject", "Unproven")}
-MAX_NAMED = ("No agent", "One agent", "Two agents", "Three agents", "Four agents", "Five agents")
+AGENT_COUNT_WORDS = ("No agent", "One agent", "Two agents", "Three agents", "Four agents", "Five agents")
 
 
 def status_text(mission: Mission, run: Run) -> tuple[str, str]:
@@ -90,7 +90,7 @@ def state_of(mission: Mission, agent: MissionAgent, now: datetime) -> AgentState
 def _so_far(mission: Mission) -> Iterator[str]:
     rest = len(mission.crew_list) - len(active_agents(mission))
     if rest and len(mission.crew_list) > 1:
-        words = MAX_NAMED[rest] if rest < len(MAX_NAMED) else f"{rest} agents"
+        words = AGENT_COUNT_WORDS[rest] if rest < len(AGENT_COUNT_WORDS) else f"{rest} agents"
         yield f"{words} {'has' if rest == 1 else 'have'} stopped."
     steps, letters = len(mission.steps.all()), len(mission.messages_in_order)
     if steps:

@@ -21,7 +21,7 @@ from ..tools.commands import CommandState, command_state
 
 SHOWN, SHOWN_LINES = 3, 200
 CURSOR = "cursor"
-TAIL_LINES = 48_000  # bytes of a screen that are drawn again and again while it lives
+TAIL_BYTES = 48_000  # bytes of a screen that are drawn again and again while it lives
 Lines = tuple[tuple[ScreenPiece, ...], ...]
 WORDS: dict[str, tuple[str, str]] = {
     InputWait.RUNNING: ("judging", "Running"),
@@ -114,7 +114,7 @@ def _said(spool: OutputSpool) -> str:
     shown = drawn.picture(spool, at_once=False)
     if shown.is_drawn:
         return _head(command_state(spool), is_drawn=True) + _written(shown)
-    part = spool.said(-TAIL_LINES)
+    part = spool.said(-TAIL_BYTES)
     text = part.data.decode(errors="replace")
     if part.start:
         text = text.partition("\n")[2]
@@ -167,5 +167,5 @@ def _of_past(one: Terminal) -> Lines:
     if not one.output:
         return ()
     spool = workspace.spool(one.mission_id, one.spool)
-    data = spool.said(-TAIL_LINES).data if spool.folder.is_dir() else b""
-    return lines_of(data) if data else lines_of(one.output[-TAIL_LINES:].encode(errors="replace"))
+    data = spool.said(-TAIL_BYTES).data if spool.folder.is_dir() else b""
+    return lines_of(data) if data else lines_of(one.output[-TAIL_BYTES:].encode(errors="replace"))

@@ -39,7 +39,7 @@ def bounds_of(mission: Mission) -> MissionLimits:
     return rules.with_more(mission.bounds, {limit: allowed(mission, limit) for limit in GROWS})
 
 
-def may_cost(mission: Mission) -> int | None:
+def cost_limit(mission: Mission) -> int | None:
     """In billionths of a dollar; None where nothing of its own bounds it."""
     spend: int | None = mission.run.spend
     return spend * (allowed(mission, "spend") + 1) if spend else None

@@ -215,11 +215,11 @@ def usage_of(mission: Mission, worked: float) -> LimitsUsed:
 
 def cost_of(mission: Mission) -> float:
     """The share of what it may cost, with all that it has caused."""
-    may_cost = asking.may_cost(mission)
-    if not may_cost:
+    cost_limit = asking.cost_limit(mission)
+    if not cost_limit:
         return 0.0
     calls = ModelCall.objects.filter(run__in=Run.objects.of_root(mission.pk))
-    return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) / may_cost
+    return (calls.aggregate(cost=Sum("cost"))["cost"] or 0) / cost_limit
 
 
 def agent_memory(mission: Mission, number: int) -> tuple[int, str]:

@@ -26,7 +26,7 @@ from typing import Any
 
 ATTEMPT_TIMEOUT = 5  # seconds that one attempt may take
 MIB = 1 << 20
-COMMON_PATHS = "0 0 4294967295"  # as the machine itself maps users
+HOST_UID_MAP = "0 0 4294967295"  # as the machine itself maps users
 FORKS, MEMORY, FILE, TEMPORARY, SHARED = 400, 3 << 30, 1200 * MIB, 600 * MIB, 100 * MIB
 VSOCK, PACKET, NETLINK, AUDIT = 40, 17, 16, 9
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -422,7 +422,7 @@ def is_contained(tried: Attempt, told: dict[str, Any]) -> bool:
 
 def main(told: dict[str, Any]) -> int:
     with open("/proc/self/uid_map") as file:
-        if " ".join(file.read().split()) == COMMON_PATHS:
+        if " ".join(file.read().split()) == HOST_UID_MAP:
             sys.stderr.write("These attempts run inside a sandbox alone: here they would succeed on the machine.\n")
             return 64
     for name, tried in ATTEMPTS.items():

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from .egress_proxy import LINES, MOST_IN_ALL
-from .pty_supervisor import CHUNK, COUNT_STRUCT, HEAD, RING, SIZES, process_owner, terminal_folder
+from .pty_supervisor import CHUNK, COUNT_BYTES, HEAD, RING, SIZES, process_identity, ring_offset
 
-ANSWER_FILE = 2.0  # a keeper answers at once; one that does not is looked for by its number
+ANSWER_TIMEOUT = 2.0  # a keeper answers at once; one that does not is looked for by its number
 
 
 class SpoolState(StrEnum):
@@ -160,7 +160,7 @@ class OutputSpool:
         """Raises Silent."""
         try:
             with _place(self.folder) as address, socket.socket(socket.AF_UNIX) as client:
-                client.settimeout(ANSWER_FILE)
+                client.settimeout(ANSWER_TIMEOUT)
                 client.connect(address)
                 client.sendall(json.dumps(said).encode() + b"\n")
                 answer = json.loads(client.makefile("rb").readline())
@@ -182,7 +182,7 @@ def _place(folder: Path) -> Any:
 def _lives(started: dict[str, Any]) -> bool:
     """Of this boot of this machine, and the very process: numbers are given again."""
     try:
-        return process_owner(int(started["pid"])) == {name: started[name] for name in ("pid", "since", "boot")}
+        return process_identity(int(started["pid"])) == {name: started[name] for name in ("pid", "since", "boot")}
     except KeyError:
         return True  # begun this moment
     except OSError:
@@ -190,14 +190,14 @@ def _lives(started: dict[str, Any]) -> bool:
 
 
 def _total(file: int) -> int:
-    return int(struct.unpack("<Q", os.pread(file, COUNT_STRUCT, 0).ljust(COUNT_STRUCT, b"\0"))[0])
+    return int(struct.unpack("<Q", os.pread(file, COUNT_BYTES, 0).ljust(COUNT_BYTES, b"\0"))[0])
 
 
 def _kept(file: int, start: int, total: int, most: int) -> tuple[int, bytes]:
     """What is kept from this byte on, and the first that it begins at: some before it may be lost."""
     if start < HEAD:
         stop = min(start + most, total)
-        head = os.pread(file, min(stop, HEAD) - start, COUNT_STRUCT + start)
+        head = os.pread(file, min(stop, HEAD) - start, COUNT_BYTES + start)
         if stop <= HEAD or _oldest(file) > HEAD:
             return start, head  # what lies behind a gap is asked for by itself
         return start, head + _of_ring(file, HEAD, stop)
@@ -215,8 +215,8 @@ def _oldest(file: int) -> int:
 def _of_ring(file: int, start: int, stop: int) -> bytes:
     found = []
     while start < stop:
-        place = terminal_folder(start)
+        place = ring_offset(start)
         room = min(stop - start, HEAD + RING - place)
-        found.append(os.pread(file, room, COUNT_STRUCT + place))
+        found.append(os.pread(file, room, COUNT_BYTES + place))
         start += room
     return b"".join(found)

@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 HEAD, RING = 256 * 1024, 1024 * 1024  # what is kept of the output: its beginning, and a ring of its end
-COUNT_STRUCT = 8  # bytes at the beginning of `out`: how much there was in all
+COUNT_BYTES = 8  # bytes at the beginning of `out`: how much there was in all
 CHUNK = 65_536
-MIN_INTERVAL = 16 * 1024 * 1024  # bytes a second: a flood slows the program down, not the machine
+MAX_BYTES_PER_SECOND = 16 * 1024 * 1024  # bytes a second: a flood slows the program down, not the machine
 MAX_INDEX = 20_000
 ROWS, COLUMNS = 40, 120  # of a terminal at first
 LEAST_ROWS, LEAST_COLUMNS, MOST_ROWS, MOST_COLUMNS = 5, 20, 100, 250
@@ -63,7 +63,7 @@ class TerminalOutput:
         self._digest.update(data)
         place = self.total
         for piece in _pieces(data, place):
-            os.pwrite(self._file, piece, COUNT_STRUCT + terminal_folder(place))
+            os.pwrite(self._file, piece, COUNT_BYTES + ring_offset(place))
             place += len(piece)
         self.total = place
         os.pwrite(self._file, struct.pack("<Q", place), 0)
@@ -79,7 +79,7 @@ class TerminalOutput:
         os.fsync(self._file)
 
 
-def terminal_folder(number: int) -> int:
+def ring_offset(number: int) -> int:
     """Where a byte of the output is kept."""
     return number if number < HEAD else HEAD + (number - HEAD) % RING
 
@@ -146,7 +146,7 @@ class PtySupervisor:
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._read_in_second = second, 0
-        if self._read_in_second < MIN_INTERVAL:
+        if self._read_in_second < MAX_BYTES_PER_SECOND:
             return False
         time.sleep(0.02)
         return True
@@ -167,7 +167,7 @@ class PtySupervisor:
     def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         match asked["verb"]:
             case "status":
-                return {"total": self._output.total, "inputs": self._inputs, **foreground_group(self._terminal)}
+                return {"total": self._output.total, "inputs": self._inputs, **wait_state(self._terminal)}
             case "input":
                 return self._input(int(asked["number"]), base64.b64decode(asked["bytes"]))
             case "resize":
@@ -336,7 +336,7 @@ def in_memory(data: bytes) -> int:
 # ---- what it waits for: by the kernel, never by what stands on the screen -------------------------------------------
 
 
-def foreground_group(terminal: int) -> dict[str, Any]:
+def wait_state(terminal: int) -> dict[str, Any]:
     """Echo and lines as the terminal has them, which calls those in front of it are blocked in, and these processes
     with their children."""
     local = termios.tcgetattr(terminal)[3]
@@ -519,14 +519,14 @@ def claim_request(asked: dict[str, Any]) -> bool:
         return False
     command = hashlib.sha256(json.dumps(asked["arguments"]).encode()).hexdigest()
     with open(made, "w") as file:
-        json.dump({**process_owner(os.getpid()), "command": command, "started": time.time()}, file)
+        json.dump({**process_identity(os.getpid()), "command": command, "started": time.time()}, file)
         file.flush()
         os.fsync(made)
     sync_folder()
     return True
 
 
-def process_owner(pid: int) -> dict[str, Any]:
+def process_identity(pid: int) -> dict[str, Any]:
     """A process for ever: its number is given again, its beginning and the machine's are not. Raises OSError."""
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     if stat[0] in "ZX":

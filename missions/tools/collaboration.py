@@ -14,8 +14,8 @@ from ..rules import COORDINATOR, MEMORY_LENGTH, PERSON, agent_name_problem, fold
 from .output import SHOWN, MissionToolArgumentsBase, agent_of, mission_of, tool_text
 
 MESSAGE_LENGTH, LONGEST_WAIT, RESULT_LENGTH = 8_000, 3_600, 20_000
-ALONE_TEXT = frozenset({"finish"})  # of the coordinator
-TIDY_TEXT = "tidy"
+COORDINATOR_TOOLS = frozenset({"finish"})  # of the coordinator
+TIDY_RIGHT = "tidy"
 PING_PONG_LIMIT = 8
 HAS_ENDED = "Command {number} has ended. Look at it with command_status."
 
@@ -63,7 +63,7 @@ def send_message(asked: SendMessageArguments, use: ToolUse) -> str:
         raise ToolRefused("yourself: this is you. Use remember.")
     if len(mission.messages_in_order) >= mission.bounds.messages:
         raise ToolRefused(f"too_many: {mission.bounds.messages} messages were written, and no more may be.")
-    if is_ping_pong(mission, agent, to) >= PING_PONG_LIMIT:
+    if ping_pong_length(mission, agent, to) >= PING_PONG_LIMIT:
         raise ToolRefused(
             f"to_and_fro: {PING_PONG_LIMIT} messages between you and {to.name}, and nothing else. Do something."
         )
@@ -72,7 +72,7 @@ def send_message(asked: SendMessageArguments, use: ToolUse) -> str:
     return tool_text("send_message", to=to.name)
 
 
-def is_ping_pong(mission: Mission, agent: MissionAgent, other: MissionAgent) -> int:
+def ping_pong_length(mission: Mission, agent: MissionAgent, other: MissionAgent) -> int:
     """How many messages these two have written to one another since either of them did anything else."""
     two = {agent.number, other.number}
     done = [
@@ -102,7 +102,9 @@ def make_agent(asked: MakeAgentArguments, use: ToolUse) -> str:
     if wrong := spawn_problem(mission.bounds, used, depth=agent.depth, children=children):
         raise ToolRefused(f"limit: {wrong}")
     own = [
-        one for one in agent.tools if one not in ALONE_TEXT and (one != "make_new_agent" or depth_of(mission, agent))
+        one
+        for one in agent.tools
+        if one not in COORDINATOR_TOOLS and (one != "make_new_agent" or can_create_agent(mission, agent))
     ]
     wanted = own if asked.tools is None else asked.tools
     if strange := [one for one in wanted if one not in own]:
@@ -122,7 +124,7 @@ def make_agent(asked: MakeAgentArguments, use: ToolUse) -> str:
     return tool_text("make_new_agent", name=made.name, number=made.number)
 
 
-def depth_of(mission: Mission, agent: MissionAgent) -> bool:
+def can_create_agent(mission: Mission, agent: MissionAgent) -> bool:
     return agent.depth + 1 < mission.bounds.depth
 
 
@@ -138,7 +140,7 @@ def edit_memory(asked: EditMemoryArguments, use: ToolUse) -> str:
     """One's own, that of agents below oneself, and for whoever tidies that of all."""
     agent, mission = agent_of(use), mission_of(use)
     other = _named(mission, asked.agent_name)
-    if not (other.number == agent.number or TIDY_TEXT in agent.rights or _is_below(mission, other, agent)):
+    if not (other.number == agent.number or TIDY_RIGHT in agent.rights or _is_below(mission, other, agent)):
         raise ToolRefused(f"not_yours_to_edit: the memory of {other.name} is not yours to change.")
     version, text = agent_memory(mission, other.number)
     if asked.base_version not in (None, version):

@@ -33,9 +33,9 @@ from .path_resolver import memory_of_agent
 
 LONGEST_WAIT = 600  # seconds
 LOOK, SLOWEST_LOOK = 0.03, 0.25
-INPUT_WAIT_TEXT = 1.0  # seconds it has to ask before nobody waits for its end any more
+INPUT_WAIT_SECONDS = 1.0  # seconds it has to ask before nobody waits for its end any more
 START_TIMEOUT = 10.0
-CUT_TEXT = "cut"
+CUT = "cut"
 LEAVES_PROMPT = "ctrl-c"  # the one key that also a prompt for a password takes of anybody
 SMALLER = "give it fewer rows by send_command_input"
 
@@ -108,7 +108,7 @@ def command_state(spool: OutputSpool) -> CommandState:
     if state == SpoolState.NEW:  # its keeper has not come to begin it yet
         return CommandState(InputWait.RUNNING)
     if state != SpoolState.LIVES:
-        return CommandState(CUT_TEXT if state == SpoolState.CUT else "ended")
+        return CommandState(CUT if state == SpoolState.CUT else "ended")
     try:
         status = spool.status()
     except SupervisorSilent:
@@ -130,10 +130,10 @@ async def wait_for_end(spool: OutputSpool, seconds: float, asks: bool = True) ->
             return
         if asks and look >= SLOWEST_LOOK:
             state = await asyncio.to_thread(command_status_text, spool)
-            if state in (CUT_TEXT, "ended"):
+            if state in (CUT, "ended"):
                 return
             asked_since = (asked_since or now) if state != InputWait.RUNNING else 0.0
-            if asked_since and now - asked_since >= INPUT_WAIT_TEXT:
+            if asked_since and now - asked_since >= INPUT_WAIT_SECONDS:
                 return
         await asyncio.sleep(look)
         look = min(look * 1.4, SLOWEST_LOOK)

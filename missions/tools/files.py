@@ -23,7 +23,7 @@ from .output import SHOWN, MissionToolArgumentsBase, cut_text, tool_text
 from .path_resolver import resolve_path
 
 LINES = 400
-NEW_FILE_TEXT = "new"
+NEW_FILE = "new"
 DIGEST = re.compile(r"[0-9a-fA-F]{8,64}")  # or its beginning
 LONGEST_LINE = 2_000
 
@@ -37,7 +37,7 @@ class ReadFileArguments(MissionToolArgumentsBase):
 class WriteFileArguments(MissionToolArgumentsBase):
     path: str
     content: str = Field(max_length=LONGEST)
-    expect: str | None = Field(default=None, description=f"its digest as it was read, or {NEW_FILE_TEXT}")
+    expect: str | None = Field(default=None, description=f"its digest as it was read, or {NEW_FILE}")
 
 
 class EditFileArguments(MissionToolArgumentsBase):
@@ -100,12 +100,12 @@ def write_file(asked: WriteFileArguments, place: Workspace) -> str:
 
 def _refuse_unexpected(path: str, expect: str | None, before: str | None) -> None:
     """`before`: the digest of the file as it is; None where there is none."""
-    if expect == NEW_FILE_TEXT and before is not None:
+    if expect == NEW_FILE and before is not None:
         raise FileProblem("changed_meanwhile", f"{path} is there already.")
-    if expect in (None, NEW_FILE_TEXT):
+    if expect in (None, NEW_FILE):
         return
     if before is None:
-        raise FileProblem("not_found", f"{path} is not there: write it without “expect”, or with “{NEW_FILE_TEXT}”.")
+        raise FileProblem("not_found", f"{path} is not there: write it without “expect”, or with “{NEW_FILE}”.")
     if not DIGEST.fullmatch(expect or ""):
         wanted = f"the digest of {path} is wanted there, which is “{before[:16]}”, or leave it out"
         raise FileProblem("no_digest", f"“expect” is “{(expect or '')[:60]}”: {wanted}.")

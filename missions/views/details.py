@@ -232,7 +232,7 @@ def bundle(request: HttpRequest, pk: UUID) -> HttpResponse:
     """All branches that were published of it, as git reads them; where it was published on another machine it is not
     here."""
     row_for(request, specs()["mission"], pk)
-    if (data := publishing.has_bundle(pk)) is None:
+    if (data := publishing.read_bundle(pk)) is None:
         raise Http404
     return _named_files(HttpResponse(data, content_type=publishing.BUNDLE), f"mission-{str(pk)[:8]}.bundle")
 

@@ -24,7 +24,7 @@ from ..team_files import InvalidMissionTeamFile
 
 ALL, READING, AS_THEY_ARE = "all", "reads", "own"
 MARKDOWN = "text/markdown; charset=utf-8"
-ADD_PERMISSION = "You may not make crews. Ask who administers this site for the right to."
+NO_PERMISSION_TEXT = "You may not make crews. Ask who administers this site for the right to."
 
 
 @require_GET
@@ -73,7 +73,7 @@ def switch_team(request: HttpRequest, pk: int) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """An empty crew, or the copy of one."""
     if not request.user.has_perm("missions.add_crew"):
-        raise PermissionDenied(ADD_PERMISSION)
+        raise PermissionDenied(NO_PERMISSION_TEXT)
     if request.method == "POST":
         return _posted(request, None)
     original = Crew.objects.with_content().filter(pk=parse_number(request.GET.get("from", ""))).first()

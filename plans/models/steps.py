@@ -90,7 +90,7 @@ class PlanStep(models.Model):
         return self.agent.name if self.agent else PERSON
 
     @property
-    def is_held(self) -> dict[str, Any]:
+    def recorded_facts(self) -> dict[str, Any]:
         """What it is, beside its action, as it is told."""
         named = {name: getattr(self, name) for name in ("owner", "tools", "needs", "effect")}
         due = {"tools_due": True} if self.tools_due else {}

@@ -63,7 +63,10 @@ def refuse_outdated(plan: UUID, kind: ApprovalKind, number: int | None, asked: t
 
 
 def request_revision(plan: UUID, cause: RevisionCause, notes: str = "", by: str = "", step: int | None = None) -> None:
-    """A new revision becomes due in place of the one before; one that was never planned counts for nothing. TooMuch."""
+    """Make a new revision due instead of the last one, which does not count if it was never planned.
+
+    Raises PlanLimitReached.
+    """
     state = state_of(plan)
     if refused := why_not_replanned(state):
         raise PlanLimitReached(refused)
@@ -136,7 +139,7 @@ def _keep_steps(plan: Plan, revision: int, planned: Iterable[ProposedStep], told
         step, action = new[number]
         step.position = position
         cached_sql.insert(step)
-        _state(step, StepStatus.PLANNED, first=True, action=action, held=step.is_held)
+        _state(step, StepStatus.PLANNED, first=True, action=action, held=step.recorded_facts)
     _drop(revision, [step for step in plan.steps_now if step.number not in kept], told)
     SearchText.objects.add(plan.pk, index_words("\n".join(one.action for one in said)))
     return places
@@ -148,14 +151,14 @@ def _placed(
     """Steps that are new, with their actions, and those that stay, each by its number; in `order` they get their
     places. `highest`: of the numbers that there were."""
     old = [step for step in plan.steps_now if step.status in BEFORE_WORK and not step.tools_due]
-    waiting = {(subject_of(plan, step).matches, _as_key(step.needs)): step for step in reversed(old)}
+    waiting = {(subject_of(plan, step).matching_key, _as_key(step.needs)): step for step in reversed(old)}
     new: dict[int, tuple[PlanStep, str]] = {}
     kept: dict[int, PlanStep] = {}
     numbers: dict[int, int] = {}  # of steps as the planner has numbered them
     for called, wanted in enumerate(planned, highest + 1):
         needs = None if wanted.needs is None else [numbers.get(need, need) for need in wanted.needs]
         step = _new(plan, revision, highest + 1 + len(new), wanted, needs)
-        same = waiting.pop((subject_of(plan, step, wanted.action).matches, _as_key(needs)), None)
+        same = waiting.pop((subject_of(plan, step, wanted.action).matching_key, _as_key(needs)), None)
         at = place_of(_place(same, highest), order, _before(plan, same)) if same else None
         if same is not None and at is not None:
             kept[same.number] = step = same
@@ -252,7 +255,7 @@ def set_step_state(
         setattr(step, name, value)
     if status not in (StepStatus.AWAITING, StepStatus.APPROVED, StepStatus.WORKING):
         _void(step)
-    what |= {"held": step.is_held} if what else {}
+    what |= {"held": step.recorded_facts} if what else {}
     _state(step, status, event=event, by_name=by, by_user=author, why=why, made=now, **what)
 
 

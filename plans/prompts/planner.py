@@ -11,7 +11,7 @@ from engine.llm.prompt_blocks import fence, misfit, one_object, random_boundary,
 from engine.llm.shapes import NULL, NUMBER, TEXT, Schema, either, list_of, number_of, object_of, one_of
 
 from ..rules.enums import RevisionCause
-from ..rules.scheduling import ACTION_LENGTH, ASKED_STATES, QUESTIONS, STEPS_OF_ONE
+from ..rules.scheduling import ACTION_LENGTH, MAX_QUESTIONS_OF_PLAN, QUESTIONS, STEPS_OF_ONE
 
 PERSON = "Person"  # the seat that every team has
 Messages = list[dict[str, str]]
@@ -240,7 +240,7 @@ def name_tools(brief: ToolsBrief, mark: str | None = None) -> Messages:
 
 
 def may_ask(brief: PlannerBrief) -> bool:
-    return brief.asked < ASKED_STATES
+    return brief.asked < MAX_QUESTIONS_OF_PLAN
 
 
 # ---- the answer -------------------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ POLICIES: Mapping[str, TeamPolicy] = {
 }
 
 
-def is_step_by_step(policy: TeamPolicy) -> TeamPolicy:
+def step_by_step_policy(policy: TeamPolicy) -> TeamPolicy:
     """Every step is asked about, and the plan only where the policy wants more of it than what one person may say."""
     steps = {effect: PERSON if needs_no_approval(demand) else demand for effect, demand in policy.steps.items()}
     enough = is_single_person(policy.plan) and not policy.plan.get("four_eyes")

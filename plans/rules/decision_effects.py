@@ -56,7 +56,7 @@ _OF_STEP = {
 
 
 def decision_effect(kind: ApprovalKind, meaning: DecisionMeaning, step: StepSituation | None = None) -> DecisionEffect:
-    """What becomes of it. `step`: where it was asked about one. MeansNothing."""
+    """Return what a decision does; `step` is the one that the gate is about. Raises DecisionHasNoEffect."""
     if meaning is DecisionMeaning.END:
         return END
     found = (_OF_STEP if step else _OF_PLAN).get((kind, meaning))

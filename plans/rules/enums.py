@@ -98,7 +98,7 @@ class TransitionNotAllowed(Exception):
 
 
 def next_status(status: StepStatus, event: StepEvent) -> StepStatus:
-    """How a step stands after this. NotPossible where the table has no line for it."""
+    """Return the status after the event. Raises TransitionNotAllowed if TRANSITIONS has no such row."""
     try:
         return TRANSITIONS[status, event]
     except KeyError:

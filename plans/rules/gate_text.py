@@ -49,7 +49,7 @@ class GateText:
         return "\n".join(lines) + ACTION + quoted(self.action)
 
     @property
-    def matches(self) -> str:
+    def matching_key(self) -> str:
         """Equal for the same step of two revisions, whatever number and needs it has in them."""
         tools = [[tool.name, tool.effect, tool.definition] for tool in self.tools]
         return digest(json.dumps([self.owner, self.team, tools, self.action]))

@@ -24,7 +24,7 @@ from runs.views.start import typical_cost
 from .. import procedure
 from ..estimate import planning_cost
 from ..examples import EXAMPLES, example_by_key
-from ..forms import NO_TEAM, PlanForm, find_team, start_values, too_long_for
+from ..forms import NO_TEAM, PlanForm, find_team, plan_to_start_from, too_long_for
 from ..models import Plan, Project, Team, TeamChanged, TeamVersion, models_of, queries
 from ..projects import similar_plans
 from ..rules.approval_policy import TeamPolicy, needs_no_approval
@@ -36,7 +36,7 @@ MAY_LOAD = "office.add_person"
 DRAFT_PREFIX = "plan-new"
 FROM = "from"  # the plan that it begins from
 OWN_FIELDS = frozenset({*PlanForm.base_fields, "team", "team_version", FROM})
-REMEMBERED_FIELDS = 3  # plans of a matter that are named
+MAX_PLANS_NAMED = 3  # plans of a matter that are named
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def start_plan(request: HttpRequest) -> HttpResponse:
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
     begun = _checked(posted)
     try:
-        earlier = start_values(posted.get(FROM), request.user)
+        earlier = plan_to_start_from(posted.get(FROM), request.user)
     except ValidationError as error:
         begun.problems.append(FieldProblem(FROM, "begins", "Begin from", str(error.messages[0])))
     if begun.problems:
@@ -129,7 +129,7 @@ def _overtaken(request: HttpRequest, posted: Mapping[str, str], changed: TeamCha
 def _begun_from(request: HttpRequest) -> Plan | None:
     """The plan that is chosen, as far as one may begin from it."""
     try:
-        return start_values(request.POST.get(FROM) or request.GET.get(FROM), request.user)
+        return plan_to_start_from(request.POST.get(FROM) or request.GET.get(FROM), request.user)
     except ValidationError:
         return None
 
@@ -247,7 +247,7 @@ def _remembered(user: Any, matter: str | None) -> dict[str, Any]:
     plans = plans.select_related("run")
     over = plans.filter(run__outcome__isnull=False, run__redacted=None).order_by("-run__created")
     face = specs()["plan"]
-    shown = [(one.run, face.filter_labels(one.run)[1]) for one in over[:REMEMBERED_FIELDS]]
+    shown = [(one.run, face.filter_labels(one.run)[1]) for one in over[:MAX_PLANS_NAMED]]
     return {"remembered": shown}
 
 

@@ -251,7 +251,7 @@ def _text_page(
 
 
 def _saved(request: HttpRequest, team: Team | None, opened: int, form: TeamSubmission | TextSubmission) -> HttpResponse:
-    """RevisedMeanwhile; IntegrityError where the name is taken meanwhile."""
+    """Save the team. Raises PresetOutOfDate, and IntegrityError if the name is taken."""
     if team is None:
         team = Team.objects.create_first(owner=request.user, retention_days=form.retention_days, **form.values())
         said = "The team is saved."

@@ -18,7 +18,7 @@ from engine.runtime import definition_check
 from engine.templatetags.visible import visible, visible_text
 
 CLASS = "engine.class_tool"
-DISABLED_TEXT = ("", "Off: no model sees it")
+DISABLED_CHOICE = ("", "Off: no model sees it")
 DEFINITION_CHANGED_TEXT = "The server describes it otherwise by now. Read it again, then say what it does."
 
 
@@ -35,7 +35,7 @@ class ToolClassificationForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         row: McpTool = self.instance
-        self.fields["effect"].choices = [DISABLED_TEXT, *Effect.choices]  # type: ignore[attr-defined]
+        self.fields["effect"].choices = [DISABLED_CHOICE, *Effect.choices]  # type: ignore[attr-defined]
         self.initial.update(definition=row.definition, effect=row.effect or row.hinted)
         if not row.effect:
             self.initial["repeatable"] = row.hinted_repeatable

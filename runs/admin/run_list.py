@@ -96,7 +96,7 @@ class RunChangeList(ChangeList):
         return [self._days(drilled[:depth]) for depth in range(len(drilled) + 1)] if self._made else []
 
     @cached_property
-    def next_page_url(self) -> "list[DayGroups]":
+    def further_days(self) -> "list[DayGroups]":
         """Return the next level: years, months or days between the first and the last run.
 
         Some may have no runs; to know that, all runs would have to be read.

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 
 POLICY, LEFT, AGAIN = "RateLimit-Policy", "RateLimit", "Retry-After"
-RATE_LIMIT_TITLE = (POLICY, LEFT, AGAIN)
+RATE_LIMIT_HEADERS = (POLICY, LEFT, AGAIN)
 """Header fields for rate limits and the time of the next attempt."""
 
 

@@ -17,7 +17,7 @@ from ninja import Header, Schema
 from engine.decoding import encoding_named, no_encoding
 from engine.models import after_deadlock
 from engine.models.budgets import BudgetExceeded
-from engine.policy import INVALID_POLICY_TEXT
+from engine.policy import UNSTORABLE_CHARACTERS
 from engine.pubsub import wake_workers
 from runs.models import KEY_LENGTH, IdempotencyConflict, IdempotencyKey
 
@@ -125,7 +125,7 @@ def queue_once(request: HttpRequest, kind: str, once: dict[str, str], queue: Que
 def _checked(key: str) -> str:
     if not 0 < len(key) <= KEY_LENGTH:
         raise ApiError(400, f"An Idempotency-Key has 1 to {KEY_LENGTH} characters. This one has {len(key)}.")
-    if INVALID_POLICY_TEXT.search(key):
+    if UNSTORABLE_CHARACTERS.search(key):
         raise ApiError(400, "An Idempotency-Key is a text, without NUL and halves of characters.")
     return key
 

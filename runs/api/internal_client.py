@@ -12,7 +12,7 @@ from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import NoReverseMatch, resolve, reverse
 
-from .errors import RATE_LIMIT_TITLE, ApiError
+from .errors import RATE_LIMIT_HEADERS, ApiError
 
 FORWARDED_HEADERS = (
     "HTTP_AUTHORIZATION",
@@ -22,7 +22,7 @@ FORWARDED_HEADERS = (
     "REMOTE_ADDR",
     "HTTP_IDEMPOTENCY_KEY",
 )
-ERROR_TEXT = (*RATE_LIMIT_TITLE, "WWW-Authenticate")
+ERROR_HEADERS = (*RATE_LIMIT_HEADERS, "WWW-Authenticate")
 
 
 class _Inner(HttpRequest):
@@ -68,7 +68,7 @@ async def call_api(
     answer: HttpResponse = await view(inner, *found.args, **found.kwargs)
     said = json.loads(answer.content or b"null")
     if answer.status_code >= 400:
-        headers = {name: answer.headers[name] for name in ERROR_TEXT if name in answer.headers}
+        headers = {name: answer.headers[name] for name in ERROR_HEADERS if name in answer.headers}
         errors = [(one["path"], one["message"]) for one in said.get("errors", ())]
         raise ApiError(answer.status_code, said["detail"], errors, headers)
     return said

@@ -13,7 +13,7 @@ from engine.models.gates import DecisionValue
 
 from .. import run_actions
 from ..procedure.spec import spec_of_run
-from .pending import CONTAINED_TEXT, DecisionOption, PendingGate, PendingGroup, options
+from .pending import CONTAINED_GROUP, DecisionOption, PendingGate, PendingGroup, options
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def merge_group(group: PendingGroup, user: Any) -> PendingGroup:
     External actions are decided one by one, as are gates that need an answer in words or whose text is cut.
     """
     found: dict[Any, list[PendingGate]] = {}
-    for item in group.items if group.name == CONTAINED_TEXT[0] else ():
+    for item in group.items if group.name == CONTAINED_GROUP[0] else ():
         if _fits(item.gate):
             found.setdefault(_key(item.gate), []).append(item)
     batches = [_batch(items, user) for items in found.values() if len(items) > 1]

@@ -24,7 +24,7 @@ from ..procedure.spec import ProcedureSpec, snapshot_of, spec_of_run, specs
 from ..rights import SEE, User
 
 MAX_ITEMS = 50  # on a page
-DIGEST_LENGTH = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{50}([0-9a-f]{4})\b")
+DIGEST_PATTERN = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{50}([0-9a-f]{4})\b")
 UNFOLDED = 20_000  # characters of a text on its gate's page; the rest is collapsed
 PREVIEW_LENGTH = 240  # characters of a gate's text in a list
 DECIDED_TEXT = {"approved": "approve", "rejected": "reject", "answered": "approve", "pending": "pending"}
@@ -233,7 +233,7 @@ class PendingGate:
     def glimpse(self) -> str:
         if is_in_heading(self.gate, self.title):
             return ""
-        text = DIGEST_LENGTH.sub(r"\1…\2", self.gate.text)
+        text = DIGEST_PATTERN.sub(r"\1…\2", self.gate.text)
         return text if len(text) <= PREVIEW_LENGTH else f"{text[: PREVIEW_LENGTH - 1]}…"
 
     @property
@@ -265,28 +265,28 @@ class PendingGroup:
         return len(self.first) + len(self.items) + sum(len(batch.items) for batch in self.batches)
 
 
-EXTERNAL_TEXT = ("External action", "Cannot be undone. One by one.", "out", "Read and decide")
-CONTAINED_TEXT = ("Changes something here", "Decides how a run goes on.", "writes", "Look it over")
-EXPIRY_TEXT = ("Approves work", "Changes nothing: the run continues, or retries the work.", "right", "Read and decide")
+EXTERNAL_GROUP = ("External action", "Cannot be undone. One by one.", "out", "Read and decide")
+CONTAINED_GROUP = ("Changes something here", "Decides how a run goes on.", "writes", "Look it over")
+WORK_GROUP = ("Approves work", "Changes nothing: the run continues, or retries the work.", "right", "Read and decide")
 QUESTIONS = ("Questions", "Somebody needs your answer.", "quest", "Look and answer")
 
 
 def group_of(gate: Gate) -> tuple[str, str, str, str]:
     if reaches_out(gate):
-        return EXTERNAL_TEXT
+        return EXTERNAL_GROUP
     sayable = {one["decision"] for one in gate.choices} | spec_of_run(gate.run).button_labels(gate).keys()
     sayable &= set(offered_choices(gate))
     if DecisionValue.ANSWER in sayable and DecisionValue.APPROVE not in sayable:
         return QUESTIONS
-    return EXPIRY_TEXT if spec_of_run(gate.run).changes_nothing(gate) else CONTAINED_TEXT
+    return WORK_GROUP if spec_of_run(gate.run).changes_nothing(gate) else CONTAINED_GROUP
 
 
 def group_gates(gates: Sequence[Gate]) -> list[PendingGroup]:
     """Group the gates by their consequences, not by their kinds; empty groups are left out."""
     found: dict[tuple[str, str, str, str], list[PendingGate]] = {
-        EXTERNAL_TEXT: [],
-        CONTAINED_TEXT: [],
-        EXPIRY_TEXT: [],
+        EXTERNAL_GROUP: [],
+        CONTAINED_GROUP: [],
+        WORK_GROUP: [],
         QUESTIONS: [],
     }
     for procedure in {gate.run.procedure for gate in gates}:

@@ -21,7 +21,7 @@ from ..procedure.gate_page import PolicySuggestion
 from ..procedure.spec import specs
 
 DAYS = 30
-MAX_GATES = 5_000  # decisions that are read
+MAX_DECISIONS = 5_000  # decisions that are read
 APPROVING = (DecisionValue.APPROVE, DecisionValue.OVERRIDE)
 
 
@@ -63,7 +63,7 @@ def approval_numbers(user: Any, now: datetime, waiting: int) -> ApprovalNumbers:
     """Return the numbers of the last DAYS; `waiting` is the number of the user's pending gates, as far as counted."""
     mine = GateDecision.objects.filter(by_user=user, made__gte=now - timedelta(days=DAYS))
     mine = mine.filter(decision__in=(*APPROVING, DecisionValue.REJECT, DecisionValue.ANSWER)).order_by("-pk")
-    rows = list(mine.values_list("gate", "decision", "made", "gate__made")[:MAX_GATES])
+    rows = list(mine.values_list("gate", "decision", "made", "gate__made")[:MAX_DECISIONS])
     said = [DecisionCounts(gate, decision, made - asked) for gate, decision, made, asked in reversed(rows)]
     if not said:
         return add_counts((), {}, 0)
@@ -118,7 +118,7 @@ def format_numbers(numbers: ApprovalNumbers) -> list[tuple[str, str]]:
 
 
 MIN_APPROVALS = 10  # approvals of one tool
-MAX_HINTS = 500  # newest gates that are read
+MAX_RECENT_GATES = 500  # newest gates that are read
 
 
 def approval_fatigue_hints(user: Any, now: datetime) -> Iterator[PolicySuggestion]:
@@ -132,4 +132,4 @@ def approval_fatigue_hints(user: Any, now: datetime) -> Iterator[PolicySuggestio
     for procedure in specs().keys() & tools.keys():
         about = {"run__procedure": procedure, "tool__in": tools[procedure]}
         gates = Gate.objects.filter(pk__in=approved.values("gate"), **about).order_by("-pk")
-        yield from specs()[procedure].policy_suggestion(list(gates[:MAX_HINTS]), user, since)
+        yield from specs()[procedure].policy_suggestion(list(gates[:MAX_RECENT_GATES]), user, since)

@@ -33,7 +33,7 @@ from . import completion, schemas, structured_output
 router = Router()
 MAX_WAIT_SECONDS = 570.0  # seconds; the usual client gives up after 600
 OWNED_BY = "magi"
-POLL_SECONDS = "It is not over after {:.0f} seconds and goes on: {}"
+NOT_OVER_TEXT = "It is not over after {:.0f} seconds and goes on: {}"
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,14 @@ def _chosen(model: str) -> tuple[ProcedureSpec[Any, Any], ChatModel, str]:
 # ---- asking -----------------------------------------------------------------------------------------------
 
 
-ERROR_TEXT = schemas.error_responses(400, 402, 403, 404, 409, 413, 415, 429, 502, 503, 504)
-ERROR_TEXT["responses"][200] = schemas.stream_responses()
+ERROR_RESPONSES = schemas.error_responses(400, 402, 403, 404, 409, 413, 415, 429, 502, 503, 504)
+ERROR_RESPONSES["responses"][200] = schemas.stream_responses()
 
 
 @router.post(
     "/chat/completions",
     response=schemas.ChatCompletionOut,
-    openapi_extra=ERROR_TEXT,
+    openapi_extra=ERROR_RESPONSES,
     summary="Ask, as a language model is asked",
 )
 async def create_completion(
@@ -179,7 +179,7 @@ def _seen(request: HttpRequest, this: ChatRequest) -> tuple[Run, dict[str, Any]]
 
 
 def _too_slow(run: Run, seen: dict[str, Any]) -> completion.NoAnswerYet:
-    return completion.NoAnswerYet(504, POLL_SECONDS.format(MAX_WAIT_SECONDS, seen["url"]), "timeout")
+    return completion.NoAnswerYet(504, NOT_OVER_TEXT.format(MAX_WAIT_SECONDS, seen["url"]), "timeout")
 
 
 async def _pieces(request: HttpRequest, this: ChatRequest) -> AsyncGenerator[str, None]:

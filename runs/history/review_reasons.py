@@ -57,9 +57,7 @@ def reasons_of(row: Any, flags: Sequence[Any]) -> list[ReviewReason]:
         said = f": “{last.text}”" if last.text else "."
         who = user_label(last.author) or last.by  # the same name as in the list
         found.append(ReviewReason("overridden", f"{who} {_decided(run)}{_later(run, last.made)}{said}"))
-    found += [
-        ReviewReason(look.name.lower(), face.outcome_reason(row, look)) for look in face.looks if look.flag in flags
-    ]
+    found += [ReviewReason(look.name.lower(), face.flag_reason(row, look)) for look in face.looks if look.flag in flags]
     return found
 
 

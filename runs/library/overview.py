@@ -29,7 +29,7 @@ AnyFace = ProcedureSpec[Any, Any]
 
 NEWEST = 200  # newest runs of each item that are counted
 MOST = 100  # items of a section that are shown
-RATED_RUNS = timedelta(days=90)
+RATED_PERIOD = timedelta(days=90)
 MIN_RUNS_FOR_RATE = 10  # runs that are enough for a rate
 WIDTH = 140  # pixels of a bar
 
@@ -131,7 +131,7 @@ class LibraryRow:
     def _without_outcome(self) -> str:
         if self.came.last is None:
             return f"only rehearsed{' lately' if self.number > NEWEST else ''}" if self.last else ""
-        return "no outcome yet" if self.came.last >= timezone.now() - RATED_RUNS else "nothing in 90 days"
+        return "no outcome yet" if self.came.last >= timezone.now() - RATED_PERIOD else "nothing in 90 days"
 
     @property
     def warning(self) -> str:
@@ -243,7 +243,7 @@ def _figures(face: AnyFace) -> list[tuple[str, str, list[Any]]]:
     for outcome, (sign, _) in _outcomes(face):
         of_sign[sign].append(outcome)
     lately = "NOT rehearsal AND created >= %s AND status"
-    since = connection.ops.adapt_datetimefield_value(timezone.now() - RATED_RUNS)
+    since = connection.ops.adapt_datetimefield_value(timezone.now() - RATED_PERIOD)
     month = connection.ops.adapt_datetimefield_value(_month())
     ended = f"{lately} = 'finished' AND"
     well, otherwise = (_one_of(of_sign[sign]) for sign in ("approve", "reject"))

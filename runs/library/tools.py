@@ -22,7 +22,7 @@ from ..formatting import format_day
 from ..procedure.spec import spec_of_run, specs
 from ..rights import SEE, User
 
-RECENT_DAYS = timedelta(days=90)
+RECENT_PERIOD = timedelta(days=90)
 LONGEST_WORDS = 160  # characters of an error message
 HOLDERS = 5  # users of a tool that are named
 EFFECTS = {
@@ -173,7 +173,7 @@ def _holders() -> Mapping[str, Sequence[Holder]]:
 
 def _used(user: User) -> Mapping[str, Mapping[str, Any]]:
     """Return the numbers of calls in runs of the last 90 days that this user may see."""
-    runs = SEE.within(Run.objects.filter(created__gte=timezone.now() - RECENT_DAYS), user)
+    runs = SEE.within(Run.objects.filter(created__gte=timezone.now() - RECENT_PERIOD), user)
     came_to_nothing = Q(status__in=(ToolCall.Status.FAILED, ToolCall.Status.INTERRUPTED))
     by_itself = Q(gate=None) | Q(gate__state=Gate.State.APPROVED)
     counted = (

@@ -28,7 +28,7 @@ from ..procedure.point_in_time import start_of
 from ..procedure.spec import RunSnapshot, snapshot_of, spec_of_run, specs
 from ..questions import questions_shown
 from ..rights import SEE
-from .related_runs import relation_mark, relation_visible
+from .related_runs import related_runs_fragment, relation_mark
 from .session_check import still_signed_in
 
 log = logging.getLogger(__name__)
@@ -389,6 +389,6 @@ class RunFeed:
         face = spec_of_run(self._shown.run)
         texts = {**self._grown, **{step: text for step, (_, text) in self._texts.items()}}
         # before the procedure's own, whose last fragment, the socket, must come last
-        yield from relation_visible(self._made)
+        yield from related_runs_fragment(self._made)
         yield from questions_shown(self._shown.questions, texts)
         yield from face.fragments(face.display(replace(self._shown, texts=texts)))

@@ -21,7 +21,7 @@ from engine.db.reader import read
 from engine.models import Gate, GateDecision, Run
 from engine.text.invisible_chars import single_line
 
-from ..context_processors import ACTIVE, OWN_RUNS, bar_number, cached_counts, capped_number
+from ..context_processors import ACTIVE, OWN_RUNS, blank_if_zero, capped_number, pending_gate_count
 from ..procedure.spec import spec_of_run, specs
 from .feed import CLOSED_NOT_FOUND, SOCKETS_PER_USER, TOO_MANY, TRY_AGAIN
 from .session_check import still_signed_in
@@ -29,8 +29,8 @@ from .session_check import still_signed_in
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0  # seconds between two reads
-LISTENER_BATCH = 20  # maximum number of new items that are named
-MAX_LISTENERS = 24 * 3600  # seconds; after a longer absence, users look at the history
+MAX_NAMED = 20  # maximum number of new items that are named
+MAX_ABSENCE_SECONDS = 24 * 3600  # seconds; after a longer absence, users look at the history
 
 ListenerStamp = tuple[Any, ...]
 
@@ -54,7 +54,7 @@ class NotificationListener:
         self.user_pk, self.password = user.pk, getattr(user, "password", "")
         self.session_key, self.after = session_key, after
         now = int(timezone.now().timestamp())
-        self.since = since if since < 0 else min(max(since or now, now - MAX_LISTENERS), now)
+        self.since = since if since < 0 else min(max(since or now, now - MAX_ABSENCE_SECONDS), now)
         self.send, self.close = send, close
         self.waits: dict[str, Any] = {}  # the last sent state of gates
         self.said = ""
@@ -124,7 +124,7 @@ def _found(listeners: Sequence[NotificationListener], anew: bool) -> dict[Notifi
     """Return the message for each listener. Gates are counted once for each user, whatever the number of pages."""
     found = still_signed_in(listeners)
     due = {one: user for one, user in found.items() if anew or not one.waits}
-    numbers = {user.pk: cached_counts(user) for user in {user.pk: user for user in due.values()}.values()}
+    numbers = {user.pk: pending_gate_count(user) for user in {user.pk: user for user in due.values()}.values()}
     for one, user in due.items():
         one.waits = {"number": numbers[user.pk], "new": _new(user, one.after)}
     going = _going([one for one in found if one.follows])
@@ -149,7 +149,7 @@ def _going(listeners: Sequence[NotificationListener]) -> RunStatusLine:
     since = datetime.fromtimestamp(min(one.since for one in listeners), UTC)
     # these conditions match indexes; a redacted run has no title to show
     ended = defaultdict(list)
-    for run in of_theirs.filter(redacted=None, ended__gte=since).order_by("-ended")[: LISTENER_BATCH * len(listeners)]:
+    for run in of_theirs.filter(redacted=None, ended__gte=since).order_by("-ended")[: MAX_NAMED * len(listeners)]:
         ended[run.owner_id].append(run)
     return RunStatusLine(dict(under_way), ended)
 
@@ -158,8 +158,8 @@ def _said_of(going: RunStatusLine, one: NotificationListener) -> dict[str, Any]:
     ended = [run for run in going.ended.get(one.user_pk, ()) if run.ended and run.ended.timestamp() >= one.since]
     return {
         "since": one.since,
-        "running": bar_number(capped_number(going.numbers.get(one.user_pk, 0))),
-        "over": [_over(run) for run in ended[:LISTENER_BATCH]],
+        "running": blank_if_zero(capped_number(going.numbers.get(one.user_pk, 0))),
+        "over": [_over(run) for run in ended[:MAX_NAMED]],
     }
 
 
@@ -172,7 +172,7 @@ def _over(run: Run) -> dict[str, str]:
 def _new(user: Any, after: int) -> list[dict[str, Any]]:
     if after < 0:
         return []
-    return [_named(gate) for gate in Gate.objects.for_user(user).filter(pk__gt=after).order_by("pk")[:LISTENER_BATCH]]
+    return [_named(gate) for gate in Gate.objects.for_user(user).filter(pk__gt=after).order_by("pk")[:MAX_NAMED]]
 
 
 def _named(gate: Gate) -> dict[str, Any]:

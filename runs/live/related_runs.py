@@ -90,7 +90,7 @@ def relation_mark(seen: RunSnapshot[Any]) -> str:
     return " ".join(map(str, [*made.values(), sum(gate.hides for gate in seen.gates)]))
 
 
-def relation_visible(mark: str) -> Iterator[PageFragment]:
+def related_runs_fragment(mark: str) -> Iterator[PageFragment]:
     if mark:
         yield fragment_of("", "made", {"made_mark": mark}, replayed=False)
 

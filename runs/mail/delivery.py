@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 INTERVAL = 2.0  # seconds between checks of the outbox
 SMTP_TIMEOUT = 30.0  # seconds for one response of the server
-EXPIRED_TEXT = DELIVERY_TIMEOUT / 2  # after this time a worker does not start to send: another may consider it dead
+MAX_CLAIM_AGE = DELIVERY_TIMEOUT / 2  # after this time a worker does not start to send: another may consider it dead
 REFUSED = 400  # replies from here on: not accepted
 PERMANENT = 500  # replies from here on: do not retry
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -167,7 +167,7 @@ def _hand_over(server: smtplib.SMTP, sender: str, letter: Letter, text: bytes) -
     _accepted(*server.mail(sender))
     for address in letter.recipients:
         _accepted(*server.rcpt(address))
-    if letter.taken and timezone.now() - letter.taken > EXPIRED_TEXT:
+    if letter.taken and timezone.now() - letter.taken > MAX_CLAIM_AGE:
         raise RecipientRefused("The mail server was too slow.")
     try:
         code, answer = server.data(text)

@@ -13,7 +13,7 @@ from runs.api.errors import ApiError
 from runs.procedure.spec import specs
 
 SCHEME = "magi://"
-MAX_RESOURCES = 2_000_000  # characters of one response
+MAX_RESPONSE_CHARACTERS = 2_000_000  # characters of one response
 JSON = "application/json"
 
 
@@ -44,9 +44,9 @@ async def read_resource(request: HttpRequest, uri: str) -> str:
     """Return the resource as JSON. Raises ApiError, also if there is none at this address."""
     call, at = _named(uri)
     text = json.dumps(await internal_client.call_api(request, "GET", call, at=at), ensure_ascii=False)
-    if len(text) > MAX_RESOURCES:
+    if len(text) > MAX_RESPONSE_CHARACTERS:
         raise ApiError(
-            413, f"It has {len(text):,} characters; {MAX_RESOURCES:,} are given here. Get it through the API."
+            413, f"It has {len(text):,} characters; {MAX_RESPONSE_CHARACTERS:,} are given here. Get it through the API."
         )
     return text
 

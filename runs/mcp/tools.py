@@ -20,8 +20,8 @@ from runs.procedure.exposure import McpExposedTool
 from runs.procedure.spec import ProcedureSpec, specs
 
 LONGEST_WAIT: Final = 50  # seconds; most clients give up after 60
-MAX_TEXT = 60_000  # characters of a result, all of which a model reads
-SHORT_WAIT = ("id", "kind", "url", "title", "status", "outcome", "error", "waits", "override", "rehearsal")
+MAX_RESULT_CHARACTERS = 60_000  # characters of a result, all of which a model reads
+SUMMARY_FIELDS = ("id", "kind", "url", "title", "status", "outcome", "error", "waits", "override", "rehearsal")
 
 WAIT = {
     "type": "number",
@@ -189,14 +189,14 @@ def _told(run: Mapping[str, Any]) -> ToolResultText:
 
 def _cut(run: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the whole run; if it is too long for a model, its status and result."""
-    if len(json.dumps(run, ensure_ascii=False)) <= MAX_TEXT:
+    if len(json.dumps(run, ensure_ascii=False)) <= MAX_RESULT_CHARACTERS:
         return run
     kind = specs()[run["kind"]].as_model
-    said = kind.said(run, run["outcome"])["reason"][: MAX_TEXT // 2] if kind and run["outcome"] else ""
-    short = {name: run[name] for name in SHORT_WAIT if name in run}
+    said = kind.said(run, run["outcome"])["reason"][: MAX_RESULT_CHARACTERS // 2] if kind and run["outcome"] else ""
+    short = {name: run[name] for name in SUMMARY_FIELDS if name in run}
     return {**short, "reason": said, "cut": f"All of it: read the resource magi://runs/{run['id']}, or open the url."}
 
 
 def _in_short(page: Mapping[str, Any]) -> dict[str, Any]:
-    runs = [{name: run[name] for name in (*SHORT_WAIT, "created") if name in run} for run in page["results"]]
+    runs = [{name: run[name] for name in (*SUMMARY_FIELDS, "created") if name in run} for run in page["results"]]
     return {"results": runs, "next": runs[-1]["id"] if page["next"] else None}

@@ -61,7 +61,7 @@ class AccessGrant(models.Model):
             ::-1
         ]
 
-    def all_for_run(self) -> set[Any]:
+    def user_keys(self) -> set[Any]:
         """Return the keys of the users whom this grant lets see the record."""
         if self.group_id is None:
             return {self.user_id}

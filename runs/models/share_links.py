@@ -16,7 +16,7 @@ MAX_LINKS = 20  # valid links of one record
 LONGEST_SECRET = 100  # of a secret to look up; ours are shorter
 FOR_WHOM_LENGTH = 60
 WORDS_LENGTH = 40  # text of a badge
-VIEW_PERMISSION = timedelta(hours=1)  # views within this time count as one
+VIEW_MERGE_PERIOD = timedelta(hours=1)  # views within this time count as one
 
 
 class SecretLinkQuerySet(models.QuerySet[Any]):
@@ -123,7 +123,7 @@ class LinkView(models.Model):
 
     @classmethod
     def count(cls, now: datetime, **of: Any) -> None:
-        found = cls._default_manager.filter(**of, since__gt=now - VIEW_PERMISSION)
+        found = cls._default_manager.filter(**of, since__gt=now - VIEW_MERGE_PERIOD)
         if not found.update(times=F("times") + 1, last=now):
             cls._default_manager.create(**of, since=now, last=now)
 

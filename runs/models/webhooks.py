@@ -21,7 +21,7 @@ ADDRESS_LENGTH, SAVED_LENGTH = 2_000, 100
 # a worker that takes longer has died; the message is sent again under the same id
 DELIVERY_TIMEOUT = timedelta(minutes=2)
 FIRST_PAUSE, LONGEST_PAUSE, PAUSES = timedelta(seconds=5), timedelta(hours=2), 3
-MAX_ATTEMPTS = timedelta(days=1)
+RETRY_PERIOD = timedelta(days=1)
 KEEP_DAYS = timedelta(days=30)
 BATCH_PER_WEBHOOK = 2  # so that a slow one does not delay others
 BATCH_PER_USER = 6  # so that one user's slow webhooks do not delay those of others
@@ -159,7 +159,7 @@ class WebhookDelivery(models.Model):
         return self._move(state=state, status=status, error=error[:300], ended=timezone.now())
 
     def postpone(self, status: int | None, error: str, after: float = 0) -> bool:
-        """Schedule another attempt with a growing pause; give up after MAX_ATTEMPTS."""
+        """Schedule another attempt with a growing pause; give up after RETRY_PERIOD."""
         now = timezone.now()
         if now >= self.until:
             return self.close(WebhookDeliveryState.GIVEN_UP, status, error)
@@ -176,7 +176,7 @@ class WebhookDelivery(models.Model):
         now = timezone.now()
         ended = WebhookDelivery.objects.filter(pk=self.pk).exclude(state=WebhookDeliveryState.SENDING)
         return bool(
-            ended.update(state=WebhookDeliveryState.TO_SEND, due=now, until=now + MAX_ATTEMPTS, ended=None, error="")
+            ended.update(state=WebhookDeliveryState.TO_SEND, due=now, until=now + RETRY_PERIOD, ended=None, error="")
         )
 
 
@@ -189,7 +189,7 @@ def deliver_to(hook: Webhook, happening: RunEvent) -> WebhookDelivery:
         gate=happening.gate,
         happened=happening.made,
         message_id=f"msg_{secrets.token_hex(16)}",
-        until=timezone.now() + MAX_ATTEMPTS,
+        until=timezone.now() + RETRY_PERIOD,
     )
 
 

@@ -285,7 +285,7 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
         """Return more context for the live page and the record that depends on the viewer."""
         return {}
 
-    def page_context(self, run: Run) -> Sequence[Any]:
+    def rows_sharing_texts(self, run: Run) -> Sequence[Any]:
         """Return rows of other runs that may contain texts of this one and are not redacted with it."""
         return ()
 
@@ -388,7 +388,7 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
 
     # ---- its review ---------------------------------------------------------------------------------------
 
-    def outcome_reason(self, row: Row, look: ReviewFlag) -> str:
+    def flag_reason(self, row: Row, look: ReviewFlag) -> str:
         """Explain in a sentence why this run has the flag."""
         return look.sentence
 

@@ -89,7 +89,7 @@ class LoggedExport:
 
 _under_way: Counter[Any] = Counter()  # exports in progress by user, in this process
 _counting = RLock()  # views run in many threads, and finalizers run in any of them
-ALREADY_STARTED = 10.0  # seconds
+RETRY_SECONDS = 10.0  # seconds
 
 
 def download(source: ExportSource, format: str, address: str, user: Any, face: AnyFace | None) -> StreamingHttpResponse:
@@ -113,7 +113,7 @@ def _begin(user: Any) -> None:
     with _counting:
         if _under_way[user] >= settings.USER_EXPORTS:
             most = f"You have {settings.USER_EXPORTS} exports under way, as many as one person may. Let one end first."
-            raise RateLimitReached(most, ALREADY_STARTED)
+            raise RateLimitReached(most, RETRY_SECONDS)
         _under_way[user] += 1
 
 
@@ -266,12 +266,12 @@ def _given(runs: Sequence[Run]) -> list[Run]:
 
 # ---- records to print -------------------------------------------------------------------------------------
 
-POSITION_FIELD = "<!-- records -->"
+RECORDS_MARK = "<!-- records -->"
 
 
 def _page(face: AnyFace | None) -> tuple[str, str]:
     start, end = render_to_string("runs/printout.html", {"nouns": _nouns(face), "sheets": _sheets(face)}).split(
-        POSITION_FIELD
+        RECORDS_MARK
     )
     return start, end
 

@@ -21,7 +21,7 @@ from ..procedure.wait_reason import moments_of
 
 FRAMES_FORMAT = 5  # increment when the same rows give different frames: browsers cache them
 LONGEST_GAP = timedelta(seconds=30)
-SHORTENED_TEXT = timedelta(seconds=3)
+SHORTENED_GAP = timedelta(seconds=3)
 
 
 class RunReplay:
@@ -120,7 +120,7 @@ def _lay_out(frames: list[dict[str, Any]], beginning: datetime) -> None:
         gap = following - moment
         frame |= {"at": round(at.total_seconds(), 3), "now": round(moment.timestamp() * 1000)}
         frame["gap"] = f"{_length(moment, following)} left out." if gap > LONGEST_GAP else ""
-        at += SHORTENED_TEXT if gap > LONGEST_GAP else gap
+        at += SHORTENED_GAP if gap > LONGEST_GAP else gap
 
 
 def _length(start: datetime, end: datetime) -> str:

@@ -29,7 +29,7 @@ BACK_LINK = re.compile(r'\s(?:href|action|data-frames)="/[^"]*"')  # attributes 
 STANDALONE_LINK = re.compile(r"<a [^>]*\bdata-leads\b[^>]*>.*?</a>", re.DOTALL)  # links that only lead to the site
 NAMED = re.compile(r'<a\b([^>]*?)\shref="/[^"]*"([^>]*)>(.*?)</a>', re.DOTALL)  # links that are replaced by their text
 FONT = re.compile(r"url\(\.\./(fonts/[\w-]+\.woff2)\)")
-MISSING_TEXT = "js/site.js"  # omitted: it runs forms and menus
+OMITTED_SCRIPT = "js/site.js"  # omitted: it runs forms and menus
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.-]+)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (const|function) (\$*\w*)", re.MULTILINE)
 
@@ -111,7 +111,7 @@ def _font(name: str) -> str:
 
 def _together(names: Iterable[str]) -> str:
     """Bundle scripts with their imports, each in its own scope, because a page from a disk cannot import modules."""
-    known = {MISSING_TEXT}
+    known = {OMITTED_SCRIPT}
     return "\n".join(["const rooms = {};", *(room for name in names for room in _rooms(name, known))])
 
 

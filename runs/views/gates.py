@@ -25,7 +25,7 @@ from ..access_log import log_view
 from ..approvals.pending import MAX_ITEMS, VIEWS, gate_context, group_gates, group_of, may_see
 from ..approvals.reminders import wants_email
 from ..approvals.stats import MIN_APPROVALS, approval_fatigue_hints, approval_numbers, format_numbers
-from ..context_processors import MAX_COUNT, bar_number, capped_number, newest_gate
+from ..context_processors import MAX_COUNT, blank_if_zero, capped_count, capped_number
 from ..formatting import format_token_split
 from ..forms import parse_number
 from ..procedure.spec import spec_of_run
@@ -80,14 +80,14 @@ def _waiting(request: HttpRequest, view: str, status: int = 200, **more: Any) ->
     found = {name: read(request.user) for name, (_, read) in VIEWS.items()}
     begin = parse_number(request.GET.get("from", ""))
     keys = list(found[view].values_list("pk", flat=True)[: max(begin + MAX_ITEMS, MAX_COUNT) + 1])
-    counts = {name: len(keys) if name == view else newest_gate(gates) for name, gates in found.items()}
+    counts = {name: len(keys) if name == view else capped_count(gates) for name, gates in found.items()}
     tabs = [{"view": name, "word": word, "number": capped_number(counts[name])} for name, (word, _) in VIEWS.items()]
     page = _rows(keys[begin : begin + MAX_ITEMS + 1])
     shown = group_gates(page[:MAX_ITEMS])
     if view in ("", "groups"):
         shown = [bulk.merge_group(group, request.user) for group in shown]
     context = {"groups": shown, "tabs": tabs, "view": view, "page": "waiting", "after": Gate.objects.newest_of_all()}
-    context |= {"waits_for_me": bar_number(tabs[0]["number"])}
+    context |= {"waits_for_me": blank_if_zero(tabs[0]["number"])}
     context |= {"mail": wants_email(request.user), "begin": begin, "before": max(begin - MAX_ITEMS, 0)}
     context |= {"next": begin + MAX_ITEMS if len(page) > MAX_ITEMS else 0}
     now = timezone.now()

@@ -13,7 +13,7 @@ from engine.pubsub import announce_soon
 
 from .. import run_actions
 from ..access_log import log_view
-from ..live.related_runs import related_runs, relation_mark, relation_visible
+from ..live.related_runs import related_runs, related_runs_fragment, relation_mark
 from ..procedure.fragments import render_fragments
 from ..procedure.spec import RunSnapshot, snapshot_of, specs
 from ..questions import questions_shown
@@ -58,7 +58,7 @@ def fragments(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
         return unchanged
     log_view(run, request.user)
     seen = snapshot_of(run)
-    shown = [*relation_visible(relation_mark(seen)), *questions_shown(seen.questions, seen.texts)]
+    shown = [*related_runs_fragment(relation_mark(seen)), *questions_shown(seen.questions, seen.texts)]
     shown += face.fragments(face.display(seen))
     return HttpResponse(render_fragments(shown), headers=headers)
 

@@ -31,7 +31,7 @@ def redact(request: HttpRequest, pk: UUID, face: AnyFace) -> HttpResponse:
             return redirect(face.page_name("record"), pk)
         except ValueError as error:  # it is being retried
             refused = str(error)
-    others = face.page_context(run)
+    others = face.rows_sharing_texts(run)
     seen = [other for other in others if SEE.covers(request.user, other.run)]
     context = {
         **face.page(pk),

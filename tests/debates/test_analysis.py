@@ -9,8 +9,8 @@ from debates.analysis import (
     ConformityShare,
     IndependentVoices,
     analyse,
+    first_to_withdraw,
     habits,
-    left_first_position,
     positions_kept,
     voices_by_model,
     voices_from_history,
@@ -358,10 +358,9 @@ def test_habits_say_who_is_alone_changes_and_leaves_first():
 def test_who_left_out_of_turn_may_have_been_the_first():
     table = say(talked(begun(), HIRE, HIRE, NO), 3, "", withdrawn=True)
     assert (
-        left_first_position(with_course(table, steers=[SteeringState(1, SteeringKind.WITHDRAW, 1, after=2)]).course)
-        == 1
+        first_to_withdraw(with_course(table, steers=[SteeringState(1, SteeringKind.WITHDRAW, 1, after=2)]).course) == 1
     )
-    assert left_first_position(begun().course) is None
+    assert first_to_withdraw(begun().course) is None
 
 
 def test_held_again_it_shows_what_stayed():

@@ -9,7 +9,7 @@ from debates.estimate import estimate
 from debates.examples import EXAMPLES
 from debates.forms import DebateSubmission
 from debates.models import Debate
-from engine.llm.rehearsal import CHARACTERS_PER_SECOND
+from engine.llm.rehearsal import PACE_BY_MODEL
 from engine.models.budgets import Budget
 from runs.procedure.spec import specs
 from tests.conftest import allow
@@ -197,5 +197,5 @@ def test_who_comes_from_nowhere_starts_as_ever(page: Client):
 
 
 def test_a_whole_debate_is_rehearsed_in_less_time_than_somebody_waits():
-    words, messages, wait = 90, 60, CHARACTERS_PER_SECOND["magi"] / specs()["debate"].rehearsal_speed
+    words, messages, wait = 90, 60, PACE_BY_MODEL["magi"] / specs()["debate"].rehearsal_speed
     assert messages * (words + 35) * wait < 120  # 35 words long it thinks, on average

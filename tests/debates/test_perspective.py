@@ -184,7 +184,7 @@ def test_a_line_of_the_minutes_has_an_end_whatever_was_said():
         line = member_history.summary_line(
             xml_messages.XmlMessage("7f3a9c21", 199, now(opened()), text, text, **told), changed=True
         )
-        assert len(line) <= (member_history.LINE_FORMAT if points < 2 else 280)
+        assert len(line) <= (member_history.LINE_LENGTH if points < 2 else 280)
         assert "\n" not in line
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from engine.models import Gate, Letter
 from runs.approvals import reminders
-from runs.context_processors import cached_counts
+from runs.context_processors import pending_gate_count
 from runs.live import notifications
 
 from .scenes import last_words, waiting
@@ -46,7 +46,7 @@ def test_an_open_page_of_what_waits_names_the_turn_for_a_notice(table: Table, el
     gate = Gate.objects.get(run=table.pk)
     address = reverse("gate", args=[gate.pk])
     assert notifications._new(elin, after=0) == [{"id": gate.pk, "title": gate.title, "address": address}]
-    assert (cached_counts(elin), cached_counts(mira), notifications._new(mira, after=0)) == ("1", "", [])
+    assert (pending_gate_count(elin), pending_gate_count(mira), notifications._new(mira, after=0)) == ("1", "", [])
 
 
 def test_a_letter_comes_while_there_is_half_of_the_time_left(table: Table, settings, monkeypatch):

@@ -247,7 +247,7 @@ def test_last_words_of_a_debate_that_goes_on_no_more_are_shown(mira: User, elin:
     table = last_words(mira, elin)
     for status, shown in (("failed", False), ("cancelled", True)):
         table.become(status)
-        assert (LAST in render_debate_xml(table.row), len(table.row.partial_outcome.messages) == table.newest) == (
+        assert (LAST in render_debate_xml(table.row), len(table.row.shown_state.messages) == table.newest) == (
             shown,
             shown,
         )

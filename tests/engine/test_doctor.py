@@ -67,7 +67,7 @@ async def test_a_provider_with_an_empty_key_is_a_matter_of_its_configuration_and
     assert "No key is set for openai" in finding.sentence
     assert provider.requests() == []
     with pytest.raises(errors.Unauthorized, match="No key is set"):
-        await ModelClient(1.0).ask("openai/a", doctor.PROBE_QUESTION, doctor.OK_TEXT, print, RequestMode())
+        await ModelClient(1.0).ask("openai/a", doctor.PROBE_QUESTION, doctor.OK_FORMAT, print, RequestMode())
 
 
 async def test_a_problem_comes_with_the_sentence_that_helps(provider):

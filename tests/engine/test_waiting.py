@@ -80,7 +80,7 @@ class Resting(Procedure):
 
     async def perform(self, run):
         if run.claimed.claims < 3:
-            await run.sleep()
+            await run.yield_to_others()
         return lambda: None
 
 

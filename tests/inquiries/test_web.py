@@ -25,7 +25,7 @@ from tests.databases import copied_async, tampering
 from tests.inquiries.offline import entries_of_all, problems
 from tests.inquiries.scenes import answers, calls, final, found, going_well, inquiry
 from tests.web import WebSite
-from toolbox.web.page_text import MACHINE_TYPES
+from toolbox.web.page_text import ADDRESSES_MACHINE_TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -123,9 +123,9 @@ async def test_a_link_of_a_page_and_an_address_of_the_question_are_found(mira, m
         mira, models, read(outside), read(outside, "/sheet"), source=2, quote=quote, question=question
     )
     assert run.outcome == "answered"
-    assert (await InquirySource.objects.aget(inquiry=row, number=2)).flags == [MACHINE_TYPES]
+    assert (await InquirySource.objects.aget(inquiry=row, number=2)).flags == [ADDRESSES_MACHINE_TEXT]
     asked_last = [messages for model, messages in models.asked if model == "test/researcher"][-1]
-    assert MACHINE_TYPES in asked_last[1]["content"]
+    assert ADDRESSES_MACHINE_TEXT in asked_last[1]["content"]
 
 
 def at_once(first, *others):
@@ -280,9 +280,9 @@ async def test_a_claim_carries_the_flags_that_all_of_its_sources_have(mira, mode
     quote = "The Norrvik N12 uses R290, whose warming potential is 0.02."
     _, row = await researched(mira, models, LOOK, read(outside, "/sheet"), quote=quote)
     shown = [claim_view(row, one) for one in row.claims.all()]
-    assert [one.flags for one in shown] == [(MACHINE_TYPES, ONE_SITE_TEXT)] * 2
+    assert [one.flags for one in shown] == [(ADDRESSES_MACHINE_TEXT, ONE_SITE_TEXT)] * 2
     [asked_critic] = [m[1]["content"] for model, m in models.asked if model == "test/critic_researcher"]
-    assert MACHINE_TYPES in asked_critic
+    assert ADDRESSES_MACHINE_TEXT in asked_critic
     assert "norrvik" in (await SearchText.objects.aget(run=row.pk)).words
 
 

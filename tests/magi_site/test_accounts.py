@@ -110,7 +110,7 @@ def test_staff_set_passwords_in_the_line_of_those_who_are_signed_in(desk: Client
     before = hashes()
     with ExitStack() as others:
         for _ in range(1 + sign_in.MAX_QUEUED):
-            others.enter_context(sign_in.KNOWN_BROWSER_LIMIT.all)
+            others.enter_context(sign_in.KNOWN_BROWSER_QUEUE.all)
         for address, sent in setting_a_password(mira):
             page = desk.post(address, sent, follow=True)
             assert (page.redirect_chain, "Try again in a few seconds." in page.content.decode()) == (

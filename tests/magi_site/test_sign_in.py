@@ -149,13 +149,13 @@ def test_right_passwords_count_by_themselves(mira, noor, hashed):
 
 
 def test_wrong_passwords_do_not_count_as_right_ones(mira, monkeypatch):
-    monkeypatch.setattr(sign_in, "SUCCESS_BONUS", RateLimit(2, 600))
+    monkeypatch.setattr(sign_in, "RIGHT_PASSWORD_LIMIT", RateLimit(2, 600))
     assert [guess().status_code for _ in range(4)] == [200] * 4
     assert guess(password=RIGHT).status_code == 302
 
 
 def test_a_password_is_not_changed_without_an_end(mira, client, monkeypatch):
-    monkeypatch.setattr(sign_in, "SUCCESS_BONUS", RateLimit(2, 600))
+    monkeypatch.setattr(sign_in, "RIGHT_PASSWORD_LIMIT", RateLimit(2, 600))
     client.force_login(mira)
     sent = {"old_password": RIGHT, "new_password1": "another long one", "new_password2": "a different one"}
     assert [client.post(reverse("password"), sent).status_code for _ in range(3)] == [200, 200, 429]
@@ -249,10 +249,10 @@ def test_what_is_refused_is_not_hashed(mira, hashed):
 
 
 def test_only_a_few_passwords_are_hashed_at_once(mira, monkeypatch):
-    monkeypatch.setattr(sign_in, "UNKNOWN_BROWSER_LIMIT", PasswordQueue(1))
+    monkeypatch.setattr(sign_in, "UNKNOWN_BROWSER_QUEUE", PasswordQueue(1))
     with ExitStack() as others:
         for _ in range(1 + sign_in.MAX_QUEUED):
-            others.enter_context(sign_in.UNKNOWN_BROWSER_LIMIT.all)
+            others.enter_context(sign_in.UNKNOWN_BROWSER_QUEUE.all)
         answer = guess(password=RIGHT)
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert "Many people are signing in just now." in answer.content.decode()
@@ -261,14 +261,14 @@ def test_only_a_few_passwords_are_hashed_at_once(mira, monkeypatch):
 
 def test_a_flood_that_is_refused_writes_no_errors(mira, monkeypatch, caplog):
     monkeypatch.setattr(sign_in, "QUEUE_TIMEOUT", 0.01)
-    with sign_in.UNKNOWN_BROWSER_LIMIT.places:
+    with sign_in.UNKNOWN_BROWSER_QUEUE.places:
         assert guess().status_code == 503
     assert not [record for record in caplog.records if record.name == "django.request"]
 
 
 def test_whoever_waits_too_long_for_a_place_is_told_so(mira, monkeypatch):
     monkeypatch.setattr(sign_in, "QUEUE_TIMEOUT", 0.01)
-    with sign_in.UNKNOWN_BROWSER_LIMIT.places:
+    with sign_in.UNKNOWN_BROWSER_QUEUE.places:
         assert guess().status_code == 503
     assert not RateBucket.objects.exists()
 
@@ -278,7 +278,7 @@ def test_a_flood_of_strangers_keeps_no_known_browser_out(mira, monkeypatch):
     guess(password=RIGHT, client=own)
     own.post(reverse("logout"))
     monkeypatch.setattr(sign_in, "QUEUE_TIMEOUT", 0.01)
-    with sign_in.UNKNOWN_BROWSER_LIMIT.places:
+    with sign_in.UNKNOWN_BROWSER_QUEUE.places:
         assert guess(password=RIGHT).status_code == 503
         assert guess(password=RIGHT, client=own).status_code == 302
 
@@ -288,14 +288,14 @@ def test_one_account_takes_no_more_than_its_share_of_the_line(mira, noor, client
     new = {"new_password1": "another long one", "new_password2": "another long one"}
     with ExitStack() as others:
         for _ in range(sign_in.MAX_QUEUED_PER_ADDRESS):
-            others.enter_context(sign_in.KNOWN_BROWSER_LIMIT.share(sign_in._account("noor")))
-            others.enter_context(sign_in.UNKNOWN_BROWSER_LIMIT.share(sign_in._account("noor")))
+            others.enter_context(sign_in.KNOWN_BROWSER_QUEUE.share(sign_in._account("noor")))
+            others.enter_context(sign_in.UNKNOWN_BROWSER_QUEUE.share(sign_in._account("noor")))
         assert client.post(reverse("password"), {"old_password": RIGHT, **new}).status_code == 429
         answer = guess("noor", password=RIGHT)
         assert (answer.status_code, answer["Retry-After"]) == (429, "5")
         assert guess(password=RIGHT).status_code == 302
     assert client.post(reverse("password"), {"old_password": RIGHT, **new}).status_code == 200
-    assert not sign_in.KNOWN_BROWSER_LIMIT._of
+    assert not sign_in.KNOWN_BROWSER_QUEUE._of
 
 
 # ---- where it comes from ----------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def test_a_commit_that_is_not_what_was_shown_is_not_pushed(workspace, settings):
         publishing.publish(pk, "b", other.commit, shown.difference)
     git(publishing.repository(pk), "replace", shown.commit, other.commit)
     publishing.publish(pk, "b", shown.commit, shown.difference)
-    assert publishing.has_bundle(pk)
+    assert publishing.read_bundle(pk)
     assert git(publishing.repository(pk), "--no-replace-objects", "show", "b:a") == b"shown\n"
 
 

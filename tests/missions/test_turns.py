@@ -36,7 +36,7 @@ class ScriptedCrew:
 
 
 def taken(crew, places=2):
-    asyncio.run(TurnScheduler(places, crew.due, crew.step).is_taken())
+    asyncio.run(TurnScheduler(places, crew.due, crew.step).run_until_idle())
     return crew
 
 
@@ -75,7 +75,7 @@ def test_who_is_cancelled_leaves_nobody_at_work():
 
     async def cancelled():
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(TurnScheduler(2, crew.due, crew.step).is_taken(), 0.05)
+            await asyncio.wait_for(TurnScheduler(2, crew.due, crew.step).run_until_idle(), 0.05)
         assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(cancelled())

@@ -12,9 +12,9 @@ from plans.rules.approval_policy import (
     WATCHFUL_POLICY,
     ApprovalKind,
     TeamPolicy,
-    is_step_by_step,
     may_pass_with_steps,
     required_approval,
+    step_by_step_policy,
 )
 from plans.rules.enums import StepEffect
 from plans.rules.policy_text import approvers_text, policy_columns, policy_lines, policy_summary
@@ -82,12 +82,12 @@ def test_what_reaches_out_is_asked_about_whatever_the_policy_and_the_rest_as_it_
 
 
 def test_step_by_step_asks_about_the_plan_only_where_more_than_one_word_is_wanted():
-    assert is_step_by_step(CAREFUL_POLICY).plan == {"who": "open"}
-    assert is_step_by_step(TeamPolicy(plan=FOUR)).plan == FOUR
-    assert is_step_by_step(TeamPolicy(plan=BOTH)).plan == BOTH
-    assert is_step_by_step(TeamPolicy(plan={"who": "person", "persons": 2})).plan["persons"] == 2
-    assert is_step_by_step(CAREFUL_POLICY).steps[StepEffect.READS] == {"who": "person"}
-    assert is_step_by_step(TeamPolicy(steps=dict.fromkeys(StepEffect, BOTH))).steps[StepEffect.READS] == BOTH
+    assert step_by_step_policy(CAREFUL_POLICY).plan == {"who": "open"}
+    assert step_by_step_policy(TeamPolicy(plan=FOUR)).plan == FOUR
+    assert step_by_step_policy(TeamPolicy(plan=BOTH)).plan == BOTH
+    assert step_by_step_policy(TeamPolicy(plan={"who": "person", "persons": 2})).plan["persons"] == 2
+    assert step_by_step_policy(CAREFUL_POLICY).steps[StepEffect.READS] == {"who": "person"}
+    assert step_by_step_policy(TeamPolicy(steps=dict.fromkeys(StepEffect, BOTH))).steps[StepEffect.READS] == BOTH
 
 
 def test_only_what_one_person_is_asked_about_twice_may_pass_with_its_step():

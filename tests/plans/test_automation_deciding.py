@@ -13,7 +13,7 @@ from engine.llm.errors import Unauthorized
 from engine.models import Gate, GateDecision, GateRule, Run, ToolCall
 from engine.queue.worker import Worker
 from plans import comments
-from plans.rules.approval_policy import TeamPolicy, is_step_by_step
+from plans.rules.approval_policy import TeamPolicy, step_by_step_policy
 from plans.rules.enums import StepEffect
 from runs.api.errors import ApiError
 from tests.conftest import perform
@@ -326,7 +326,7 @@ async def test_what_no_tool_can_do_is_approved_by_no_yes_to_a_step(program, mode
 async def test_a_changed_step_that_nobody_asks_about_yet_is_said(program, house, models, mira, monkeypatch):
     monkeypatch.setattr(feedback, "WAIT_SECONDS", 0.05)
     models.will("test/planner", steps(SUM))
-    found = await sync_to_async(plan)(mira, house, matter="s-1", policy=is_step_by_step(TeamPolicy()))
+    found = await sync_to_async(plan)(mira, house, matter="s-1", policy=step_by_step_policy(TeamPolicy()))
     await perform(found.pk, models)
     these = Steps(program, {"plan_id": str(found.pk), "session_id": "s-1"})
     [step] = await these.stand("awaiting_feedback")

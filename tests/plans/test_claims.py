@@ -83,7 +83,7 @@ async def test_every_reader_of_a_plan_meets_the_claim(claimed):
     assert f"{NOTE} The letter was sent." in chat_answer(told, "claimed")["reason"]
     assert FIGURES in chat_answer(told, "claimed")["reason"]
     shown = await sync_to_async(lambda: spec_of_run(claimed).display(snapshot_of(claimed)))()
-    assert (shown.word, shown.active_seconds, shown.figures, shown.claims) == ("Claimed", False, FIGURES, True)
+    assert (shown.word, shown.can_start_another, shown.figures, shown.claims) == ("Claimed", False, FIGURES, True)
     assert [(step.word, step.note) for step in shown.steps] == [("Claimed", NOTE), ("Completed", "")]
 
 

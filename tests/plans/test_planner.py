@@ -80,7 +80,7 @@ def test_two_hundred_steps_are_too_many():
 
 
 def test_who_has_asked_twice_has_to_plan():
-    asked = replace(BRIEF, asked=planner.ASKED_STATES)
+    asked = replace(BRIEF, asked=planner.MAX_QUESTIONS_OF_PLAN)
     assert "Plan with what is known" in complaint_about(asked, questions=["Who?"], steps=[])
     assert planner.MAY_NOT_ASK in planner.planner_messages(asked)[1]["content"]
 

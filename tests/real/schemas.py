@@ -10,7 +10,7 @@ from typing import Any
 from debates import prompts as debating
 from debates.prompt_context import PromptContext, PromptView
 from debates.rules.state import MessageKind, TurnReason, TurnState
-from engine.doctor import OK_TEXT
+from engine.doctor import OK_FORMAT
 from engine.llm.response_format import ResponseFormat
 from engine.tools import own_tools
 from inquiries.procedure import PLAN, REVIEW
@@ -28,7 +28,7 @@ from toolbox.agent_step import AgentAct
 from toolbox.agent_step import exact_schema as move_schema
 
 Schema = dict[str, Any]
-WRITTEN = (OK_TEXT, DECISION, PLAN, REVIEW, SHORTER, SUMMARY)
+WRITTEN = (OK_FORMAT, DECISION, PLAN, REVIEW, SHORTER, SUMMARY)
 
 
 def schemas() -> Iterator[tuple[str, Schema]]:

@@ -79,7 +79,7 @@ def test_nothing_stands_in_the_bar_of_whom_nothing_waits_for(gate, noor, client)
 def test_the_number_is_counted_to_ninety_nine(gate, mira):
     for number in range(120):
         ask(gate, number)
-    assert context_processors.cached_counts(mira) == "99+"
+    assert context_processors.pending_gate_count(mira) == "99+"
 
 
 def test_the_page_takes_as_many_queries_for_one_as_for_many(gate, page):

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from engine import doctor
 from engine.models import Letter, Run, ToolCall
-from engine.models.emails import DELIVERY_TIMEOUT, MAX_ATTEMPTS, InvalidLetter
+from engine.models.emails import DELIVERY_TIMEOUT, RETRY_PERIOD, InvalidLetter
 from engine.tools import ToolRefused, ToolUse, available_tools, format_arguments
 from runs.mail import delivery
 from runs.mail_message import write_message
@@ -178,7 +178,7 @@ def test_where_no_server_answers_it_is_tried_again_ever_later_and_given_up(run, 
     letter = send(run, settings)
     delivery.deliver_due()
     assert (again(letter), letter.attempts, letter.due > timezone.now()) == ("to_send", 1, True)
-    Letter.objects.update(due=timezone.now(), made=timezone.now() - MAX_ATTEMPTS - timedelta(hours=1))
+    Letter.objects.update(due=timezone.now(), made=timezone.now() - RETRY_PERIOD - timedelta(hours=1))
     delivery.deliver_due()
     assert (again(letter), letter.error.startswith("Given up after 3 days.")) == ("kept", True)
 

@@ -65,7 +65,7 @@ def test_what_is_said_again_by_another_or_after_something_else_or_later_is_kept(
     run = judged(mira, "Travel").run
     for who, text in ((mira, "Hm."), (noor, "Hm."), (mira, "Hm."), (mira, "Well.")):
         reviews.add_review(run, who, text)
-    monkeypatch.setattr(reviews, "RECENT_SECONDS", timedelta())
+    monkeypatch.setattr(reviews, "RECENT_PERIOD", timedelta())
     reviews.add_review(run, mira, "Well.")
     assert Review.objects.count() == 5
 

@@ -24,7 +24,7 @@ ADA, BEN = "ada@example.org", "ben@example.org"
 )
 def test_it_is_a_title_of_one_line_in_which_nothing_hides(tool, arguments, title):
     found = own_tools()[tool]
-    said = found.finish(found.read(arguments))
+    said = found.title_of_use(found.read(arguments))
     assert said == (title or "Move entry 3 to Tue 2026-12-01 09:00 UTC")
 
 

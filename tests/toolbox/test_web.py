@@ -9,7 +9,7 @@ from engine.web.url_policy import AddressRefused, addresses_in_text, check_addre
 from tests.web import WebSite
 from toolbox.web import robots
 from toolbox.web.fetcher import FetchLimits, WebFetcher
-from toolbox.web.page_text import HIDDEN, MACHINE_TYPES, WebPageText, decode_body, page_text
+from toolbox.web.page_text import ADDRESSES_MACHINE_TEXT, HIDDEN, WebPageText, decode_body, page_text
 from toolbox.web.search import SearchAnswer, search
 
 # inner addresses, as they can be written; the first two dozen lead to this machine
@@ -146,7 +146,7 @@ def test_a_pdf_is_known_by_its_bytes(site):
 
 
 def test_a_page_that_speaks_to_machines_is_flagged(site):
-    assert MACHINE_TYPES in read(site.address("/sheet"), site.place).flags
+    assert ADDRESSES_MACHINE_TEXT in read(site.address("/sheet"), site.place).flags
 
 
 def test_what_cannot_be_decoded_is_said():

@@ -30,7 +30,7 @@ REDIRECTS, MOVED = 5, (301, 302, 303, 307, 308)
 AT_ONCE, HOSTS_KEPT = 2, 500
 ROBOTS_CACHE_SECONDS = 24 * 60 * 60.0
 PIECE = 64 * 1024
-MAX_REDIRECTS = {429: "It asks to be left alone for a while (429)."}
+STATUS_REASONS = {429: "It asks to be left alone for a while (429)."}
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class WebFetcher:
         else:
             raise AddressRefused(f"It was redirected more than {REDIRECTS} times.")
         if got.status != 200:
-            raise AddressRefused(MAX_REDIRECTS.get(got.status, f"It answered with status {got.status}."))
+            raise AddressRefused(STATUS_REASONS.get(got.status, f"It answered with status {got.status}."))
         return got
 
     # ---- one request ----------------------------------------------------------------------------------------

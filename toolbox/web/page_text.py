@@ -29,7 +29,7 @@ TEXTS = ("text/", "application/json", "application/xml", "application/ld+json", 
 PAGES = ("text/html", "application/xhtml+xml")
 WIDE_ENCODINGS = ("utf-16", "utf-32")
 LOOKED_AT = 2_048  # bytes that say what it is
-MACHINE_TYPES = "Has text that addresses the reader as a machine"
+ADDRESSES_MACHINE_TEXT = "Has text that addresses the reader as a machine"
 HIDDEN = "{number} hidden parts were left out"
 UNREADABLE = "Some of its characters could not be read"
 CUT = "Only its beginning was read"
@@ -96,7 +96,7 @@ def page_text(got: FetchedPage) -> WebPageText:
         raise AddressRefused("There is no text in it.")
     if len(text) > LONGEST_TEXT:
         text, flags = text[:LONGEST_TEXT], [*flags, CUT]
-    flags += [MACHINE_TYPES] if _MACHINE.search(text) else []
+    flags += [ADDRESSES_MACHINE_TEXT] if _MACHINE.search(text) else []
     title = _KEEPABLE.sub("", title)[:LONGEST_TITLE]
     digest = sha256(got.body).hexdigest()
     return WebPageText(got.asked, got.address, title, got.type or kind, digest, text, flags, links)

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from engine.models import Gate, Run
 from engine.models.budgets import BudgetExceeded
 from plans.display import speaker_of
-from plans.forms import find_team, start_values, submit_values, too_long_for
+from plans.forms import find_team, plan_to_start_from, submit_values, too_long_for
 from plans.models import Plan, TeamChanged
 from plans.models.queries import figures_of, note_of
 from plans.procedure import submit
@@ -51,7 +51,7 @@ class Command(RunCommand[Plan]):
 
     def _earlier(self, which: str | None) -> Plan | None:
         try:
-            return start_values(which, None)
+            return plan_to_start_from(which, None)
         except ValidationError as error:
             raise usage_error(f"--from: {error.message}") from error
 

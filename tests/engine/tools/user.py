@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from engine.audit.full_verification import verify_all
 from engine.models import Budget, Effect, Run, ToolCall
 from engine.runtime.procedure import Procedure
-from engine.tools import OPEN_STATES, Tool, ToolOutput, ToolRefused
+from engine.tools import OPEN_POLICY, Tool, ToolOutput, ToolRefused
 from tests.read_gates import decide_as_read
 
 DONE: list = []  # stands for the world outside of the database
@@ -86,7 +86,7 @@ class Using(Procedure):
 
 
 def one(tool, to="mira", **more):
-    return ((tool, {"to": to}), {"policy": OPEN_STATES} | more)
+    return ((tool, {"to": to}), {"policy": OPEN_POLICY} | more)
 
 
 decide = sync_to_async(decide_as_read)
