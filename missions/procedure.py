@@ -61,6 +61,7 @@ SUMMARY = ResponseFormat(
     max_tokens=tokens_for(memory.LONGEST_SUMMARY + memory.MOST_FACTS * memory.LONGEST_FACT),
 )
 SANDBOX_CODE = "sandbox"
+MAX_LAST_CHANGES = 20  # times that changes are kept at the end: all files that are looked at, by MOST_CHANGES
 
 
 def submit(**values: Any) -> Mission:
@@ -409,8 +410,10 @@ async def _conclude(run: RunContext, mission: Mission) -> CommitChange:
 
 
 async def _keep_last_changes(run: RunContext) -> None:
-    """Of commands that went on beside the last step."""
-    if changes := await _changes(run):
+    """Of commands that went on beside the last step, and what was too much to be told after it."""
+    for _ in range(MAX_LAST_CHANGES):
+        if not (changes := await _changes(run)):
+            break
         await asyncio.to_thread(contents.keep, run.pk, changes)
         await run.write(partial(writes.save_last_changes, run.pk, changes), "files")
 

@@ -32,7 +32,7 @@ from .repositories.checkout import beginning, first_blobs
 from .repositories.commits import DIFF, BranchCommits, CommitsRefused
 from .repositories.contents import EMPTY, blobs
 from .repositories.git import NAME, GitFailed, without_password
-from .workspace_files import FIRST, FileChange, FileProblem, digest_of, text_of
+from .workspace_files import FIRST, MAX_TEXT_BYTES, FileChange, FileProblem, digest_of, text_of
 
 READABLE = 1_000_000  # characters that somebody can be asked to read: what is longer is not published
 BEGINNING = 10_000  # bytes of what the mission began with that are shown, too; of more the names are
@@ -245,14 +245,22 @@ def _without(mission: UUID) -> tuple[str, ...]:
 
 def changes(mission: UUID, known: Mapping[str, str], paths: Collection[str]) -> list[FileChange]:
     """What is otherwise in the workspace than `known`, digests by paths. Before the first change of a file of the
-    repository stands what it was; `paths`: of which anything is kept."""
+    repository stands what it was; `paths`: of which anything is kept. Of the first files alone, where their texts
+    together are too long: once these are known, the next call returns others."""
     place = repository(mission)
     first = {path: name for path, name in first_blobs(place).items() if path not in paths}
     found = workspace.changes(mission, known, first)
-    before = [one.path for one in found if one.path in first]
-    data = dict(zip(before, blobs(place, [first[path] for path in before]), strict=True))
-    held = {path: FileChange(path, FIRST, digest_of(one), len(one), text_of(one)) for path, one in data.items()}
-    return [part for one in found for part in (held.get(one.path), one) if part]
+    before = blobs(place, [first[one.path] for one in found if one.path in first])
+    told, room = list[FileChange](), MAX_TEXT_BYTES
+    for one in found:
+        if room <= 0:
+            break
+        if one.path in first:
+            data = next(before)
+            told.append(FileChange(one.path, FIRST, digest_of(data), len(data), text_of(data)))
+            room -= told[-1].text_bytes
+        told.append(one)
+    return told
 
 
 def first_text(mission: UUID, path: str) -> str | None:

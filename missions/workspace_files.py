@@ -23,6 +23,9 @@ OPENAT2 = 437  # on every machine that has it
 NO_MAGIC_LINKS, NO_LINKS, BENEATH = 0x02, 0x04, 0x08
 LONGEST = 400_000  # bytes of a text that is read, written or kept
 MOST_FILES, MOST_CHANGES = 100_000, 5_000  # that are looked at for changes, and that are told at once
+MAX_TEXT_BYTES = (
+    50_000_000  # of changed files that are told at once, so that no crew decides how much memory that needs
+)
 SETTLED = 50_000_000  # nanoseconds: what was written just before may be written again without another time
 KNOWN_PLACES = 4  # workspaces of whose files is known what stood in them
 IGNORED_NAMES = frozenset({".git", "__pycache__", "node_modules", ".venv", ".pytest_cache", ".ruff_cache"})
@@ -60,6 +63,10 @@ class FileChange:
     digest: str
     size: int
     text: str
+
+    @property
+    def text_bytes(self) -> int:
+        return self.size if self.text else 0
 
 
 def digest_of(data: bytes) -> str:
@@ -223,8 +230,9 @@ class Workspace:
 
     def changes(self, known: Mapping[str, str], first: Mapping[str, str] | None = None) -> list[FileChange]:
         """What is otherwise than `known`, digests by paths, and than `first`, names of blobs by paths that are not in
-        it; in the order of paths. Of the first files alone, where there are too many."""
-        first = first or {}
+        it; in the order of paths. Of the first files alone, where there are too many or their texts are too long: once
+        these are known, the next call returns others."""
+        first, room = first or {}, MAX_TEXT_BYTES
         found = list[FileChange]()
         there = set[str]()
         before, now = self._known(), dict[str, _Digests]()
@@ -236,6 +244,8 @@ class Workspace:
                 now[one.path] = seen
                 if seen.digest == known.get(path) or (path not in known and seen.blob == first.get(path)):
                     continue
+            if room <= 0 or len(found) >= MOST_CHANGES:
+                continue
             try:
                 data = self.data(one.path)
             except FileProblem:
@@ -246,6 +256,7 @@ class Workspace:
             if seen.digest != known.get(path) and (path in known or seen.blob != first.get(path)):
                 change = "M" if path in known or path in first else "A"
                 found.append(FileChange(path, change, seen.digest, len(data), text_of(data)))
+                room -= found[-1].text_bytes
         _known[self._root] = now
         left = [path for path in (*known, *first) if path not in there]  # what is not looked at need not have gone
         gone = [FileChange(path, "D", "", 0, "") for path in left if not self._is_file(path)]

@@ -29,6 +29,7 @@ from .contents import (
     LEFT_OUT_SHOWN,
     MOST_LISTED,
     TreeEntry,
+    blob_sizes,
     blobs,
     entries,
     keep_commit,
@@ -402,12 +403,10 @@ def _files(repository: Path, before: str, now: str) -> list[ChangedFile]:
 
 def _read(repository: Path, names: set[str]) -> dict[str, bytes]:
     """What stands in blobs, by their names. CommitsRefused where it is too much."""
-    checked = git(repository, "cat-file", "--batch-check", given="".join(f"{one}\n" for one in sorted(names)).encode())
-    there = [line.split() for line in checked.decode().splitlines()]
-    sizes = {line[0]: int(line[2]) for line in there if line[1] == "blob"}
+    sizes = blob_sizes(repository, sorted(names))
     if sum(sizes.values()) > LARGEST:
         raise CommitsRefused(f"too_much: the files that are changed have more than {LARGEST:,} bytes.")
-    return dict(zip(sizes, blobs(repository, list(sizes)), strict=True))
+    return dict(zip(sizes, blobs(repository, list(sizes), sizes), strict=True))
 
 
 def _entry(mode: bytes, name: bytes, data: Mapping[str, bytes]) -> TreeEntry | None:

@@ -3,7 +3,7 @@
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ LEFT_OUT_SHOWN = 20
 UNMADE = "unmade"  # of a repository: paths that could not be written where its workspace was made
 OUT, MODULE, LARGE = "a link that leads out", "a submodule", f"more than {LARGEST:,} bytes"
 NO_TEXT, LONG, OF_GIT = "its name is no UTF-8", "its name is too long", "a name that git keeps for itself"
+PORTION_BLOBS, PORTION_BYTES = 1_000, 16_000_000  # that are read at once
 NOT_MADE, LONG_TARGET = "it could not be written", "a link to a name that is too long"
 
 
@@ -54,14 +55,14 @@ def texts_at(repository: Path, commit: str, paths: Sequence[str]) -> dict[str, s
     """What stands at these paths, where that is a file with a text."""
     held = entries(repository, commit, paths)
     files = [path for path, one in held.items() if not (one.is_link or one.is_submodule) and one.size <= LONGEST]
-    found = blobs(repository, [held[path].name for path in files])
+    found = blobs(repository, [held[path].name for path in files], {held[path].name: held[path].size for path in files})
     return {shown(path): text_of(data) for path, data in zip(files, found, strict=True)}
 
 
 def left_out(repository: Path, held: Mapping[bytes, TreeEntry]) -> dict[bytes, str]:
     """Why, by paths. A workspace has nothing at these, and no branch of its crew takes them away."""
-    links = sorted({one.name for one in held.values() if one.is_link and one.size <= LONGEST_PATH})
-    targets = dict(zip(links, blobs(repository, links), strict=True))
+    links = {one.name: one.size for one in held.values() if one.is_link and one.size <= LONGEST_PATH}
+    targets = dict(zip(links, blobs(repository, list(links), links), strict=True))
     try:
         unmade = set((repository / UNMADE).read_bytes().split(b"\0"))
     except FileNotFoundError:
@@ -108,16 +109,39 @@ def shown(path: bytes) -> str:
     return path.decode(errors="backslashreplace")
 
 
-def blobs(repository: Path, names: list[str]) -> Iterator[bytes]:
-    """What stands in these, in their order."""
+def blobs(repository: Path, names: Sequence[str], sizes: Mapping[str, int] | None = None) -> Iterator[bytes]:
+    """What stands in these, in their order. They are read in portions: a caller who drops each needs the memory of one
+    portion, or of the largest blob. `sizes`: bytes by names, where the caller knows them."""
+    for portion in _portions(names, blob_sizes(repository, names) if sizes is None else sizes):
+        data, at = git(repository, "cat-file", "--batch", given=_lines(portion)), 0
+        while at < len(data):
+            end = data.index(b"\n", at)
+            size = int(data[at:end].split()[2])
+            yield data[end + 1 : end + 1 + size]
+            at = end + 1 + size + 1
+
+
+def _portions(names: Sequence[str], sizes: Mapping[str, int]) -> Iterator[Sequence[str]]:
+    begin = together = 0
+    for at, name in enumerate(names):
+        together += sizes[name]
+        if at > begin and (together > PORTION_BYTES or at - begin >= PORTION_BLOBS):
+            yield names[begin:at]
+            begin, together = at, sizes[name]
+    if names:
+        yield names[begin:]
+
+
+def blob_sizes(repository: Path, names: Collection[str]) -> dict[str, int]:
+    """In bytes, by the names of those that are here and are blobs."""
     if not names:
-        return
-    data, at = git(repository, "cat-file", "--batch", given="".join(f"{one}\n" for one in names).encode()), 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        size = int(data[at:end].split()[2])
-        yield data[end + 1 : end + 1 + size]
-        at = end + 1 + size + 1
+        return {}
+    lines = git(repository, "cat-file", "--batch-check", given=_lines(names)).decode().splitlines()
+    return {name: int(more[1]) for name, *more in map(str.split, lines) if more[0] == "blob"}
+
+
+def _lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
 
 
 # ---- trees that are made ----------------------------------------------------------------------------------------

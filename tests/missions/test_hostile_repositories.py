@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
+import tracemalloc
 import zlib
 from hashlib import sha1
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -18,7 +19,7 @@ import pytest
 from engine.tools import ToolRefused, available_tools
 from missions import publishing
 from missions.publishing import NotPublished, branch_problem
-from missions.repositories import commits, git
+from missions.repositories import commits, contents, git
 from missions.repositories.checkout import ABOUT, _references, beginning
 from missions.repositories.contents import (
     LONG_TARGET,
@@ -73,6 +74,40 @@ def test_many_links_to_one_great_blob_are_left_out_unread(place):
     assert set(left_out(place, entries(place, tree)).values()) == {LONG_TARGET}
     with pytest.raises(git.GitFailed, match="more than 100 bytes"):
         git.git(place, "ls-tree", tree, most=100)
+
+
+@pytest.fixture
+def emptied(place, own, settings, tmp_path):
+    """A mission that has taken away the forty files with which it began; each has 300 kB of text."""
+    blobs = {b"f%02d" % number: keep_blob(place, b"%02d" % number * 150_000) for number in range(40)}
+    tree = with_entries(place, EMPTY, {path: TreeEntry(b"100644", name) for path, name in blobs.items()})
+    start = keep_commit(place, f"tree {tree}\nauthor {WHO}\ncommitter {WHO}\n\nSaid\n".encode())
+    (place / ABOUT).write_text(json.dumps({"commit": start, "start": start, "branch": "magi/1"}))
+    settings.MISSIONS_DIR = tmp_path
+    (tmp_path / own / "workspace").mkdir(parents=True)
+    return own
+
+
+def test_first_versions_of_many_changed_files_are_read_in_portions(emptied, monkeypatch):
+    monkeypatch.setattr(contents, "PORTION_BYTES", 1_000_000)
+    monkeypatch.setattr(publishing, "text_of", lambda data: "")
+    publishing.first_blobs(publishing.repository(emptied))
+    tracemalloc.start()
+    found = publishing.changes(emptied, {}, ())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [one.change for one in found] == ["F", "D"] * 40
+    assert len({one.digest for one in found}) == 41
+    assert peak < 4_000_000
+
+
+def test_changes_whose_texts_are_too_long_together_are_told_with_the_next_ones(emptied, monkeypatch):
+    monkeypatch.setattr(publishing, "MAX_TEXT_BYTES", 3_000_000)
+    paths, rounds = set(), 0
+    while found := publishing.changes(emptied, {}, paths):
+        assert sum(one.text_bytes for one in found) == 3_000_000
+        paths, rounds = paths | {one.path for one in found}, rounds + 1
+    assert (len(paths), rounds) == (40, 4)
 
 
 def test_a_gate_shows_lines_of_a_commit_that_git_shows_nobody(place, both):

@@ -13,7 +13,7 @@ from engine.audit.full_verification import verify_all
 from engine.models import Gate, Run, ToolCall
 from engine.queue.worker import Worker
 from engine.tools import ToolUse
-from missions import comments, procedure, workspace
+from missions import comments, procedure, workspace, workspace_files
 from missions.models import Mission, MissionMessage, MissionStep
 from missions.models.files import patch_text
 from missions.terminals.output_spool import SpoolState
@@ -51,6 +51,14 @@ def results(row):
 
 def types(text="", key=None, **more):
     return step("send_command_input", command_id=1, input=text, key=key, **{"wait": 15, **more})
+
+
+def test_files_that_are_too_much_at_once_are_all_kept_before_a_mission_ends(mira: User, models, monkeypatch):
+    monkeypatch.setattr(workspace_files, "MAX_TEXT_BYTES", 5)
+    row = played(mira, models, runs("for name in a b c d e f; do echo $name > $name; done"), finishes())
+    assert [one.path for one in row.files.all()] == list("abcdef")
+    assert [one.step_id for one in row.files.all()][-2:] == [row.finish.pk] * 2
+    assert verify_all().faults == []
 
 
 def test_commands_run_in_the_workspace_and_its_check_shows_that_it_is_done(mira: User, models):

@@ -4,6 +4,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from missions import workspace_files
 from missions.workspace_files import Workspace
 
 
@@ -56,3 +57,14 @@ def test_what_is_not_looked_at_has_not_gone(tmp_path):
     (tmp_path / "folder").mkdir()
     found = Workspace(tmp_path).changes({"node_modules/kept.js": "d", "folder": "d", "gone": "d"})
     assert [(one.path, one.change) for one in found] == [("folder", "D"), ("gone", "D")]
+
+
+def test_changed_files_that_are_too_much_at_once_are_told_by_the_next_call(tmp_path, monkeypatch):
+    monkeypatch.setattr(workspace_files, "MAX_TEXT_BYTES", 5)
+    for name in "abcde":
+        (tmp_path / name).write_text("one")
+    place, known, told = Workspace(tmp_path), {}, []
+    while found := place.changes(known):
+        told.append("".join(one.path for one in found))
+        known |= {one.path: one.digest for one in found}
+    assert told == ["ab", "cd", "e"]
