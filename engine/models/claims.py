@@ -315,7 +315,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         )
         failed = list(self.filter(pk__in=alone, status=RunStatus.FAILED).values_list("pk", flat=True))
         self.release(failed)
-        ToolCall.objects.filter(run__in=failed).interrupt()  # of others the next worker asks what became of them
+        ToolCall.objects.filter(run__in=failed).interrupt_until_retry()  # of others the next worker asks
         self.model.objects.nudge_parents(*failed)
         RunEvent.objects.record(RunEventType.OVER, failed)
         abandoned.filter(pk__in=alone).update(status=queued, **blamed)

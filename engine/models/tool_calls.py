@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .runs import Run
 
 CUT_MARK = "This was cut short after it had begun, and nobody knows whether it happened. Look before you do it again."
+END_MARK = "The run ended while this was under way, and nobody asked what became of it. Look before you do it again."
 
 
 class Effect(models.TextChoices):
@@ -52,9 +53,13 @@ class ToolCallQuerySet(models.QuerySet["ToolCall"]):
     def open(self) -> Self:
         return self.filter(status=ToolCall.Status.OPEN)
 
-    def interrupt(self) -> int:
+    def interrupt(self, mark: str = CUT_MARK) -> int:
         """Whoever performed the open ones of these is gone, and nobody goes on with them."""
-        return self.open().update(status=ToolCall.Status.INTERRUPTED, error=CUT_MARK, ended=timezone.now())
+        return self.open().update(status=ToolCall.Status.INTERRUPTED, error=mark, ended=timezone.now())
+
+    def interrupt_until_retry(self) -> int:
+        """Close the open ones of runs that failed. They are sealed so, but a retry may ask what became of them."""
+        return self.interrupt(END_MARK)
 
     def drafts(self, runs: Iterable[UUID]) -> list[tuple[UUID, EntryDraft]]:
         """What these runs did with tools, in the order of their rows: nothing that comes after a call that is open, for
@@ -68,7 +73,8 @@ class ToolCallQuerySet(models.QuerySet["ToolCall"]):
 
 
 class ToolCall(models.Model):
-    """One use of one tool. A place in the run, its `step`, stands for one call; `number` counts how often it was begun.
+    """One use of one tool. A place in the run, its `step`, stands for one call; `number` counts how often it was begun,
+    or taken up by a retry of a run that failed meanwhile.
 
     `source` is where the tool comes from and `definition` the SHA-256 of its description and schema, as both were then.
     `arguments` is JSON, with every default filled in. `asked_in`: the answer of a model that wanted it. `gate`: what
@@ -126,6 +132,11 @@ class ToolCall(models.Model):
     @property
     def interrupted(self) -> bool:
         return self.status == self.Status.INTERRUPTED
+
+    @property
+    def was_left_open(self) -> bool:
+        """Whether the failure of its run closed it before anybody asked what became of it."""
+        return self.interrupted and self.error == END_MARK
 
     @property
     def seconds(self) -> float | None:

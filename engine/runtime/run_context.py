@@ -252,7 +252,7 @@ class RunContext:
     ) -> None:
         def finish() -> tuple[list[ChainHead], S]:
             change()
-            self._interrupt()
+            self._interrupt(status)
             heads = self._close_gates(status)
             Run.objects.release([self.pk])
             Run.objects.end(self.pk, status, error, self.clock.seconds)
@@ -269,12 +269,13 @@ class RunContext:
         if self.claimed.parent_id:
             pubsub.announce(self.claimed.parent_id)
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, status: str) -> None:
         """Whatever of it is still open: nobody goes on with that."""
         if cached_sql.exists(ModelCall, "run", [self.pk], status=ModelCall.Status.OPEN):
             ModelCall.objects.filter(run=self.pk).mark_interrupted()
         if cached_sql.exists(ToolCall, "run", [self.pk], status=ToolCall.Status.OPEN):
-            ToolCall.objects.filter(run=self.pk).interrupt()
+            calls = ToolCall.objects.filter(run=self.pk)
+            calls.interrupt_until_retry() if status == Run.Status.FAILED else calls.interrupt()
         self._wait_no_more()
 
     def _wait_no_more(self) -> None:

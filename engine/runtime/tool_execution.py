@@ -22,7 +22,7 @@ from ..models import Effect, Gate, GateRule, ModelCall, Run, ToolCall
 from ..models.child_runs import TooManyChildren
 from ..models.gates import GateState
 from ..models.runs import has_read_untrusted_input
-from ..models.tool_calls import CUT_MARK
+from ..models.tool_calls import CUT_MARK, END_MARK
 from ..policy import strictest
 from ..text.invisible_chars import single_line
 from ..tools import (
@@ -54,6 +54,7 @@ UNCERTAIN_CHOICES = (
 )
 PERSON_POLICIES = ("person", "both")
 ERROR_LENGTH = 4_000  # characters
+NOT_BROKEN = ("", CUT_MARK, END_MARK)  # errors of calls that were interrupted without a fault of the tool
 SETTLE_TIMEOUT = 5.0  # seconds for what outlived its engine to come to its end
 EFFECT_TEXT = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
 
@@ -103,6 +104,8 @@ class ToolExecution:
     async def _of(self, last: ToolCall | None) -> ToolCall:
         if last and last.is_open:
             last = await self._settle(last)
+        elif last and last.was_left_open and self._can_settle(last):
+            last = await self._settle_after_retry(last)
         self._number = last.number + 1 if last else 1
         if last is None:
             return await self._begin()
@@ -343,6 +346,18 @@ class ToolExecution:
         left = (call.deadline - timezone.now()).total_seconds()
         return await self._come_to_an_end(call, self._tool.settle(call, self._use), max(left, SETTLE_TIMEOUT))
 
+    def _can_settle(self, call: ToolCall) -> bool:
+        """What was allowed of another definition is not gone on with: settling may begin what never began."""
+        return self._is_same(call) and self._tool.settle is not None and call.definition == self._tool.definition
+
+    async def _settle_after_retry(self, left: ToolCall) -> ToolCall:
+        """What became of a call that was open when its run failed. It is sealed as interrupted, so the answer is a row
+        of its own; that keeps when the call was begun, for a person may be asked about it."""
+        self._number = left.number + 1
+        deadline = timezone.now() + timedelta(seconds=self._tool.timeout)
+        reopen = partial(self._row, Status.OPEN, None, started=left.started, deadline=deadline)
+        return await self._settle(await self._run.write(reopen, "tool-open"))
+
     async def _come_to_an_end(self, call: ToolCall, performing: Awaitable[SettleResult], seconds: float) -> ToolCall:
         try:
             output = await _within(seconds, performing)
@@ -359,7 +374,7 @@ class ToolExecution:
     async def _broke(self, call: ToolCall, error: str) -> ToolCall:
         """Of what may be done twice the first such end is like a cut, the second the result; else as when it is cut."""
         earlier = ToolCall.objects.filter(run=self._run.pk, step=self._step, number=call.number - 1)
-        again = await self._run.read(earlier.filter(status=Status.INTERRUPTED).exclude(error__in=("", CUT_MARK)).exists)
+        again = await self._run.read(earlier.filter(status=Status.INTERRUPTED).exclude(error__in=NOT_BROKEN).exists)
         if self._tool.is_idempotent and again:
             return await self._close(call, Status.FAILED, error=error)
         cut = error if self._tool.reads else f"{error} {CUT_MARK}"

@@ -6,7 +6,7 @@ import pytest
 from django.db.models.functions import Now
 
 from engine.models import Run, lease
-from engine.models.claims import ALONE
+from engine.models.claims import ALONE, MAX_CRASHES
 from tests.conftest import claim
 
 pytestmark = pytest.mark.django_db
@@ -19,6 +19,15 @@ def queue(number=1, **values):
 def die(worker):
     """All leases of this worker end."""
     Run.objects.held(worker).update(lease_expires_at=Now() - timedelta(seconds=1))
+
+
+def fail_after_five_deaths(run):
+    """Its engine dies alone once more, as it did four times before; it is queued before that."""
+    Run.objects.filter(pk=run.pk).update(deaths=MAX_CRASHES - 1, crashes=ALONE)
+    assert taken_by("dies", suspects_first=True) == {run.pk}
+    die("dies")
+    claim("next")
+    assert Run.objects.get(pk=run.pk).status == "failed"
 
 
 def taken_by(worker, places=100, **options):

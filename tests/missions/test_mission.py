@@ -9,6 +9,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
+from engine import run_control
 from engine.audit.full_verification import verify_all
 from engine.models import Gate, Run, ToolCall
 from engine.queue.worker import Worker
@@ -22,9 +23,11 @@ from missions.tools.files import settle_edit
 from runs import run_actions
 from runs.record import redaction
 from tests.conftest import ScriptedModels, need, perform
+from tests.engine.test_blame import fail_after_five_deaths
 from tests.missions.panes import missing
 from tests.missions.scenes import finishes, mission, runs, step, until_over
-from tests.waiting import wait_until
+from tests.missions.test_offline import exported, verified
+from tests.waiting import until, wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -336,6 +339,45 @@ def test_another_machine_leaves_it_alone_until_somebody_gives_the_first_up(mira:
     seen = Mission.objects.with_agents().get(pk=row.pk)
     assert ("kept" in results(seen)["1.4"], seen.terminals.all()[0].reason) == (True, "cut")
     assert verify_all().faults == []
+
+
+async def begin_and_die(row, models):
+    """An engine begins the command of the first step and is gone while it lives."""
+    engine = Worker(models=models)
+    performing = asyncio.create_task(engine.run())
+    await until(ToolCall.objects.filter(run=row.pk, status="open").aexists, "the call of its first step")
+    await until(sync_to_async(lambda: workspace.spool(row.pk, "1-1").state == SpoolState.LIVES), "its command")
+    await engine.stop(grace=0)
+    await performing
+
+
+def failed_and_retried(mira, models, *answers):
+    row = mission(mira, runs("echo once >> count; sleep 1; echo over", timeout=60), *answers, models=models)
+    asyncio.run(begin_and_die(row, models))
+    fail_after_five_deaths(row.run)
+    run_control.retry(row.pk)
+    return row
+
+
+def test_a_command_that_was_under_way_when_its_mission_failed_is_found_by_a_retry(mira: User, models):
+    row = failed_and_retried(mira, models, finishes())
+    assert asyncio.run(perform(row.pk, models)).outcome == "done"
+    seen = Mission.objects.with_agents().get(pk=row.pk)
+    assert (seen.steps.get(number=1).ok, "over" in results(seen)["1.1"]) == (True, True)
+    assert workspace.workspace(row.pk).read("count") == b"once\n"
+    assert (verify_all().faults, verified(exported().values())[0]) == ([], [])
+
+
+def test_a_command_of_a_machine_that_was_given_up_is_not_begun_again_by_a_retry(mira: User, models):
+    row = failed_and_retried(mira, models, finishes())
+    workspace.stop_all(row.pk, "away")
+    wait_until(lambda: list(workspace.mission_folder(row.pk).glob("spool/*/end")), "the end of its command")
+    shutil.rmtree(workspace.mission_folder(row.pk))  # as on a machine that has it not
+    call_command("give_up_machine", str(row.pk))
+    asyncio.run(perform(row.pk, models))
+    seen = Mission.objects.with_agents().get(pk=row.pk)
+    assert (seen.steps.get(number=1).ok, seen.terminals.get().reason) == (False, "cut")
+    assert not list(workspace.mission_folder(row.pk).glob("spool/1-1"))
 
 
 @pytest.mark.parametrize("done", [False, True])

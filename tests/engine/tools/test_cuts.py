@@ -1,10 +1,12 @@
 """What was cut short is found, and nothing is done twice, however often the engine ends meanwhile."""
 
 import pytest
+from asgiref.sync import sync_to_async
 
-from engine import fault_injection
+from engine import fault_injection, run_control
 from engine.models import Budget, Gate, GateDecision
 from engine.tools import available_tools
+from tests.engine.test_blame import fail_after_five_deaths
 from tests.engine.test_waiting import queued
 from tests.engine.tools.user import (
     DONE,
@@ -19,6 +21,7 @@ from tests.engine.tools.user import (
 )
 
 pytestmark = pytest.mark.django_db
+killed_five_times = sync_to_async(fail_after_five_deaths)
 
 
 # ---- cut short ----------------------------------------------------------------------------------------------
@@ -68,6 +71,64 @@ async def test_who_is_told_that_it_was_cut_looks_for_itself(cut, going_on):
     await assert_sound()
 
 
+# ---- a run that failed with an open call -----------------------------------------------------------------------
+
+
+async def test_a_retry_asks_what_became_of_a_call_that_was_open_when_the_run_failed(cut, going_on):
+    run = await cut(one("command"))
+    await killed_five_times(run)
+    await sync_to_async(run_control.retry)(run.pk)
+    assert (await going_on(run)).outcome == "done"
+    first, last = await calls()
+    assert (first.status, last.output, last.started, DONE) == ("interrupted", "It went on.", first.started, ["mira"])
+    await assert_sound()
+
+
+async def test_a_second_retry_asks_when_the_first_one_came_to_nothing(cut, going_on):
+    run = await cut(one("command"))
+    for _ in range(2):
+        await killed_five_times(run)
+        await sync_to_async(run_control.retry)(run.pk)
+    assert (await going_on(run)).outcome == "done"
+    assert (await statuses(), DONE) == (["interrupted", "done"], ["mira"])
+
+
+async def test_a_retry_asks_also_where_an_error_of_the_run_closed_the_call(cut, going_on):
+    run = await cut(one("command"))
+    step = STEPS.pop(run.pk)
+    assert (await going_on(run)).status == "failed"
+    STEPS[run.pk] = step
+    await sync_to_async(run_control.retry)(run.pk)
+    assert ((await going_on(run)).outcome, DONE) == ("done", ["mira"])
+    await assert_sound()
+
+
+async def test_a_retry_takes_what_did_not_outlive_the_engine_as_cut(cut, going_on):
+    run = await cut(one("command", "noor"))
+    await killed_five_times(run)
+    await sync_to_async(run_control.retry)(run.pk)
+    await going_on(run)
+    assert (await statuses(), DONE) == (["interrupted", "interrupted"], ["noor"])
+    assert (await Gate.objects.aget()).kind == "uncertain"
+    await assert_sound()
+
+
+async def test_a_retry_begins_nothing_of_a_tool_that_has_another_definition_by_now(cut, going_on, monkeypatch):
+    run = await cut(one("command"))
+    await killed_five_times(run)
+    await sync_to_async(run_control.retry)(run.pk)
+    monkeypatch.setitem(vars(available_tools()["command"]), "definition", "another")
+    assert (await going_on(run)).status == "waiting"
+    assert (await statuses(), DONE) == (["interrupted"], ["mira"])
+
+
+async def test_a_cancelled_run_leaves_no_call_to_ask_about(cut, mira):
+    run = await cut(one("command"))
+    await sync_to_async(run_control.cancel)(run.pk, mira)
+    [call] = await calls()
+    assert (call.status, call.was_left_open) == ("interrupted", False)
+
+
 @pytest.mark.parametrize(
     ("said", "outcome", "done", "told"),
     [
@@ -107,7 +168,7 @@ async def test_do_it_now_allows_no_more_than_one_person_may(cut, going_on, mira,
     await assert_sound()
 
 
-async def test_what_was_cut_is_asked_about_also_where_something_else_is_wanted_by_now(cut, going_on):
+async def test_what_was_cut_is_asked_about_also_where_something_else_is_wanted_by_now(cut, going_on, monkeypatch):
     run = await cut(one("write"))
     STEPS[run.pk] = [one("write", "noor")]
     await going_on(run)
