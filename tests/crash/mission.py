@@ -66,6 +66,11 @@ class KilledMissions(Killed):
         calls = ToolCall.objects.filter(run__in=self.made)
         return {"tool calls": calls.count(), "tool calls cut": calls.filter(status="interrupted").count()}
 
+    def faults_offline(self) -> list[str]:
+        from tests.missions.test_offline import exported, verified
+
+        return verified(exported().values())[0]
+
     def story_of(self, pk: Any) -> Story:
         from missions.models import Mission
 
