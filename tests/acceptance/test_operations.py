@@ -99,6 +99,10 @@ def test_what_is_too_large_or_too_often_is_refused_before_the_site(proxy):
     # the body is only announced: nginx answers without it
     assert proxy.ask("POST", SIGN_IN, Content_Length="1100000").status == 413
     assert proxy.ask("POST", "/", "x" * 200_000).status == 403
+    assert proxy.ask("POST", "/api/v1/missions", Content_Length="202000000").status == 413
+    file = f'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\n{"x" * 2_000_000}\r\n--x--\r\n'
+    repository = {"Content_Type": "multipart/form-data; boundary=x"}
+    assert proxy.ask("POST", "/api/v1/missions", file, **repository).status == 401
     # forty would need three minutes to get through: however slow this machine is, the limit comes first
     tries = (proxy.ask("POST", SIGN_IN, "", **POSTED).status for _ in range(40))
     assert next(tries) == 403
