@@ -99,6 +99,7 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each has settled on an option."
     guards = guards.GUARDS
     documents = DOCUMENTS
+    takes_files = True
     rehearsal_speed = 3.0  # a whole debate in about a minute
     chores = (redact_due, human_turns.skip_disabled_members)
     chains = (PresetEntrySource(Panel),)

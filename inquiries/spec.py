@@ -87,6 +87,7 @@ class InquirySpec(ProcedureSpec[Inquiry, InquiryDisplay]):
     outcomes = tuple(display.OUTCOMES)
     guards = guards.GUARDS
     documents = DOCUMENTS
+    takes_files = True
     tools = (*sources.TOOLS, *tables.TOOLS, *web.TOOLS)
     chores = (redact_due,)
     acts = True

@@ -66,8 +66,8 @@ class StrictJsonParser(Parser):
 
 
 def _part_beside_files(request: HttpRequest) -> str:
-    """What a part with the fields is called where files may come with them: where runs with documents are submitted."""
-    nouns = {face.nouns: face.noun for face in specs().values() if face.documents}
+    """The name of the part with the fields, where files may come with them: where runs with files are submitted."""
+    nouns = {face.nouns: face.noun for face in specs().values() if face.takes_files}
     return nouns.get(request.path.rpartition("/")[2], "")
 
 

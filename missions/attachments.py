@@ -1,11 +1,13 @@
-"""Files that come with a goal: pasted into the page, or uploaded. Once they were sent they stand in fields of the page,
-so that nothing is lost where something else has to be corrected."""
+"""Files that come with a goal: pasted into the page, or uploaded there or by the API. On the page those that are texts
+stand in fields once they were sent, so that nothing is lost where something else has to be corrected."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
 
 from .workspace_files import LONGEST
+from .workspace_sources import LARGEST_UPLOAD, RepositoryRefused, WorkspaceSource, is_archive, source_from_archive
 
 ROWS = 200
 PATH, CONTENT = "path-", "content-"
@@ -38,16 +40,42 @@ def pasted_files(posted: Mapping[str, str]) -> list[MissionFile]:
     return [one for one in rows if one.said]
 
 
-def uploaded_files(files: Iterable[Any]) -> Iterator[tuple[str, str | None]]:
-    """Names and texts; None of what is no text that can be taken."""
-    for file in list(files)[: ROWS + 1]:
+def uploaded_texts(files: Iterable[UploadedFile]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Names and texts of files that are no archives, and a sentence about each that is no text."""
+    found, wrong = list[tuple[str, str]](), list[str]()
+    for file in [one for one in files if not _is_archive(one)][: ROWS + 1]:
         name = file.name or "file"
         try:
             if (file.size or 0) > LONGEST:
                 raise ValueError
-            yield name, file.read().decode()
+            found.append((name, file.read().decode()))
         except ValueError:
-            yield name, None
+            wrong.append(
+                f"{name} is no text in UTF-8 of at most {LONGEST:,} bytes. Save it as one, or choose another file."
+            )
+    return found, wrong
+
+
+def uploaded_archives(files: Iterable[UploadedFile]) -> tuple[WorkspaceSource, list[str]]:
+    """What is in archives and bundles: texts, and at most one repository; and a sentence about each that is not
+    taken."""
+    found, wrong = list[WorkspaceSource](), list[str]()
+    for file in filter(_is_archive, files):
+        try:
+            if (file.size or 0) > LARGEST_UPLOAD:
+                raise RepositoryRefused(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
+            if any(one.repository for one in found):
+                raise RepositoryRefused("A mission begins with one repository, and files come on top of it.")
+            found.append(source_from_archive(file.read(), file.name or "an archive"))
+        except RepositoryRefused as refused:
+            wrong.append(f"{file.name}: {refused}")
+    repository = next((one.repository for one in found if one.repository), None)
+    note = "\n".join(one.note for one in found if one.note)
+    return WorkspaceSource([file for one in found for file in one.files], note, repository), wrong
+
+
+def _is_archive(file: UploadedFile) -> bool:
+    return is_archive(file.name or "")
 
 
 def number_files(files: Iterable[tuple[str, str]]) -> list[MissionFile]:

@@ -4,9 +4,12 @@ Why so: docs/decisions.md, The API.
 """
 
 from functools import partial
+from hashlib import sha256
 from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 
 from engine.run_control import RunEnded
@@ -19,7 +22,7 @@ from runs.api.scopes import TokenScope, credential_of, requires_scope
 from runs.procedure.schemas import location_response, problem_responses
 from runs.rights import STEER
 
-from . import comments, forms, memory_endpoints, procedure, publishing, schemas
+from . import attachments, comments, forms, memory_endpoints, procedure, publishing, schemas
 from .egress_policy import APPROVER_CHOICES
 from .models import Mission
 from .models.files import patch_text
@@ -29,6 +32,7 @@ from .spec import decides_about_branches
 router = run_router("mission")
 router.add_router("", memory_endpoints.router)
 BUNDLED = {"content": {publishing.BUNDLE: {"schema": {"type": "string", "format": "binary"}}}}
+FILES = "files"  # the parts of a multipart body
 ENDED_TEXT = "The mission is over: nobody hears it any more. A new one can go on with its files."
 
 
@@ -43,7 +47,16 @@ ENDED_TEXT = "The mission is over: nobody hears it any more. A new one can go on
 def submit_mission(request: HttpRequest, asked: schemas.NewMission, key: IdempotencyHeader = None) -> HttpResponse:
     """A crew of agents pursues it in a sandbox without network. 422 where no command can be held on this machine. The
     same request under the same key brings the mission that was submitted first."""
-    return submit_response(request, "mission", asked, key, partial(_submit, request, asked))
+    digests = [digest for file in request.FILES.getlist(FILES) for digest in (file.name or "", _digest(file))]
+    return submit_response(request, "mission", asked, key, partial(_submit, request, asked), digests)
+
+
+def _digest(file: UploadedFile) -> str:
+    found = sha256()
+    for chunk in file.chunks():
+        found.update(chunk)
+    file.seek(0)
+    return found.hexdigest()
 
 
 def _submit(request: HttpRequest, asked: schemas.NewMission, **once: str) -> Mission:
@@ -52,11 +65,16 @@ def _submit(request: HttpRequest, asked: schemas.NewMission, **once: str) -> Mis
         raise field_errors([("policy", f"There is no {min(strange)[:60]}. There are {', '.join(APPROVER_CHOICES)}.")])
     given |= asked.policy
     crew = [one.model_dump() for one in asked.agents] if asked.agents is not None else None
-    files = [(one.path, one.text) for one in asked.files]
     faults = FieldErrors()
     with faults.has():
         _see(request, asked.mission)
-    values, wrong = forms.submit_values(given, files, crew, asked.limits, asked.mission or "")
+    uploads = request.FILES.getlist(FILES)
+    texts, no_texts = attachments.uploaded_texts(uploads)
+    packed, not_taken = attachments.uploaded_archives(uploads)
+    faults.add((FILES, said) for said in (*no_texts, *not_taken))
+    files = [*packed.files, *((one.path, one.text) for one in asked.files), *texts]
+    come: dict[str, Any] = {"note": packed.note, "repository": packed.repository}
+    values, wrong = forms.submit_values(given, files, crew, asked.limits, asked.mission or "", **come)
     faults.add(wrong)
     faults.raise_if_any()
     return procedure.submit(owner=credential_of(request).owner, limited=True, **once, **values)

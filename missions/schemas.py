@@ -36,7 +36,12 @@ class NewMission(StrictSchema):
         None, description="Instead of a crew; the first coordinates.", json_schema_extra={"minItems": 1}
     )
     model: Annotated[str, text_field(200)] | None = Field(None, description="Of who has none; null: the usual one.")
-    files: list[NewMissionFile] = Field([], description="What the workspace holds at first; without any it is empty.")
+    files: list[NewMissionFile] = Field(
+        [],
+        description="What the workspace holds at first; without any it is empty. Texts, a zip or tar, and a repository "
+        "(a zip or tar with its folder .git, or a bundle of git) also come as parts named files of a multipart body, "
+        "in which the part mission has these fields.",
+    )
     git: Annotated[str, text_field(1_000)] | None = Field(
         None, description="A repository of `MAGI_WORKSPACES_FROM`, with a clone of which it begins."
     )

@@ -108,6 +108,7 @@ class MissionSpec(ProcedureSpec[Mission, MissionDisplay]):
     tools = tools.TOOLS
     chores = (redact_due, sandbox_selftest.probe_daily, cloning.sweep)
     acts = True
+    takes_files = True
     survives = True
     rehearsal_speed = 3.0
     rehearsals = {

@@ -33,8 +33,6 @@ from ..presets import offered_teams
 from ..rules import A_STEP, MissionLimits
 from ..sandbox import probe_result
 from ..sandbox.bwrap import SandboxLimits as Box
-from ..workspace_files import LONGEST
-from ..workspace_sources import WorkspaceSource
 
 DRAFT_PREFIX = "mission-new"
 FOLLOWS, UPLOADS, MORE = "follows", "uploads", "more-files"
@@ -81,9 +79,12 @@ def _first(request: HttpRequest) -> MissionDraft:
 
 
 def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
-    rows, unreadable = _files(request, posted)
-    packed, wrong = _unpacked(request)
-    unreadable += wrong
+    uploads = request.FILES.getlist(UPLOADS)
+    texts, wrong = attachments.uploaded_texts(uploads)
+    pasted = [(one.path, one.text) for one in attachments.pasted_files(posted)]
+    rows = attachments.number_files([*pasted, *texts])
+    packed, not_taken = attachments.uploaded_archives(uploads)
+    unreadable = [("files", said) for said in (*wrong, *not_taken)]
     follows = posted.get(FOLLOWS, "") if _followed(request, posted.get(FOLLOWS, "")) else ""
     form = MissionForm(posted, auto_id="%s")
     begun = MissionDraft(form, rows, follows)
@@ -115,48 +116,6 @@ def _begin(request: HttpRequest, begun: MissionDraft, values: dict[str, Any]) ->
         page.headers["Retry-After"] = str(reached.seconds)
         return page
     return redirect("mission-live", mission.pk)
-
-
-def _files(request: HttpRequest, posted: Mapping[str, str]) -> tuple[list[MissionFile], list[tuple[str, str]]]:
-    """What was pasted and what was uploaded, and what is wrong with that which is no text."""
-    found = [(one.path, one.text) for one in attachments.pasted_files(posted)]
-    wrong = []
-    for name, text in attachments.uploaded_files(one for one in request.FILES.getlist(UPLOADS) if not _is_packed(one)):
-        if text is None:
-            wrong.append(
-                (
-                    "files",
-                    f"{name} is no text in UTF-8 of at most {LONGEST:,} bytes. Save it as one, or choose another file.",
-                )
-            )
-        else:
-            found.append((name, text))
-    return attachments.number_files(found), wrong
-
-
-def _is_packed(file: Any) -> bool:
-    return workspace_sources.is_archive(file.name or "")
-
-
-def _unpacked(request: HttpRequest) -> tuple[WorkspaceSource, list[tuple[str, str]]]:
-    """What is in archives that were uploaded, and what is wrong with them."""
-    found, wrong = list[WorkspaceSource](), list[tuple[str, str]]()
-    for file in filter(_is_packed, request.FILES.getlist(UPLOADS)):
-        try:
-            if (file.size or 0) > workspace_sources.LARGEST_UPLOAD:
-                raise workspace_sources.RepositoryRefused(
-                    f"It has more than {workspace_sources.LARGEST_UPLOAD // 1_000_000} MB."
-                )
-            if any(one.repository for one in found):
-                raise workspace_sources.RepositoryRefused(
-                    "A mission begins with one repository, and files come on top of it."
-                )
-            found.append(workspace_sources.source_from_archive(file.read(), file.name or "an archive"))
-        except workspace_sources.RepositoryRefused as unusable:
-            wrong.append(("files", f"{file.name}: {unusable}"))
-    repository = next((one.repository for one in found if one.repository), None)
-    note = "\n".join(one.note for one in found if one.note)
-    return WorkspaceSource([file for one in found for file in one.files], note, repository), wrong
 
 
 def _followed(request: HttpRequest, pk: str) -> Mission | None:

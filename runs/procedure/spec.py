@@ -137,6 +137,7 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
     schema: ClassVar[type[Schema]] = schemas.RunOut  # schema of its object in the API
     waits: ClassVar[bool] = True  # whether its runs may be suspended
     acts: ClassVar[bool] = False  # whether its runs use tools
+    takes_files: ClassVar[bool] = False  # whether the API takes files with a submission, in a multipart body
     begins_from: ClassVar[str] = ""  # column of its run that refers to the run it started from
     forks: ClassVar["Forks | None"] = None  # how a run continues from a step or message of another one
     flags: ClassVar[Sequence[TextChoices]] = ()  # its own flags, in addition to those of any run

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import io
+import json
 import shutil
 import stat
 import subprocess
@@ -21,6 +22,7 @@ from missions.forms import submit_values
 from missions.models import Mission, MissionMessage
 from missions.repositories import cloning
 from missions.workspace_sources import RepositoryRefused
+from tests.callers import API, ApiCaller, fields, problem
 from tests.conftest import ScriptedModels, need, perform
 from tests.missions.scenes import finishes, mission
 
@@ -225,3 +227,39 @@ def test_an_archive_is_chosen_on_the_page(client, mira: User, models):
     made = Mission.objects.get()
     assert [one.path for one in made.files.all()] == ["a"]
     assert made.messages.get().text == "Left out of the workspace, for they are no texts in UTF-8, or too long: b."
+
+
+def submitted(caller, *files, headers=None, **asked):
+    fields = {"mission": json.dumps({"goal": "Look.", **asked}), "files": list(files)}
+    return caller.client.post(f"{API}/missions", fields, headers=headers)
+
+
+@pytest.mark.django_db
+def test_a_program_begins_a_mission_with_an_uploaded_repository_once_for_each_key(mira_calls, models, repository):
+    bundle = (repository.parent / "house.bundle").read_bytes()
+    once = {"Idempotency-Key": "once"}
+    sent = [SimpleUploadedFile("house.bundle", bundle) for _ in range(3)]
+    texts = [SimpleUploadedFile("notes.md", one) for one in (b"One", b"One", b"Other")]
+    made, again, other = (submitted(mira_calls, *both, headers=once) for both in zip(sent, texts, strict=True))
+    assert (made.status_code, made.json()["id"], other.status_code) == (202, again.json()["id"], 422)
+    row = Mission.objects.get()
+    assert (row.repository.address, row.repository.base) == ("house.bundle", head(repository))
+    assert [(one.path, one.text) for one in row.files.all()] == [("notes.md", "One")]
+
+
+@pytest.mark.django_db
+def test_a_program_reads_why_uploaded_files_are_refused_and_nothing_begins(mira_calls, mira: User, repository):
+    bundle = (repository.parent / "house.bundle").read_bytes()
+    two = [SimpleUploadedFile(name, bundle) for name in ("a.bundle", "b.bundle")]
+    bad = SimpleUploadedFile("bad.zip", zipped({"../a": b"x"}))
+    for files, why in (
+        (two, "b.bundle: A mission begins with one repository, and files come on top of it."),
+        ([bad], "bad.zip: '../a' is no path within a folder."),
+        (
+            [SimpleUploadedFile("a.png", b"\x89")],
+            "a.png is no text in UTF-8 of at most 400,000 bytes. Save it as one, ",
+        ),
+    ):
+        assert fields(submitted(mira_calls, *files))["files"].startswith(why)
+    assert problem(submitted(ApiCaller(mira, scopes=[]), bad), 403)
+    assert not Mission.objects.exists()
