@@ -32,6 +32,8 @@ from .spec import decides_about_branches
 router = run_router("mission")
 router.add_router("", memory_endpoints.router)
 BUNDLED = {"content": {publishing.BUNDLE: {"schema": {"type": "string", "format": "binary"}}}}
+MAILBOX = {"content": {publishing.MAILBOX: {"schema": {"type": "string", "format": "binary"}}}}
+NO_COMMIT_TEXT = "There is no such commit of it on this machine."
 FILES = "files"  # the parts of a multipart body
 ENDED_TEXT = "The mission is over: nobody hears it any more. A new one can go on with its files."
 
@@ -161,12 +163,47 @@ def mission_bundle(request: HttpRequest, id: UUID) -> HttpResponse:
 )
 def mission_commit(request: HttpRequest, id: UUID, commit: str) -> HttpResponse:
     """All bytes that would be published. 404 where it was made on another machine."""
-    reject_unknown_parameters(request)
-    if not decides_about_branches(credential_of(request).owner, id):
-        get_run_or_refuse(request, id, "mission")
+    _check_may_read_branches(request, id)
     if (data := publishing.bundled_commit(id, commit)) is None:
-        raise ApiError(404, "There is no such commit of it on this machine.")
+        raise ApiError(404, NO_COMMIT_TEXT)
     return HttpResponse(data, content_type=publishing.BUNDLE)
+
+
+@router.get(
+    "/missions/{uuid:id}/commits/{commit}/mailbox",
+    openapi_extra=problem_responses(404, 422, also={200: MAILBOX}),
+    summary="Get the commits of a crew up to this one, as git am takes them",
+)
+def mission_commit_mailbox(request: HttpRequest, id: UUID, commit: str) -> HttpResponse:
+    """404 where the mission did not begin with a repository, or works on another machine."""
+    _check_may_read_branches(request, id)
+    return _mailbox(id, commit, NO_COMMIT_TEXT)
+
+
+def _check_may_read_branches(request: HttpRequest, pk: UUID) -> None:
+    """Whoever decides whether a branch leaves may read it, and needs no other right to the mission."""
+    reject_unknown_parameters(request)
+    if not decides_about_branches(credential_of(request).owner, pk):
+        get_run_or_refuse(request, pk, "mission")
+
+
+@router.get(
+    "/missions/{uuid:id}/mailbox",
+    openapi_extra=problem_responses(404, 422, also={200: MAILBOX}),
+    summary="Get all commits of a mission that is over, as git am takes them",
+)
+def mission_mailbox(request: HttpRequest, id: UUID) -> HttpResponse:
+    """The last commit has what was not committed. 404 where it is not over, did not begin with a repository, or works
+    on another machine."""
+    reject_unknown_parameters(request)
+    get_run_or_refuse(request, id, "mission")
+    return _mailbox(id, publishing.ended_with(id), "There are no commits of it on this machine, or it is not over.")
+
+
+def _mailbox(pk: UUID, commit: str, missing: str) -> HttpResponse:
+    if (data := publishing.mailed(pk, commit)) is None:
+        raise ApiError(404, missing)
+    return HttpResponse(data, content_type=publishing.MAILBOX)
 
 
 @router.get(

@@ -47,6 +47,7 @@ EXISTS = (
 )
 END = "end"  # the key of what all of it is at the end
 BUNDLE = "application/x-git-bundle"
+MAILBOX = "application/mbox"
 BUNDLE_OF_MISSION = "the bundle of this mission"  # where branches go that go nowhere else
 COMMIT_AUTHOR = "MAGI <magi@localhost>"
 

@@ -222,6 +222,8 @@ ROUTES = {
     "mission-beginning": (SEE, SIGNED_IN_NO_METHOD),
     "mission-commit": (NO_TERMINAL, SIGNED_IN_NO_METHOD),
     "api:mission_commit": (NO_TERMINAL, NO_METHOD),
+    "api:mission_commit_mailbox": (NO_TERMINAL, NO_METHOD),
+    "api:mission_mailbox": (NO_TERMINAL, NO_METHOD),
     "mission-archive": (SEE, SIGNED_IN_NO_METHOD),
     "mission-messages": (SEE, SIGNED_IN_NO_METHOD),
     "mission-terminals": (SEE, SIGNED_IN_NO_METHOD),

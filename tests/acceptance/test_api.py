@@ -194,7 +194,7 @@ def test_the_documented_calls_work_as_they_are_shown(tmp_path):
         examples = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "api.md").read_text(), re.DOTALL)
         script = "".join(examples).replace("http://127.0.0.1:8000", site.url)
         script = script.replace(".venv/bin/python", sys.executable)
-        script = re.sub(r"\b\w+\.(?:json|bundle)\b", lambda name: str(tmp_path / name[0]), script)
+        script = re.sub(r"\b\w+\.(?:json|bundle|mbox)\b", lambda name: str(tmp_path / name[0]), script)
         done = subprocess.run(
             ["sh", "-e"], input=script, cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=240
         )

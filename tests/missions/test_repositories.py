@@ -44,10 +44,11 @@ def stored(place: Path, path: str) -> bytes:
     return subprocess.run(["git", "-C", place, "cat-file", "blob", f"HEAD:{path}"], capture_output=True).stdout
 
 
-def mailed(place: Path, row: Mission) -> dict[str, tuple[str, str]]:
-    """What comes of the patch of the whole mission, where its branch was merged before."""
+def mailed(place: Path, row: Mission, mailbox: bytes) -> dict[str, tuple[str, str]]:
+    """What comes of the mailbox of the whole mission, where its branch was merged before."""
+    assert mailbox == patch_for(row)
     patch = place.with_name("house.patch")
-    patch.write_bytes(patch_for(row))
+    patch.write_bytes(mailbox)
     git(place, "checkout", "--quiet", "-b", "mailed", "HEAD^1")
     git(place, "am", "--quiet", "--keep-cr", str(patch))
     return tree(place, "HEAD")
@@ -129,7 +130,7 @@ def test_a_mission_goes_on_with_the_commits_of_another_and_publishes_what_is_who
 @pytest.mark.parametrize(
     "name", [one if one in BY_DAY else pytest.param(one, marks=pytest.mark.slow) for one in SAMPLES]
 )
-def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, models, settings, tmp_path, client):
+def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, mira_calls, models, settings, tmp_path, client):
     sample, place = SAMPLES[name], tmp_path / "house"
     sample.make(place)
     row = begun(mira, models, place, sample, settings)
@@ -147,7 +148,9 @@ def test_what_a_crew_publishes_is_merged_where_it_came_from(name, mira, models, 
     after = tree(there, "HEAD")
     assert {path for path in before | after if before.get(path) != after.get(path)} == sample.changed
     assert {path: stored(there, path) for path in sample.holds} == sample.holds
-    assert mailed(there, row) == after
+    calls, commit = f"/missions/{row.pk}", mira_calls.get(f"/missions/{row.pk}").json()["branches"][0]["commit"]
+    assert mailed(there, row, mira_calls.get(f"{calls}/mailbox").content) == after
+    assert mira_calls.get(f"{calls}/commits/{commit}/mailbox").content.startswith(b"From ")
     client.force_login(mira)
     proposed = client.get(reverse("mission-pull-request", args=[row.pk])).content.decode()
     assert proposed.startswith("As it was wanted\n\n## What was done\n\nIt is so.\n\n## Check\n\nIt passed")
