@@ -100,9 +100,6 @@ def source_from_git(address: str) -> WorkspaceSource:
 
 
 def of_folder(folder: Path) -> WorkspaceSource | None:
-    """A clone of the repository whose files lie in it, as whoever types a command has it; None where it has none. What
-    is not committed is not taken: to find that out, git would run in it. RepositoryRefused."""
-    if not (folder / ".git").exists():
-        return None
-    note = "What was not committed there is not in it."
-    return WorkspaceSource((), note, cloning.from_address(str(folder.resolve())))
+    """A clone of the repository whose files lie in it, with what is not committed there; None where it has none.
+    RepositoryRefused."""
+    return WorkspaceSource((), repository=cloning.from_folder(folder)) if (folder / ".git").exists() else None

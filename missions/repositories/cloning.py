@@ -8,10 +8,11 @@ Why so: docs/decisions.md, Missions.
 """
 
 import json
+import os
 import secrets
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,8 +21,8 @@ from ..sandbox.bwrap import PYTHON
 from ..terminals.launcher import Launcher, LaunchRefused
 from ..workspace_files import FileProblem, Workspace
 from . import opening
-from .contents import LEFT_OUT_SHOWN, entries, left_out, shown
-from .git import NAME, GitFailed, git, make, text, without_password
+from .contents import LARGEST, LEFT_OUT_SHOWN, entries, keep_commit, left_out, shown
+from .git import NAME, GitFailed, git, make, run, text, without_password
 
 STAGED = "origins"  # where they are until their mission begins
 OPENED = "origin-"  # how the place of what is opened in a sandbox is called
@@ -51,22 +52,36 @@ class Cloned:
     shallow: bool
     left_out: Sequence[tuple[str, str]]
     start: str = ""
+    uncommitted: Sequence[str] = ()  # paths that were not committed in the folder it is from: they are in `start`
+    not_taken: Sequence[str] = ()  # others there that are not committed
 
     @property
     def note(self) -> str:
         """What the crew is told of it."""
         said = f"The workspace is a clone of {self.address} at commit {self.commit}{self._branch}."
         said += " Its history ends early, for it is shallow." if self.shallow else ""
+        said += f" {self.uncommitted_note}" if self.uncommitted_note else ""
         said += " git is there, on a branch of your own: commit what belongs together; publish publishes your commits."
         if not self.left_out:
             return said
-        names = ", ".join(f"{path} ({why})" for path, why in self.left_out[:LEFT_OUT_SHOWN])
-        more = len(self.left_out) - LEFT_OUT_SHOWN
-        return f"{said} Left out of the workspace: {names}{f' and {more} more' if more > 0 else ''}. They stay in git."
+        names = _some([f"{path} ({why})" for path, why in self.left_out])
+        return f"{said} Left out of the workspace: {names}. They stay in git."
+
+    @property
+    def uncommitted_note(self) -> str:
+        """What was done with changes of a folder that are not committed there; empty where there are none."""
+        taken = f"Commit {self.start} on top of it has what was not committed there: {_some(self.uncommitted)}."
+        filtered = f"Not taken, for a filter of git would have to run on them: {_some(self.not_taken)}."
+        return " ".join([taken] * bool(self.uncommitted) + [filtered] * bool(self.not_taken))
 
     @property
     def _branch(self) -> str:
         return f" of {self.branch}" if self.branch else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - LEFT_OUT_SHOWN
+    return ", ".join(names[:LEFT_OUT_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def staged(name: str) -> Path:
@@ -148,6 +163,92 @@ def _described(name: str, place: Path, address: str, commit: str, branch: str) -
     told = [(shown(path), why) for path, why in sorted(without.items())]
     shallow = (place / "shallow").exists()
     return Cloned(name, address, commit, branch, len(kept), sum(one.size for one in kept), shallow, told)
+
+
+# ---- from a folder ----------------------------------------------------------------------------------------------
+
+
+def from_folder(folder: Path) -> Cloned:
+    """The repository whose files lie in it, as whoever types a command has it. What is not committed there comes along
+    as one commit, but for what git ignores. RepositoryRefused.
+
+    Git looks at the files from our repository: no hook, filter, attribute or setting of theirs runs."""
+    folder = folder.resolve()
+    found = from_address(str(folder))
+    place = staged(found.staged)
+    try:
+        tree, paths, not_taken = _tree_of_folder(place, folder, found.commit)
+        if not paths:
+            return replace(found, not_taken=not_taken)
+        start = _commit_uncommitted(place, found.commit, tree, folder.name)
+        made = _described(found.staged, place, found.address, start, found.branch)
+        return replace(made, commit=found.commit, start=start, uncommitted=paths, not_taken=not_taken)
+    except BaseException as error:
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, GitFailed | OSError):
+            raise RepositoryRefused(f"What is not committed there cannot be taken: {error}") from error
+        raise
+
+
+def _tree_of_folder(place: Path, folder: Path, commit: str) -> tuple[str, list[str], list[str]]:
+    """The tree with what is not committed, its paths, and those that are not taken. RepositoryRefused."""
+    there = f"--work-tree={folder}"
+    git(place, "read-tree", commit)
+    try:
+        # a submodule has settings of its own, so git must not look into it: it stays as it was committed
+        modules = [path for path, one in entries(place, commit).items() if one.is_submodule]
+        git(place, there, "update-index", "--force-remove", "-z", "--stdin", given=_ended(modules))
+        listed = git(place, there, "ls-files", "-z", "--modified", "--deleted", "--others", *_excludes(folder))
+        paths = sorted({one for one in listed.split(b"\0") if one and not one.endswith(b"/")} - set(modules))
+        filtered = _filtered(place, there, paths)
+        paths = [path for path in paths if path not in filtered]
+        size = sum(_size(folder / os.fsdecode(path)) for path in paths)
+        if size > LARGEST:
+            raise RepositoryRefused(
+                f"{len(paths):,} files with {size // 1_000_000:,} MB are not committed there, and "
+                f"{LARGEST // 1_000_000} MB are taken. Commit them, or have git ignore them."
+            )
+        git(place, there, "update-index", "--add", "--remove", "-z", "--stdin", given=_ended(paths))
+        held = entries(place, commit)
+        lines = (b"%s %s\t%s\0" % (held[path].mode, held[path].name.encode(), path) for path in modules)
+        git(place, there, "update-index", "-z", "--index-info", given=b"".join(lines))
+        return text(place, "write-tree"), [shown(path) for path in paths], [shown(path) for path in sorted(filtered)]
+    finally:
+        (place / "index").unlink(missing_ok=True)
+
+
+def _ended(paths: Iterable[bytes]) -> bytes:
+    return b"".join(b"%s\0" % path for path in paths)
+
+
+def _size(path: Path) -> int:
+    return path.lstat().st_size if os.path.lexists(path) else 0
+
+
+def _excludes(folder: Path) -> Iterator[str]:
+    """What git ignores there: by files of the repository, and by those that its owner has set up."""
+    yield "--exclude-standard"
+    settings = (Path.home() / ".gitconfig", Path.home() / ".config/git/config", folder / ".git/config")
+    asks = ("--type=path", "core.excludesFile")
+    named = [run(["config", f"--file={one}", *asks], {"HOME": str(Path.home())}, fails=True) for one in settings]
+    usual = (Path.home() / ".config/git/ignore", folder / ".git/info/exclude")
+    for path in (*(Path(os.fsdecode(one.strip())) for one in named if one.strip()), *usual):
+        if path.is_file():
+            yield f"--exclude-from={path}"
+
+
+def _filtered(place: Path, there: str, paths: Sequence[bytes]) -> set[bytes]:
+    """Those that a filter makes into what git keeps, as of large files. It does not run here, so they stay as they were
+    committed."""
+    said = git(place, there, "check-attr", "-z", "--stdin", "filter", given=_ended(paths)).split(b"\0")
+    return {path for path, value in zip(said[::3], said[2::3], strict=False) if value not in (b"unspecified", b"unset")}
+
+
+def _commit_uncommitted(place: Path, commit: str, tree: str, name: str) -> str:
+    who = f"MAGI <magi@localhost> {int(time.time())} +0000"
+    message = f"What was not committed in {name}"
+    said = f"tree {tree}\nparent {commit}\nauthor {who}\ncommitter {who}\n\n{message}\n"
+    return keep_commit(place, said.encode())
 
 
 # ---- from another mission ---------------------------------------------------------------------------------------

@@ -169,9 +169,58 @@ def test_a_password_in_an_allowed_address_is_told_to_nobody(settings):
 
 
 def test_of_a_folder_its_repository_is_cloned_where_it_has_one(repository, tmp_path):
+    git(repository, "checkout", "--quiet", "a")
     found = workspace_sources.of_folder(repository).repository
-    assert (found.commit, found.address) == (head(repository), str(repository))
+    assert (found.commit, found.address, found.start) == (head(repository), str(repository), "")
     assert workspace_sources.of_folder(tmp_path) is None
+
+
+def test_what_is_not_committed_in_a_folder_comes_along_as_a_commit_that_says_so(repository, tmp_path, monkeypatch):
+    mark, home = tmp_path / "touched", tmp_path / "home"
+    inner = repository / "inner"
+    inner.mkdir()
+    git(inner, "init", "--quiet")
+    git(inner, "-c", "user.name=a", "commit", "--quiet", "--allow-empty", "-m", "Inner")
+    (repository / "art.psd").write_text("large")
+    (repository / ".gitattributes").write_text("*.psd filter=large\n")
+    git(repository, "add", "inner", ".gitattributes")
+    git(repository, "commit", "--quiet", "-m", "Two")
+    for name in ("new", "ignored", "secret", "mine"):
+        (repository / name).write_text(name)
+    (repository / ".gitignore").write_text("ignored\n")
+    (repository / ".git" / "info" / "exclude").write_text("secret\n")
+    home.mkdir()
+    (home / ".gitconfig").write_text("[core]\nexcludesFile = ~/ignore\n")
+    (home / "ignore").write_text("mine\n")
+    monkeypatch.setenv("HOME", str(home))
+    runs = f'[core]\nfsmonitor = touch {mark}\n[filter "large"]\nclean = touch {mark}\n'
+    for place in (repository, inner):
+        with open(place / ".git" / "config", "a") as config:
+            config.write(runs)
+    found = workspace_sources.of_folder(repository).repository
+    place = cloning.staged(found.staged)
+    assert (found.uncommitted, found.not_taken, mark.exists()) == ([".gitignore", "a", "new"], ["art.psd"], False)
+    assert git(place, "log", "-2", "--format=%s", found.start) == "What was not committed in house\nTwo\n"
+    assert git(place, "show", f"{found.start}:a") == "not committed\n"
+    assert git(place, "ls-tree", "--name-only", found.start).split() == [
+        ".gitattributes",
+        ".gitignore",
+        "a",
+        "inner",
+        "new",
+    ]
+
+
+def test_more_than_a_workspace_takes_that_is_not_committed_is_refused_with_what_to_do(
+    repository, monkeypatch, settings
+):
+    settings.MISSIONS_DIR = repository.parent / "missions"
+    monkeypatch.setattr(cloning, "LARGEST", 5)
+    with pytest.raises(
+        RepositoryRefused, match=r"1 files with 0 MB are not committed there, .*Commit them, or have git"
+    ):
+        workspace_sources.of_folder(repository)
+    assert not list((workspace.missions_folder() / cloning.STAGED).iterdir())
 
 
 # ---- missions ---------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from missions.forms import submit_values
 from missions.models import Mission
 from missions.pull_requests import patch_for
 from missions.repositories.cloning import Cloned
+from missions.workspace_sources import of_folder
 from tests.columns import turned
 from tests.conftest import need, perform
 from tests.databases import tampering
@@ -125,6 +126,27 @@ def test_a_mission_goes_on_with_the_commits_of_another_and_publishes_what_is_who
     client.force_login(mira)
     page = client.get(reverse("mission-files", args=[row.pk])).content.decode()
     assert [one in page for one in ("; merges\n", "On another branch. Mira")] == [True, True]
+
+
+def test_who_decides_about_a_branch_reads_what_was_not_committed_where_it_began(mira, models, tmp_path, client):
+    place = tmp_path / "house"
+    one_commit(place)
+    put(place, plain_dot_txt=b"one\nof mine\n")
+    source = of_folder(place)
+    values, problems = submit_values({"goal": "Go on."}, repository=source.repository)
+    own = {name: values[name] for name in ("note", "repository")}
+    acts = (runs("cat plain.txt && echo two > two.txt"), PUBLISHES)
+    row = mission(mira, *acts, models=models, policy={"publish": PERSON}, **own)
+    asyncio.run(perform(row.pk, models))
+    text = Gate.objects.get(run=row.pk, state="pending").text
+    assert (problems, [one in text for one in ("What was not committed in house", "+of mine", "+two")]) == (
+        [],
+        [True] * 3,
+    )
+    assert "has what was not committed there: plain.txt." in Mission.objects.get(pk=row.pk).messages.first().text
+    client.force_login(mira)
+    page = client.get(reverse("mission-beginning", args=[row.pk])).content.decode()
+    assert f"Commit <code>{source.repository.start}</code> on top of it has what was not committed there" in page
 
 
 @pytest.mark.parametrize(

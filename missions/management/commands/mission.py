@@ -39,7 +39,11 @@ class Command(RunCommand[Mission]):
 
     def add_own_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("goal", nargs="?", default="-", help="what is to be reached; - reads it")
-        parser.add_argument("--workspace", metavar="PLACE", help="a folder, an archive or a bundle of git")
+        parser.add_argument(
+            "--workspace",
+            metavar="PLACE",
+            help="a folder (of a repository with what is not committed), an archive or a bundle of git",
+        )
         parser.add_argument("--git", metavar="PATH", default="", help="a repository or bundle that is allowed")
         parser.add_argument("--crew", default="", help="the name of a crew (default: the coordinator alone)")
         parser.add_argument("--check", metavar="COMMAND", default="", help="that has to end with 0")
@@ -101,6 +105,8 @@ class Command(RunCommand[Mission]):
             for name in ("title", "crew", "model", "check", "steps", "spend", "git", *APPROVER_CHOICES)
         }
         origin = self._origin(Path(options["workspace"])) if options["workspace"] else WorkspaceSource(())
+        if origin.repository and origin.repository.uncommitted_note:
+            self._say(f"  {origin.repository.uncommitted_note}")
         come: dict[str, Any] = {"note": origin.note, "repository": origin.repository}
         values, problems = submit_values({"goal": goal, **own}, origin.files, follows=options["follows"], **come)
         if problems:
