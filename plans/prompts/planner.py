@@ -368,11 +368,12 @@ def _step(step: _Step, number: int, brief: PlannerBrief, again: Mapping[int, int
         )
     tools = _tools_of(step.owner, step.tools, brief.owners)
     known = {one.number for one in brief.fixed} | set(range(brief.first, number))
-    wanted = None if step.needs is None else [again.get(need, need) for need in step.needs]
-    if wrong := [need for need in wanted or () if need not in known]:
+    wanted = [again.get(need, need) for need in step.needs or () if need != number]  # its own number says nothing
+    if wrong := [need for need in wanted if need not in known]:
         there = f"one of {', '.join(map(str, sorted(known)))}, or null" if known else "null, for none is before it"
         raise ValueError(f"Step {number} cannot need step {wrong[0]}, but steps before it alone. Its “needs”: {there}.")
-    needs = None if wanted is None else tuple(dict.fromkeys(wanted))
+    waits_for_all = step.needs is None or bool(step.needs and not wanted)  # all before it: the safe reading
+    needs = None if waits_for_all else tuple(dict.fromkeys(wanted))
     return ProposedStep(action, step.owner, tools, needs)
 
 

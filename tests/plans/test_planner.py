@@ -41,7 +41,7 @@ def test_a_plan_is_read_as_it_was_written():
         ({"owner": "Nobody"}, "The owners are: Calendar, Person."),
         ({"tools": ["mail.send"]}, "has no tool “mail.send”, but calendar.find, calendar.add."),
         ({"owner": "Person"}, "and no other: leave “tools” empty."),
-        ({"needs": [1]}, "cannot need step 1"),
+        ({"needs": [2]}, "cannot need step 2"),
         ({"needs": [0]}, "cannot need step 0"),
         ({"action": "x"}, "2 to 2,000 characters"),
         ({"action": "Review"}, "is “Review”, which says nothing of what its owner has to do. Write what"),
@@ -50,6 +50,12 @@ def test_a_plan_is_read_as_it_was_written():
 )
 def test_a_step_that_cannot_be_is_complained_about_with_what_there_is(wrong, said):
     assert said in complaint_about(steps=[{**STEP, **wrong}])
+
+
+def test_a_step_that_needs_itself_waits_for_what_else_it_needs_or_for_all_before_it():
+    """Small models number the first step's need with its own number."""
+    steps = [{**STEP, "needs": [1]}, {**STEP, "needs": []}, {**STEP, "needs": [1, 3]}, {**STEP, "needs": [4]}]
+    assert [one.needs for one in read_plan(answer(steps=steps), BRIEF).steps] == [None, (), (1,), None]
 
 
 def test_steps_that_are_written_again_as_they_stood_can_be_needed_by_the_numbers_that_they_had():
