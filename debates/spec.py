@@ -25,7 +25,6 @@ from runs.row_queries import with_run
 from . import (
     comparison,
     entries,
-    guards,
     history,
     human_turns,
     moderation,
@@ -97,7 +96,6 @@ class DebateSpec(ProcedureSpec[Debate, DebateDisplay]):
     begins_from = "debate__earlier"
     forks = DebateForks()
     verb, good_for = "Debate", "What speaks for what. Two to nine members argue until each has settled on an option."
-    guards = guards.GUARDS
     documents = DOCUMENTS
     takes_files = True
     rehearsal_speed = 3.0  # a whole debate in about a minute

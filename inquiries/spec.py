@@ -23,7 +23,7 @@ from runs.record.redaction import redact_due
 from runs.retention import KeptFor
 from runs.row_queries import with_run
 
-from . import comparison, display, entries, guards, history, procedure, rehearsal, replay, responses, schemas
+from . import comparison, display, entries, history, procedure, rehearsal, replay, responses, schemas
 from .display import InquiryDisplay, display_of, fragments
 from .gate_sources import sources_at
 from .history import InquiryHistoryForm
@@ -85,7 +85,6 @@ class InquirySpec(ProcedureSpec[Inquiry, InquiryDisplay]):
     verb, good_for = "Inquire", "A question answered from sources. Every quote is checked against its source."
     going_on = "asking"
     outcomes = tuple(display.OUTCOMES)
-    guards = guards.GUARDS
     documents = DOCUMENTS
     takes_files = True
     tools = (*sources.TOOLS, *tables.TOOLS, *web.TOOLS)

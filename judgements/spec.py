@@ -22,7 +22,7 @@ from runs.record.redaction import redact_due
 from runs.retention import KeptFor
 from runs.row_queries import with_run
 
-from . import comparison, council_approval, entries, guards, history, procedure, record, rehearsal, responses, schemas
+from . import comparison, council_approval, entries, history, procedure, record, rehearsal, responses, schemas
 from .display import JudgementDisplay, display_of, fragments, new_decisions
 from .estimate import MODELS, too_long_for
 from .history import JudgementHistoryForm
@@ -123,7 +123,6 @@ class JudgementSpec(ProcedureSpec[Judgement, JudgementDisplay]):
     begins_from = "judgement__earlier"
     longest_text = CONTENT_LENGTH
     verb, good_for = "Judge", "Yes or no to one thing. Three agents, each with its own criteria."
-    guards = guards.GUARDS
     rehearsals = {procedure.DECISION.name: rehearsal.answer}
     chores = (redact_due,)
     chains = (PresetEntrySource(Council),)

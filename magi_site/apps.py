@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.contrib.admin.apps import SimpleAdminConfig
 from django.core import checks
 from django.db import connections
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class MagiSiteConfig(AppConfig):
@@ -13,7 +13,8 @@ class MagiSiteConfig(AppConfig):
     verbose_name = "API"
 
     def ready(self) -> None:
-        post_migrate.connect(_put_up_again, sender=self)
+        pre_migrate.connect(_remove_triggers, sender=self)
+        post_migrate.connect(_install_triggers, sender=self)
 
 
 class AdminConfig(SimpleAdminConfig):
@@ -33,8 +34,22 @@ def _check_admin(**asked: Any) -> list[checks.CheckMessage]:
     return [*check_dependencies(**asked), *check_admin_app(**asked)]
 
 
-def _put_up_again(*, using: str, **_: Any) -> None:
-    """A migration of Django's own that makes the table of accounts anew would take the trigger on it away."""
+def _remove_triggers(*, using: str, plan: Any = None, **_: Any) -> None:
+    """PostgreSQL changes no column that a trigger names, and SQLite loses triggers with the table that it copies."""
+    from engine.ledger import immutability
+
+    tables = connections[using].introspection.table_names()
+    if plan and tables:
+        guards = [guard for guard in immutability.all_guards() if guard.table in tables]
+        immutability.remove_triggers(connections[using], guards)
+
+
+def _install_triggers(*, using: str, plan: Any = None, **_: Any) -> None:
+    """Triggers of evidence, and that of tokens, which a migration of Django's own would remove with its table."""
+    from engine.ledger import immutability
+
     from . import token_triggers
 
+    if plan:  # a flush sends this signal, too
+        immutability.install_all(connections[using])
     token_triggers.install_if_missing(connections[using])

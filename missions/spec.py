@@ -33,7 +33,6 @@ from . import (
     display,
     egress_policy,
     entries,
-    guards,
     memory_review,
     procedure,
     rehearsal,
@@ -103,7 +102,6 @@ class MissionSpec(ProcedureSpec[Mission, MissionDisplay]):
     outcomes = tuple(display.OUTCOMES)
     flags = tuple(MissionFlag)
     shelves = (MissionTeamSection(), MemorySection())
-    guards = guards.GUARDS
     chains = (memory_review.MemoryEntrySource(), PresetEntrySource(Crew))
     tools = tools.TOOLS
     chores = (redact_due, sandbox_selftest.probe_daily, cloning.sweep)

@@ -32,7 +32,6 @@ from . import (
     display,
     entries,
     gate_decisions,
-    guards,
     policy_suggestions,
     procedure,
     projects,
@@ -113,7 +112,6 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
     verb, good_for = "Plan", "A task in steps. You see all of them before anything happens."
     going_on = "going on"
     outcomes = tuple(OUTCOMES)
-    guards = guards.GUARDS
     chores = (redact_due, projects.erase_deleted_projects)
     chains = (PresetEntrySource(Team),)
     rehearsals = {

@@ -3,13 +3,7 @@ import django.db.models.expressions
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
-from engine.ledger import immutability
-from debates.guards import GUARDS
 from debates.migrations._ready_made import create_advisory_board, create_panels
-
-
-def install(apps, schema_editor):
-    immutability.install_triggers(schema_editor.connection, GUARDS.values())
 
 
 class Migration(migrations.Migration):
@@ -469,7 +463,6 @@ class Migration(migrations.Migration):
             model_name='steeringaction',
             constraint=models.CheckConstraint(condition=models.Q(('act__in', ['ask', 'extend', 'close', 'close_at_once', 'end', 'recall', 'give_up', 'withdraw', 'look'])), name='steer_known'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop),
         migrations.RunPython(create_panels, migrations.RunPython.noop),
         migrations.RunPython(create_advisory_board, migrations.RunPython.noop),
     ]

@@ -12,6 +12,7 @@ from django.db import models, transaction
 from django.db.models import Prefetch, Q
 
 from engine.audit import sealing
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.llm import prompt_blocks
 from engine.llm.own_words import repeated
 from engine.llm.providers import is_rehearsal, provider_lane
@@ -51,6 +52,7 @@ class DebateOption(models.Model):
     word = models.CharField(max_length=WORD_LENGTH)
     meaning = models.CharField(max_length=MEANING_LENGTH, blank=True)
     direction = models.CharField(max_length=10, choices=OptionDirection, default=OptionDirection.BETWEEN)
+    immutable = Immutable(erased="meaning", run="debate")
 
     class Meta:
         db_table = "debates_option"
@@ -78,6 +80,7 @@ class DebateMember(models.Model):
     fallback = models.CharField(max_length=200, blank=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="seats")
     user_name = models.CharField(max_length=150, blank=True)
+    immutable = Immutable(unlinked="user", erased="who", run="debate")
 
     class Meta:
         db_table = "debates_member"
@@ -320,6 +323,14 @@ class Debate(models.Model):
     record_hash: str | None = None  # of the newest entry of an ended run, if read by `with_members()`
 
     objects = DebateQuerySet.as_manager()
+    immutable = Immutable(
+        erased="question seed_word",
+        rules=(
+            ChangeRule("closing", when="OLD.ended_because <> ''", kept="ended_because"),
+            ChangeRule("ended", when="OLD.no_decision <> ''", kept="no_decision"),
+        ),
+        run="run",
+    )
 
     class Meta:
         default_permissions = ()

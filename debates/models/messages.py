@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.models import ModelCall
 
 from ..rules import state as rules
@@ -38,6 +39,7 @@ class FirstVerdict(StatedVerdict):
     missing = models.CharField(max_length=20, blank=True)
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="reasoning", run="member.debate")
 
     class Meta:
         default_permissions = ()
@@ -75,6 +77,10 @@ class DebateTurn(models.Model):
     reason_skipped = models.TextField(blank=True)
     made = models.DateTimeField(default=timezone.now)
     closed = models.DateTimeField(null=True)
+    immutable = Immutable(
+        rules=(ChangeRule("closed", when="OLD.state <> 'open'", kept="state closed", erased="reason_skipped"),),
+        run="debate",
+    )
 
     class Meta:
         db_table = "debates_turn"
@@ -159,6 +165,7 @@ class DebateMessage(StatedVerdict):
     made = models.DateTimeField(default=timezone.now)
 
     objects = DebateMessageQuerySet.as_manager()
+    immutable = Immutable(unlinked="by", erased="reasoning content artifact request", run="debate")
 
     class Meta:
         db_table = "debates_message"
@@ -220,6 +227,7 @@ class MessagePoint(models.Model):
     document = models.CharField(max_length=4, blank=True)
     line = models.PositiveIntegerField(null=True)
     answers = models.CharField(max_length=10, blank=True)
+    immutable = Immutable(erased="claim", run="message.debate")
 
     class Meta:
         db_table = "debates_point"
@@ -246,6 +254,7 @@ class SteeringAction(StatedVerdict):
     request = models.CharField(max_length=64, blank=True)
     made = models.DateTimeField(default=timezone.now)
     done = models.DateTimeField(null=True)
+    immutable = Immutable(once="done", unlinked="by", erased="reasoning text request", run="debate")
 
     class Meta:
         db_table = "debates_steer"

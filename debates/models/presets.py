@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from engine.ledger.immutability import Immutable
 from engine.text.invisible_chars import visible_text
 from runs.presets import Preset, PresetChange, PresetOutOfDate, PresetQuerySet, PresetVersion
 
@@ -53,6 +54,7 @@ class Panel(Preset):
     current = models.OneToOneField("PanelVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
     objects = PanelQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["pk"]
@@ -73,6 +75,7 @@ class PanelVersion(PresetVersion):
     challenge = models.BooleanField(default=True)
     free_floor = models.BooleanField(default=False)
     advisory = models.BooleanField(default=False, db_default=False)
+    immutable = Immutable(unlinked="author")
 
     class Meta:
         ordering = ["-number"]
@@ -134,6 +137,7 @@ class PanelSeat(models.Model):
     model = models.CharField(max_length=200, blank=True)
     fallback = models.CharField(max_length=200, blank=True)
     person = models.BooleanField(default=False)
+    immutable = Immutable()
 
     class Meta:
         ordering = ["seat"]
@@ -164,6 +168,7 @@ class PanelOption(models.Model):
     word = models.CharField(max_length=WORD_LENGTH)
     meaning = models.CharField(max_length=MEANING_LENGTH, blank=True)
     direction = models.CharField(max_length=10, choices=OptionDirection, default=OptionDirection.BETWEEN)
+    immutable = Immutable()
 
     class Meta:
         ordering = ["number"]
@@ -187,6 +192,7 @@ class PanelChange(PresetChange):
 
     panel = models.ForeignKey(Panel, on_delete=models.PROTECT, related_name="changes")
     version = models.ForeignKey(PanelVersion, on_delete=models.PROTECT, null=True, related_name="+")
+    immutable = Immutable()
 
     class Meta:
         ordering = ["pk"]

@@ -23,6 +23,7 @@ from django.utils import timezone
 from engine.db import reader
 
 from . import hashing, signing
+from .immutability import Immutable
 from .merkle_log import LogLeaf
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,7 @@ class Checkpoint(models.Model):
     peaks = models.TextField()
 
     objects = CheckpointQuerySet.as_manager()
+    immutable = Immutable()
 
     class Meta:
         ordering = ["size"]

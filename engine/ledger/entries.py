@@ -16,6 +16,7 @@ from engine.version import VERSION
 
 from . import hashing
 from .hashing import EntryDraft, format_timestamp
+from .immutability import Immutable
 
 SUBMITTED, ATTEMPT, ENDED, RETRIED, REDACTED = "submitted", "attempt", "ended", "retried", "redacted"
 ADOPTED, GATE, DECIDED, USED, TOOL, CHILD = "adopted", "gate", "decided", "gate.used", "tool", "child"
@@ -59,6 +60,7 @@ class AuditEntry(models.Model):
     kind = models.CharField(max_length=40)
     line = models.TextField()
     hash = models.CharField(max_length=64)
+    immutable = Immutable()
 
     class Meta:
         db_table = "engine_entry"

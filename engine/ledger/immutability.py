@@ -1,23 +1,19 @@
 """Triggers that make the database refuse to change or delete evidence.
 
-An `ImmutableTable` declares what may still happen to the rows of one table; migrations install its triggers. A
-migration that changes a column of such a table, or an `ImmutableTable` here, must call `remove_triggers` for all
-tables first and `install_triggers` afterwards: SQLite recreates the table without its triggers, and PostgreSQL
-changes no column that a trigger names.
+A model declares as `immutable` what may still happen to its rows. After each `migrate` the triggers are installed as
+the models declare them. A migration that changes a column of such a table must call `remove_triggers` first:
+PostgreSQL changes no column that a trigger names.
 
 Why so: docs/decisions.md, The record.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from django.db import transaction
-
-from engine.runtime.procedure import procedures
-
-ImmutableTables = Mapping[str, "ImmutableTable"]
-"""By the name of their table."""
+from django.apps import apps
+from django.db import models, transaction
+from django.db.models import Q
 
 RAISE_FUNCTION = "evidence_is_only_added"
 # SQLite's names for its own key; a row that is given the key of another one replaces it
@@ -26,16 +22,50 @@ ALL_COLUMNS = ("*",)
 
 
 @dataclass(frozen=True)
-class ColumnRule:
-    """What no UPDATE may do while the condition `when` is true for OLD. Columns that no rule names may change.
-
-    A column in `kept` never changes, one in `once` may replace NULL, one in `unlinked` may become NULL. After the
-    run was redacted, `erased` may become an empty text, `erased_message` lose its message, and `marked` replace
-    NULL.
+class ChangeRule:
+    """What no UPDATE may do while the SQL condition `when` is true for OLD. The others are names of fields, separated
+    by spaces; `Immutable` says what they mean.
     """
 
     name: str
     when: str = ""
+    kept: str = ""
+    once: str = ""
+    unlinked: str = ""
+    erased: str = ""
+    erased_message: str = ""
+    marked: str = ""
+
+
+@dataclass(frozen=True)
+class Immutable:
+    """What may still happen to the rows of a model; its attribute `immutable`. No row is ever deleted or replaced.
+
+    All are names of fields, separated by spaces. A field in `once` may replace NULL, one in `unlinked` may become
+    NULL, one in `free` may change. After the run was redacted, `erased` may become an empty text, `erased_message`
+    lose its message, and `marked` replace NULL. A field of `rules` changes as they say. No other field changes.
+
+    `run` leads to the run, or to a row that has the run's key, over foreign keys: "gate.run". With
+    `erasable_rows` whole rows may be deleted after that run was redacted.
+    """
+
+    once: str = ""
+    unlinked: str = ""
+    erased: str = ""
+    erased_message: str = ""
+    marked: str = ""
+    free: str = ""
+    rules: tuple[ChangeRule, ...] = ()
+    run: str = ""
+    erasable_rows: bool = False
+
+
+@dataclass(frozen=True)
+class ColumnRule:
+    """A `ChangeRule` with the columns of a table."""
+
+    name: str
+    when: str
     kept: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
     unlinked: tuple[str, ...] = ()
@@ -54,20 +84,19 @@ class ColumnRule:
 
 @dataclass(frozen=True)
 class ImmutableTable:
-    """What may happen to the rows of one table after they were inserted.
+    """What may happen to the rows of one table after they were inserted, as its model declares it.
 
     `run` is an SQL expression for the run of OLD, whose redaction must be recorded before texts are erased.
-    `unique` lists columns that no two rows share, each with a condition for when that applies: no row may replace
-    another one.
+    `unique` has SQL conditions under which a row of the table shares unique columns with NEW, which would replace it.
     """
 
     table: str
-    key: str = "id"
-    key_is_number: bool = True
-    unique: tuple[tuple[tuple[str, ...], str], ...] = ()
-    rules: tuple[ColumnRule, ...] = (ColumnRule("kept", kept=ALL_COLUMNS),)
-    run: str = ""
-    erasable_rows: bool = False
+    key: str
+    key_is_number: bool
+    unique: tuple[str, ...]
+    rules: tuple[ColumnRule, ...]
+    run: str
+    erasable_rows: bool
 
     @property
     def columns(self) -> set[str]:
@@ -80,11 +109,121 @@ class ImmutableTable:
         return dict(_Sqlite(self).triggers() if vendor == "sqlite" else _Postgresql(self).triggers())
 
 
-def install_triggers(connection: Any, guards: Iterable[ImmutableTable]) -> None:
-    """Install or reinstall the triggers of tables that already exist with all columns they name.
+# ---- from models ------------------------------------------------------------------------------------------
 
-    Others are skipped: the later migration that adds the column installs them.
-    """
+
+def all_guards() -> list[ImmutableTable]:
+    """Return the tables of all models that declare `immutable`."""
+    return [table_of(model) for model in guarded_models()]
+
+
+def guarded_models() -> list[type[models.Model]]:
+    return [model for model in apps.get_models() if getattr(model, "immutable", None)]
+
+
+def undeclared_models() -> list[type[models.Model]]:
+    """Return models that say nothing of their rows, of apps with evidence. `immutable = None`: its rows may change."""
+    evidence = {model._meta.app_label for model in guarded_models()}
+    return [
+        model for model in apps.get_models() if model._meta.app_label in evidence and not hasattr(model, "immutable")
+    ]
+
+
+def table_of(model: type[models.Model]) -> ImmutableTable:
+    """Raise FieldDoesNotExist if the declaration names a field that the model has not."""
+    declared: Immutable = model.immutable  # type: ignore[attr-defined]
+    meta = model._meta
+    return ImmutableTable(
+        meta.db_table,
+        _quoted_key(model),
+        isinstance(_target(meta.pk), models.IntegerField),
+        tuple(_unique(model)),
+        tuple(_rules(model, declared)),
+        _path_to_run(model, declared.run.split(".")) if declared.run else "",
+        declared.erasable_rows,
+    )
+
+
+def _rules(model: type[models.Model], declared: Immutable) -> Iterator[ColumnRule]:
+    kinds = ("once", "unlinked", "erased", "erased_message", "marked")
+    always = {kind: _columns_of(model, getattr(declared, kind)) for kind in kinds}
+    later = [
+        ColumnRule(rule.name, rule.when, **{k: _columns_of(model, getattr(rule, k)) for k in ("kept", *kinds)})
+        for rule in declared.rules
+    ]
+    named = {column for columns in always.values() for column in columns} | set(_columns_of(model, declared.free))
+    named |= {column for rule in later for column in rule.columns}
+    kept = tuple(str(field.column) for field in model._meta.concrete_fields if field.column not in named)
+    yield ColumnRule("kept", "", kept=kept, **always) if named else ColumnRule("kept", "", kept=ALL_COLUMNS)
+    yield from later
+
+
+def _columns_of(model: type[models.Model], names: str) -> tuple[str, ...]:
+    return tuple(str(model._meta.get_field(name).column) for name in names.split())  # type: ignore[union-attr]
+
+
+def _target(field: Any) -> Any:
+    while field.is_relation:
+        field = field.target_field
+    return field
+
+
+def _quoted_key(model: type[models.Model]) -> str:
+    column = str(model._meta.pk.column)
+    return '"index"' if column == "index" else column  # a word of SQL
+
+
+def _path_to_run(model: type[models.Model], path: list[str]) -> str:
+    """Return an SQL expression for what the path leads to from OLD, over at most one row in between."""
+    column = f"OLD.{_columns_of(model, path[0])[0]}"
+    if len(path) == 1:
+        return column
+    other: Any = model._meta.get_field(path[0]).related_model
+    found = _columns_of(other, path[1])[0]
+    return f"(SELECT {found} FROM {other._meta.db_table} WHERE {_quoted_key(other)} = {column})"  # noqa: S608 - ours
+
+
+def _unique(model: type[models.Model]) -> Iterator[str]:
+    for field in model._meta.concrete_fields:
+        if field.unique and not field.primary_key:
+            yield f"{field.column} = NEW.{field.column}"
+    for one in model._meta.constraints:
+        if isinstance(one, models.UniqueConstraint):
+            names: Any = one.fields or [expression.name for expression in one.expressions]  # type: ignore[union-attr]
+            columns = [_columns_of(model, name)[0] for name in names]
+            same = [f"{column} = NEW.{column}" for column in columns]
+            if one.condition:
+                same += [_condition(model, one.condition, row) for row in ("", "NEW.")]
+            yield " AND ".join(same)
+
+
+def _condition(model: type[models.Model], condition: Q, row: str) -> str:
+    """Return the condition of a constraint in SQL, made of comparisons with texts and NULL."""
+    found = []
+    for part in condition.children:
+        if isinstance(part, Q):
+            found.append(_condition(model, part, row))
+            continue
+        name, value = cast(tuple[str, Any], part)
+        is_value = "IS NULL" if value is None else f"= {_quoted(str(value))}"
+        found.append(f"{row}{_columns_of(model, name)[0]} {is_value}")
+    joined = f" {condition.connector} ".join(found)
+    return f"NOT ({joined})" if condition.negated else f"({joined})"
+
+
+# ---- in the database --------------------------------------------------------------------------------------
+
+
+def install_all(connection: Any) -> None:
+    """Install the triggers of all models, and on PostgreSQL the function that they call."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(_function(RAISE_FUNCTION))
+    install_triggers(connection, all_guards())
+
+
+def install_triggers(connection: Any, guards: Iterable[ImmutableTable]) -> None:
+    """Install or reinstall the triggers of tables that exist with all columns they name; others are skipped."""
     with transaction.atomic(connection.alias), connection.cursor() as cursor:
         guards = [guard for guard in guards if guard.columns <= _columns(connection, cursor, guard.table)]
         remove_triggers(connection, guards)
@@ -107,28 +246,6 @@ def remove_triggers(connection: Any, guards: Iterable[ImmutableTable]) -> None:
         for guard in guards:
             for name in guard.triggers(connection.vendor):
                 cursor.execute(f"DROP TRIGGER IF EXISTS {name}{on_table.format(guard.table)}")
-
-
-def suspend(connection: Any, *tables: str) -> list[str]:
-    """On SQLite drop all triggers that mention these tables; return the statements that create them again.
-
-    For migrations of this app, which know neither the other apps' triggers nor the state of their tables.
-    """
-    if connection.vendor != "sqlite":
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-        found = [(name, made) for name, made in cursor.fetchall() if any(table in made for table in tables)]
-        for name, _ in found:
-            cursor.execute(f"DROP TRIGGER {name}")
-    return [made for _, made in found]
-
-
-def all_guards() -> list[ImmutableTable]:
-    """Return the immutable tables of the engine and of every procedure."""
-    return [
-        guard for guards in (ENGINE_TABLES, *(one.guards for one in procedures().values())) for guard in guards.values()
-    ]
 
 
 def functions(guards: Iterable[ImmutableTable]) -> dict[str, str]:
@@ -201,13 +318,10 @@ class _Sqlite(_Sql):
     def _there(self) -> Iterator[str]:
         """Yield the conditions for existing rows: REPLACE deletes conflicting rows without firing DELETE triggers."""
         guard = self.guard
-        keys = [((guard.key,), ""), *guard.unique]
-        if not guard.key_is_number:
-            keys.append((("rowid",), ""))
-        for columns, counts in keys:
-            same = " AND ".join(f"{column} = NEW.{column}" for column in columns)
+        keys = (guard.key,) if guard.key_is_number else (guard.key, "rowid")
+        for same in (*(f"{key} = NEW.{key}" for key in keys), *guard.unique):
             # as in `redacted`, all names are ours
-            yield f"EXISTS (SELECT 1 FROM {guard.table} WHERE {same}{f' AND {counts}' if counts else ''})"  # noqa: S608
+            yield f"EXISTS (SELECT 1 FROM {guard.table} WHERE {same})"  # noqa: S608
 
     def _one(self, name: str, event: str, when: str) -> tuple[str, list[str]]:
         table = self.guard.table
@@ -264,167 +378,3 @@ def _body(allowed: str = "") -> str:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-def install_function(connection: Any) -> None:
-    """Create the function that the triggers of PostgreSQL call; nothing on SQLite."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(_function(RAISE_FUNCTION))
-
-
-# ---- the engine's tables ----------------------------------------------------------------------------------
-
-ERASING_ALLOWED = "OLD.status = 'open' AND OLD.error_code = ''"
-CALL_PLACE_COLUMNS = ("run_id", "step", "series", "attempt")
-TOOL_CALL_RULES = (
-    *("id", "run_id", "step", "number", "tool", "source", "definition", "effect", "contained", "asked_in_id"),
-    *("gate_id", "made", "started", "deadline"),
-)
-COUNTED_ATTEMPT_SQL = "status <> 'interrupted' AND error_code <> 'format_refused' AND error_code <> 'away'"
-
-_tables = (
-    ImmutableTable("engine_entry", unique=((("run_id", "seq"), ""),)),
-    ImmutableTable("engine_leaf", key='"index"'),
-    ImmutableTable("engine_checkpoint", key="size"),
-    ImmutableTable(
-        "engine_salt",
-        key="leaf_id",
-        run='(SELECT run_id FROM engine_leaf WHERE "index" = OLD.leaf_id)',
-        erasable_rows=True,
-    ),
-    ImmutableTable(
-        "engine_run",
-        key_is_number=False,
-        unique=((("parent_id", "step"), ""),),
-        run="OLD.id",
-        rules=(
-            ColumnRule(
-                "kept",
-                kept=("id", "procedure", "created", "parent_id", "root_id", "step"),
-                once=("outcome",),
-                erased=("asked_by", "account", "title", "request"),
-                marked=("redacted",),
-            ),
-            ColumnRule(
-                "over",
-                when="OLD.status IN ('finished', 'cancelled')",
-                kept=("status", "started", "ended", "retries"),
-                unlinked=("owner_id", "cancelled_by_id"),
-                erased=("cancelled_by_name",),
-                erased_message=("error",),
-            ),
-        ),
-    ),
-    ImmutableTable("engine_park"),
-    ImmutableTable(
-        "engine_fork",
-        key="run_id",
-        key_is_number=False,
-        run="OLD.run_id",
-        rules=(ColumnRule("kept", kept=("run_id", "origin_id", "number", "entry", "hash", "made"), erased=("state",)),),
-    ),
-    ImmutableTable(
-        "engine_gate",
-        unique=((("run_id", "step", "number"), ""),),
-        run="OLD.run_id",
-        rules=(
-            ColumnRule(
-                "kept",
-                kept=(
-                    *("id", "run_id", "step", "number", "kind", "tool", "whole", "policy", "choices"),
-                    *("when_failed", "asked", "asked_account", "made", "expires", "effect"),
-                ),
-                once=("closed", "used", "council_id"),
-                unlinked=("asked_user_id", "asked_group_id"),
-                erased=("title", "text"),
-            ),
-            ColumnRule("closed", when="OLD.state <> 'pending'", kept=("state",)),
-        ),
-    ),
-    ImmutableTable(
-        "engine_gatedecision",
-        run="(SELECT run_id FROM engine_gate WHERE id = OLD.gate_id)",
-        rules=(
-            ColumnRule(
-                "kept",
-                kept=(
-                    *("id", "gate_id", "by", "account", "judged_by_id", "decision", "choice", "knew_council"),
-                    *("authors", "made"),
-                ),
-                unlinked=("by_user_id",),
-                erased=("text", "answer"),
-            ),
-        ),
-    ),
-    ImmutableTable(
-        "engine_runauthor",
-        rules=(ColumnRule("kept", kept=("id", "run_id", "name", "part", "place", "made"), unlinked=("user_id",)),),
-    ),
-    ImmutableTable("engine_gateauthor", unique=((("gate_id", "author_id"), ""),)),
-    ImmutableTable(
-        "engine_review",
-        run="OLD.run_id",
-        rules=(
-            ColumnRule(
-                "kept",
-                kept=("id", "run_id", "by", "made", "kind", "outcome"),
-                unlinked=("author_id",),
-                erased=("text",),
-            ),
-        ),
-    ),
-    ImmutableTable(
-        "engine_document",
-        unique=((("run_id", "number"), ""),),
-        run="OLD.run_id",
-        rules=(
-            ColumnRule("kept", kept=("id", "run_id", "number", "kind", "made"), erased=("title", "text", "digest")),
-        ),
-    ),
-    ImmutableTable(
-        "engine_modelcall",
-        unique=((CALL_PLACE_COLUMNS, COUNTED_ATTEMPT_SQL),),
-        run="OLD.run_id",
-        rules=(
-            ColumnRule("open", when=ERASING_ALLOWED, kept=("id", *CALL_PLACE_COLUMNS, "model", "prompt", "left_out")),
-            ColumnRule("asked", when=f"{ERASING_ALLOWED} AND OLD.retry_at IS NULL", kept=("started",)),
-            ColumnRule(
-                "closed",
-                when=f"NOT ({ERASING_ALLOWED})",
-                kept=(
-                    *(
-                        "id",
-                        *CALL_PLACE_COLUMNS,
-                        "status",
-                        "model",
-                        "answer_format",
-                        "answered_by",
-                        "started",
-                        "deadline",
-                        "ended",
-                    ),
-                    *("left_out", "parameters", "fingerprint"),
-                    *("input_tokens", "output_tokens", "estimated", "cost", "error_code", "retry_at"),
-                    *("looks", "looked_since"),
-                ),
-                erased=("prompt", "answer", "error"),
-            ),
-        ),
-    ),
-    ImmutableTable(
-        "engine_toolcall",
-        unique=((("run_id", "step", "number"), ""), (("gate_id",), "")),
-        run="OLD.run_id",
-        rules=(
-            ColumnRule("open", when="OLD.status = 'open'", kept=(*TOOL_CALL_RULES, "arguments")),
-            ColumnRule(
-                "closed",
-                when="OLD.status <> 'open'",
-                kept=(*TOOL_CALL_RULES, "output_size", "outside", "status", "ended"),
-                erased=("arguments", "output", "error"),
-            ),
-        ),
-    ),
-)
-ENGINE_TABLES: ImmutableTables = {guard.table: guard for guard in _tables}

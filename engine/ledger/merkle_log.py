@@ -11,6 +11,7 @@ from engine.db import cached_sql
 from . import hashing
 from .entries import ChainHead
 from .hashing import GENESIS_HASH, format_timestamp
+from .immutability import Immutable
 
 NEWEST_LEAF_SQL = 'SELECT "index", hash FROM engine_leaf ORDER BY "index" DESC LIMIT 1'
 LOCK_KEY = 0x6D616769  # an advisory lock of PostgreSQL: one transaction at a time has the end of the log
@@ -52,6 +53,7 @@ class LogLeaf(models.Model):
     hash = models.CharField(max_length=64)
 
     objects = LogLeafQuerySet.as_manager()
+    immutable = Immutable()
 
     class Meta:
         db_table = "engine_leaf"
@@ -78,6 +80,7 @@ class DigestSalt(models.Model):
 
     leaf = models.OneToOneField(LogLeaf, on_delete=models.PROTECT, primary_key=True, related_name="salt")
     value = models.CharField(max_length=32)
+    immutable = Immutable(run="leaf.run", erasable_rows=True)
 
     class Meta:
         db_table = "engine_salt"

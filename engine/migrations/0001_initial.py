@@ -7,12 +7,6 @@ import engine.models.budgets
 import uuid
 from django.conf import settings
 from django.db import migrations, models
-from engine.ledger import immutability
-
-
-def install(apps, schema_editor):
-    immutability.install_function(schema_editor.connection)
-    immutability.install_triggers(schema_editor.connection, immutability.ENGINE_TABLES.values())
 
 
 class Migration(migrations.Migration):
@@ -626,5 +620,4 @@ class Migration(migrations.Migration):
             model_name='toolcall',
             constraint=models.UniqueConstraint(fields=('run', 'step', 'number'), name='one_tool_call_of_a_number'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop),
     ]

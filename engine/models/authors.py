@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from engine.runtime.procedure import procedures
 
+from ..ledger.immutability import Immutable
 from .gate_access import by_author
 from .gates import Gate, GateState
 from .runs import Run, record_name
@@ -114,6 +115,7 @@ class RunAuthor(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = RunAuthorQuerySet.as_manager()
+    immutable = Immutable(unlinked="user")
 
     class Meta:
         ordering = ["pk"]
@@ -150,6 +152,7 @@ class GateAuthor(models.Model):
     author = models.ForeignKey(RunAuthor, on_delete=models.PROTECT, related_name="+")
 
     objects = GateAuthorQuerySet.as_manager()
+    immutable = Immutable()
 
     class Meta:
         ordering = ["pk"]

@@ -83,6 +83,7 @@ class Budget(models.Model):
     reserved = models.BigIntegerField(default=0, editable=False)
 
     objects = BudgetQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         constraints = [

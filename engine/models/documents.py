@@ -12,6 +12,8 @@ from django.utils import timezone
 
 from engine.runtime.procedure import procedures
 
+from ..ledger.immutability import Immutable
+
 TITLE_LENGTH = 120
 LINE_LENGTH = 160  # characters; what is longer is broken into more lines
 
@@ -101,6 +103,7 @@ class Document(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = DocumentQuerySet.as_manager()
+    immutable = Immutable(erased="title text digest", run="run")
 
     class Meta:
         ordering = ["number"]

@@ -114,6 +114,7 @@ class Letter(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
 
     objects = EmailQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["-pk"]

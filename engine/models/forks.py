@@ -12,6 +12,8 @@ from django.utils import timezone
 
 from engine.ledger.entries import SUBMITTED
 
+from ..ledger.immutability import Immutable
+
 if TYPE_CHECKING:
     from engine.audit.entries_from_rows import RunEntries
 
@@ -41,6 +43,7 @@ class Fork(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = ForkQuerySet.as_manager()
+    immutable = Immutable(erased="state", run="run")
 
     class Meta:
         default_permissions = ()

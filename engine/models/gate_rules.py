@@ -55,6 +55,7 @@ class GateRule(models.Model):
     expiry = models.CharField(max_length=8, blank=True, choices=EXPIRY_CHOICES)
 
     objects = GateRuleQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["procedure", "kind", "effect", "tool"]

@@ -31,6 +31,7 @@ from engine.policy import (
     policy_state,
 )
 
+from ..ledger.immutability import ChangeRule, Immutable
 from .claims import ACTIVE_STATUSES
 from .gate_access import (
     asked_by_permission,
@@ -240,6 +241,14 @@ class Gate(models.Model):
     hides = models.BooleanField(db_default=False)
 
     objects = GateQuerySet.as_manager()
+    immutable = Immutable(
+        once="closed used council",
+        unlinked="asked_user asked_group",
+        erased="title text",
+        free="hides",
+        rules=(ChangeRule("closed", when="OLD.state <> 'pending'", kept="state"),),
+        run="run",
+    )
 
     class Meta:
         ordering = ["pk"]
@@ -405,6 +414,7 @@ class GateDecision(models.Model):
     knew_council = models.BooleanField(db_default=False)
     authors = models.JSONField(default=list)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(unlinked="by_user", erased="text answer", run="gate.run")
 
     class Meta:
         ordering = ["pk"]

@@ -145,6 +145,7 @@ class McpTool(models.Model):
     allowed = models.DateTimeField(null=True)
 
     objects = McpToolQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["server", "name"]
@@ -211,6 +212,7 @@ class McpLeftOut(models.Model):
     seen = models.DateTimeField(default=timezone.now)
 
     objects = McpLeftOutQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["server", "pk"]

@@ -16,6 +16,10 @@ from engine.db import cached_sql
 from engine.llm import errors, pricing
 from engine.llm.tokens import tokens_of
 
+from ..ledger.immutability import ChangeRule, Immutable
+
+IS_OPEN = "OLD.status = 'open' AND OLD.error_code = ''"  # the answer is awaited
+
 
 @dataclass(frozen=True)
 class TokenUsage:
@@ -136,6 +140,20 @@ class ModelCall(models.Model):
     before: timedelta | None = None
 
     objects = ModelCallQuerySet.as_manager()
+    immutable = Immutable(
+        rules=(
+            ChangeRule("open", when=IS_OPEN, kept="prompt"),
+            ChangeRule("asked", when=f"{IS_OPEN} AND OLD.retry_at IS NULL", kept="started"),
+            ChangeRule(
+                "closed",
+                when=f"NOT ({IS_OPEN})",
+                kept="status answer_format answered_by parameters fingerprint input_tokens output_tokens estimated "
+                "cost error_code started deadline ended retry_at looks looked_since",
+                erased="prompt answer error",
+            ),
+        ),
+        run="run",
+    )
 
     class Meta:
         constraints = [

@@ -104,6 +104,7 @@ class RateBucket(models.Model):
     due = models.BigIntegerField(db_index=True)
 
     objects = RateBucketQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         db_table = "engine_pace"

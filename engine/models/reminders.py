@@ -74,6 +74,7 @@ class Reminder(models.Model):
     made = models.DateTimeField()
 
     objects = ReminderQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["pk"]
@@ -122,6 +123,7 @@ class Notice(models.Model):
     reminders = models.ManyToManyField(Reminder, related_name="+")
 
     objects = ReminderEmailQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["pk"]
@@ -138,6 +140,7 @@ class EmailOptOut(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="no_mail"
     )
+    immutable = None
 
     class Meta:
         db_table = "engine_nomail"

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from engine.ledger.hashing import EntryDraft, format_timestamp
 
+from ..ledger.immutability import Immutable
 from .runs import OUTCOME_LENGTH, Run
 
 REVIEW_LENGTH = 4_000
@@ -39,6 +40,7 @@ class Review(models.Model):
     text = models.TextField(max_length=REVIEW_LENGTH)
 
     objects = ReviewQuerySet.as_manager()
+    immutable = Immutable(unlinked="author", erased="text", run="run")
 
     class Meta:
         ordering = ["pk"]

@@ -34,6 +34,7 @@ class RunEvent(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = RunEventQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         db_table = "engine_happening"

@@ -12,6 +12,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from ..ledger.immutability import ChangeRule, Immutable
 from ..runtime.procedure import procedures
 from .budgets import Budget
 from .child_runs import ASKED_BY_LENGTH, RunTreeQuerySet
@@ -259,6 +260,24 @@ class Run(models.Model):
     cancelled_by_name = models.CharField(max_length=150, blank=True)
 
     objects = RunManager()
+    immutable = Immutable(
+        once="outcome",
+        erased="asked_by account title request",
+        marked="redacted",
+        free="lane revision worker fence claims deaths crashes lease_expires_at override "
+        "spend news wakes_at why claimed_at worked host reserved reserved_in",
+        rules=(
+            ChangeRule(
+                "over",
+                when="OLD.status IN ('finished', 'cancelled')",
+                kept="status retries started ended",
+                unlinked="owner cancelled_by",
+                erased="cancelled_by_name",
+                erased_message="error",
+            ),
+        ),
+        run="id",
+    )
 
     class Meta:
         # beside `view_run`, which lets somebody see everybody's; nobody needs any of these for one's own runs
@@ -337,6 +356,7 @@ class Suspension(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="parks")
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable()
 
     class Meta:
         db_table = "engine_park"
@@ -352,6 +372,7 @@ class WriterMarker(models.Model):
     writer = models.CharField(max_length=40, primary_key=True)
     batch = models.BigIntegerField()
     moved = models.DateTimeField()
+    immutable = None
 
     def __str__(self) -> str:
         return f"{self.writer} at {self.batch}"

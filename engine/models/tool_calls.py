@@ -18,6 +18,8 @@ from django.utils import timezone
 from engine.ledger.entries import TOOL
 from engine.ledger.hashing import EntryDraft, format_timestamp
 
+from ..ledger.immutability import ChangeRule, Immutable
+
 if TYPE_CHECKING:
     from .runs import Run
 
@@ -111,6 +113,18 @@ class ToolCall(models.Model):
     ended = models.DateTimeField(null=True)
 
     objects = ToolCallQuerySet.as_manager()
+    immutable = Immutable(
+        rules=(
+            ChangeRule("open", when="OLD.status = 'open'", kept="arguments"),
+            ChangeRule(
+                "closed",
+                when="OLD.status <> 'open'",
+                kept="output_size outside status ended",
+                erased="arguments output error",
+            ),
+        ),
+        run="run",
+    )
 
     class Meta:
         ordering = ["pk"]

@@ -43,6 +43,7 @@ class ModelWait(models.Model):
     runs = 1  # that wait for this provider, as `of` counts them
 
     objects = ModelWaitQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_wait_of_a_step")]

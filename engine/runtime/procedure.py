@@ -12,7 +12,6 @@ from django.utils.module_loading import import_string
 if TYPE_CHECKING:
     from ..audit.entries_from_rows import ChainEntrySource, RunEntries
     from ..councils import CouncilUse
-    from ..ledger.immutability import ImmutableTables
     from ..models import DocumentLimits, Gate, Run
     from ..tools import Tool
     from .run_context import RunContext
@@ -49,7 +48,6 @@ class StepRequester(NamedTuple):
 class Procedure:
     """One way of deciding. It has no state: what it knows of a run stands in rows."""
 
-    guards: "ClassVar[ImmutableTables]" = {}  # what may still happen to its tables
     outcome_name: ClassVar[str] = "outcome"  # under which evidence says what came of a run
     rehearsals: ClassVar[Mapping[str, Answerer]] = {}  # by the name of the form of an answer
     rehearsal_speed: ClassVar[float] = (

@@ -2,13 +2,7 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
-from engine.ledger import immutability
-from inquiries.guards import GUARDS
 from inquiries.migrations._passage_index import create_index
-
-
-def install(apps, schema_editor):
-    immutability.install_triggers(schema_editor.connection, GUARDS.values())
 
 
 class Migration(migrations.Migration):
@@ -302,6 +296,5 @@ class Migration(migrations.Migration):
             model_name='rosterversion',
             constraint=models.UniqueConstraint(models.F('roster'), models.F('number'), name='one_roster_version_per_number'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop),
         migrations.RunPython(create_index, migrations.RunPython.noop),
     ]

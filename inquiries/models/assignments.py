@@ -6,6 +6,7 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.models import Gate, ModelCall, ToolCall
 
 from ..rules.events import (
@@ -61,6 +62,7 @@ class Assignment(models.Model):
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
     gate = models.OneToOneField(Gate, on_delete=models.PROTECT, null=True, related_name="+")
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="instruction reply feedback error", run="inquiry")
 
     class Meta:
         db_table = "inquiries_order"
@@ -148,6 +150,11 @@ class InquiryMove(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = InquiryMoveQuerySet.as_manager()
+    immutable = Immutable(
+        erased="thought arguments done refused",
+        rules=(ChangeRule("settled", when="OLD.settled IS NOT NULL", kept="tool_call settled", erased="result"),),
+        run="inquiry",
+    )
 
     class Meta:
         db_table = "inquiries_move"

@@ -26,6 +26,7 @@ class Collection(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = CollectionQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["name"]
@@ -47,6 +48,7 @@ class CollectionDocument(models.Model):
     text = models.TextField()
     digest = models.CharField(max_length=64)
     made = models.DateTimeField(default=timezone.now)
+    immutable = None
 
     class Meta:
         ordering = ["title"]

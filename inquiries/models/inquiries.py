@@ -10,6 +10,7 @@ from django.db.models import Prefetch, Sum
 
 from engine.audit import sealing
 from engine.councils import with_council_id
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.llm import pricing
 from engine.llm.providers import is_rehearsal, provider_lane
 from engine.models import Document, DocumentLimits, ModelCall, NewDocument, Run, after_deadlock, requester_name
@@ -155,6 +156,15 @@ class Inquiry(models.Model):
     record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
 
     objects = InquiryQuerySet.as_manager()
+    immutable = Immutable(
+        erased="question",
+        rules=(  # each by itself, or what is left of an erased answer could be replaced; no question: it was erased
+            ChangeRule("answer_said", when="OLD.answer <> '' OR OLD.question = ''", erased="answer"),
+            ChangeRule("trace_said", when="OLD.trace <> '' OR OLD.question = ''", erased="trace"),
+            ChangeRule("why_said", when="OLD.why <> '' OR OLD.question = ''", erased="why"),
+        ),
+        run="run",
+    )
 
     class Meta:
         verbose_name_plural = "inquiries"
@@ -215,6 +225,7 @@ class InquiryRole(models.Model):
     council = models.CharField(max_length=100, blank=True)
     council_id = models.PositiveBigIntegerField(null=True)
     hours = models.PositiveSmallIntegerField(null=True)
+    immutable = Immutable()
 
     class Meta:
         db_table = "inquiries_post"

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import models
 
 from engine.councils import CouncilUnknown, CouncilUse, find_council, with_earlier_id
+from engine.ledger.immutability import Immutable
 from runs.forms import parse_number
 from runs.presets import Preset, PresetChange, PresetOutOfDate, PresetQuerySet, PresetVersionInColumns
 
@@ -34,6 +35,7 @@ class Roster(Preset):
     current = models.OneToOneField("RosterVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
     objects = InquiryTeamQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["pk"]
@@ -47,6 +49,7 @@ class RosterVersion(PresetVersionInColumns):
     roster = models.ForeignKey(Roster, on_delete=models.PROTECT, related_name="versions")
     about = models.CharField(max_length=ABOUT_LENGTH, blank=True)
     posts = models.JSONField()
+    immutable = Immutable(unlinked="author")
 
     class Meta:
         ordering = ["-number"]
@@ -62,6 +65,7 @@ class RosterChange(PresetChange):
 
     roster = models.ForeignKey(Roster, on_delete=models.PROTECT, related_name="changes")
     version = models.ForeignKey(RosterVersion, on_delete=models.PROTECT, null=True, related_name="+")
+    immutable = Immutable()
 
     class Meta:
         ordering = ["pk"]

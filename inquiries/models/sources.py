@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection, models
 from django.utils import timezone
 
+from engine.ledger.immutability import Immutable
 from engine.models import Document, DocumentLimits, NewDocument, ToolCall
 from engine.models.documents import TITLE_LENGTH, DocumentKind
 from engine.text.search_terms import index_words, label_term
@@ -86,6 +87,7 @@ class InquirySource(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = InquirySourceQuerySet.as_manager()
+    immutable = Immutable(erased="title asked address bytes_digest text_digest read", run="inquiry")
 
     class Meta:
         db_table = "inquiries_source"
@@ -175,6 +177,7 @@ class InquiryClaim(models.Model):
     reasoned_from = models.JSONField(default=list)
     bare = models.BooleanField(default=False)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="text", run="inquiry")
 
     class Meta:
         db_table = "inquiries_claim"
@@ -193,6 +196,7 @@ class ClaimQuote(models.Model):
     source = models.ForeignKey(InquirySource, on_delete=models.PROTECT, related_name="quotes")
     text = models.TextField(blank=True)
     parts = models.JSONField()
+    immutable = Immutable(erased="text", run="claim.inquiry")
 
     class Meta:
         db_table = "inquiries_quote"
@@ -239,6 +243,7 @@ class SourcePassage(models.Model):
     words = models.TextField()
 
     objects = SourcePassageQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         db_table = "inquiries_passage"

@@ -4,13 +4,7 @@ import judgements.rules
 import uuid
 from django.conf import settings
 from django.db import migrations, models
-from engine.ledger import immutability
-from judgements.guards import GUARDS
 from judgements.migrations._ready_made import create_councils
-
-
-def install(apps, schema_editor):
-    immutability.install_triggers(schema_editor.connection, GUARDS.values())
 
 
 class Migration(migrations.Migration):
@@ -196,6 +190,5 @@ class Migration(migrations.Migration):
             model_name='rounddecision',
             constraint=models.CheckConstraint(condition=models.Q(('decision__in', ['approve', 'reject'])), name='decision_known'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop),
         migrations.RunPython(create_councils, migrations.RunPython.noop),
     ]

@@ -9,6 +9,7 @@ from django.db.models import Prefetch, Q
 
 from engine.audit import sealing
 from engine.db import cached_sql
+from engine.ledger.immutability import Immutable
 from engine.llm.own_words import repeated
 from engine.llm.providers import is_rehearsal, provider_lane
 from engine.models import ModelCall, Review, Run, after_deadlock, last_override, requester_name
@@ -157,6 +158,7 @@ class Judgement(models.Model):
     record_hash: str | None = None  # of the newest entry of an ended run, if read by `with_agents()`
 
     objects = JudgementQuerySet.as_manager()
+    immutable = Immutable(erased="content", run="run")
 
     class Meta:
         default_permissions = ()  # access to judgements follows from the permissions for runs
@@ -248,6 +250,7 @@ DECIDED = ("agent__seat", "round", "decision", "agent__model", "call__model")
 
 class JudgementAgent(AgentColumns):
     judgement = models.ForeignKey(Judgement, on_delete=models.PROTECT, related_name="agents")
+    immutable = Immutable()
 
     class Meta:
         db_table = "judgements_agent"
@@ -286,6 +289,7 @@ class RoundDecision(models.Model):
     reason = models.TextField()
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="decision")
     created = models.DateTimeField(auto_now_add=True)
+    immutable = Immutable(erased="reason", run="agent.judgement")
 
     class Meta:
         ordering = ["round"]

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 
 from engine.council_approval import council_uses
+from engine.ledger.immutability import Immutable
 from engine.text.invisible_chars import visible_text
 from runs.presets import NAME_LENGTH, Preset, PresetChange, PresetOutOfDate, PresetQuerySet, PresetVersion
 
@@ -40,6 +41,7 @@ class Council(Preset):
     current = models.OneToOneField("CouncilVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
     objects = CouncilQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["pk"]
@@ -75,6 +77,7 @@ class CouncilVersion(PresetVersion):
     of, out_of_date = "council", CouncilChanged
 
     council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="versions")
+    immutable = Immutable(unlinked="author")
 
     class Meta:
         ordering = ["-number"]
@@ -105,6 +108,7 @@ class CouncilChange(PresetChange):
 
     council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="changes")
     version = models.ForeignKey(CouncilVersion, on_delete=models.PROTECT, null=True, related_name="+")
+    immutable = Immutable()
 
     class Meta:
         ordering = ["pk"]
@@ -121,6 +125,7 @@ class EarlierCouncilName(models.Model):
 
     name = models.CharField(max_length=NAME_LENGTH, unique=True)
     council = models.ForeignKey(Council, on_delete=models.PROTECT, related_name="+")
+    immutable = Immutable()
 
     class Meta:
         default_permissions = ()
@@ -153,6 +158,7 @@ class CouncilMember(AgentColumns):
 
     version = models.ForeignKey(CouncilVersion, on_delete=models.CASCADE, related_name="members")
     model = models.CharField(max_length=200, blank=True)
+    immutable = Immutable()
 
     class Meta:
         db_table = "judgements_member"

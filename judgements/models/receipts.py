@@ -23,6 +23,7 @@ from django.utils import timezone
 from engine.audit import sealing
 from engine.ledger import signing
 from engine.ledger.hashing import EntryDraft, canonical, format_timestamp
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.ledger.merkle_log import LogLeaf
 from engine.llm.providers import is_rehearsal
 from engine.models import record_name
@@ -155,6 +156,9 @@ class Receipt(models.Model):
     use_entry = models.PositiveIntegerField(null=True)
 
     objects = ReceiptQuerySet.as_manager()
+    immutable = Immutable(
+        rules=(ChangeRule("used", when="OLD.consumed IS NOT NULL", kept="consumed consumed_by expected use_entry"),)
+    )
 
     class Meta:
         ordering = ["issued", "pk"]

@@ -2,13 +2,7 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
-from engine.ledger import immutability
-from missions.guards import GUARDS
 from missions.migrations._ready_made import create_crews, create_memories
-
-
-def install(apps, schema_editor):
-    immutability.install_triggers(schema_editor.connection, GUARDS.values())
 
 
 class Migration(migrations.Migration):
@@ -496,7 +490,6 @@ class Migration(migrations.Migration):
             model_name='terminalinput',
             constraint=models.UniqueConstraint(models.F('terminal'), models.F('number'), name='one_input_of_a_number'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop),
         migrations.RunPython(create_memories, migrations.RunPython.noop),
         migrations.RunPython(create_crews, migrations.RunPython.noop),
     ]

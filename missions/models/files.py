@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import Max
 from django.utils import timezone
 
+from engine.ledger.immutability import Immutable
+
 from ..workspace_files import FIRST, FileChange, digest_of
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class FileVersion(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = FileVersionQuerySet.as_manager()
+    immutable = Immutable(erased="path digest text", run="mission")
 
     class Meta:
         ordering = ["number"]

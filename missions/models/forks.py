@@ -16,6 +16,7 @@ from django.db import models
 from django.utils import timezone
 
 from engine.ledger.entries import AuditEntry
+from engine.ledger.immutability import Immutable
 from engine.models import Fork
 
 from ..rules import COORDINATOR
@@ -48,6 +49,7 @@ class CarriedStep(models.Model):
     ok = models.BooleanField(default=False)
     result = models.TextField(blank=True)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="reasoning args result", run="mission")
 
     class Meta:
         ordering = ["pk"]

@@ -11,6 +11,8 @@ from django.db import models
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
+from engine.ledger.immutability import ChangeRule, Immutable
+
 from .. import rules
 from ..memory_files import LISTS, MemoryFile
 from ..rules import MemoryAccess, fold_name
@@ -27,6 +29,7 @@ class Memory(models.Model):
     folded = models.CharField(max_length=120)
     file = models.CharField(max_length=100)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable()
 
     class Meta:
         ordering = ["library", "folded"]
@@ -81,6 +84,14 @@ class MemoryVersion(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = MemoryVersionQuerySet.as_manager()
+    immutable = Immutable(
+        erased="description text front",
+        rules=(
+            ChangeRule("decided", when="OLD.decided IS NOT NULL", kept="decided decided_by accepted"),
+            ChangeRule("accepted", when="OLD.accepted IS NOT NULL AND OLD.accepted", kept="description text front"),
+        ),
+        run="mission",
+    )
 
     class Meta:
         ordering = ["memory", "-number"]
@@ -108,6 +119,7 @@ class MemoryActivation(models.Model):
     memory = models.ForeignKey(Memory, on_delete=models.PROTECT, related_name="+")
     on = models.BooleanField()
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable()
 
     class Meta:
         db_table = "missions_activation"
@@ -126,6 +138,7 @@ class MemoryUse(models.Model):
     version = models.ForeignKey(MemoryVersion, on_delete=models.PROTECT, related_name="uses")
     on = models.BooleanField()
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable()
 
     class Meta:
         ordering = ["pk"]

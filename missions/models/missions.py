@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from engine.audit import sealing
 from engine.councils import with_council_id
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.llm import pricing
 from engine.llm.providers import is_rehearsal, provider_lane
 from engine.models import TITLE_LENGTH, Gate, ModelCall, Run, ToolCall, after_deadlock, requester_name
@@ -176,6 +177,14 @@ class Mission(models.Model):
     record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
 
     objects = MissionQuerySet.as_manager()
+    immutable = Immutable(
+        erased="goal check_command customs",
+        rules=(
+            ChangeRule("result_said", when="OLD.result <> ''", erased="result"),
+            ChangeRule("unproven_said", when="OLD.unproven <> ''", erased="unproven"),
+        ),
+        run="run",
+    )
 
     class Meta:
         default_permissions = ()
@@ -242,6 +251,7 @@ class MissionAgent(models.Model):
     tools = models.JSONField()
     rights = models.JSONField(default=list)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="description", run="mission")
 
     class Meta:
         db_table = "missions_agent"
@@ -278,6 +288,11 @@ class MissionStep(models.Model):
     result = models.TextField(blank=True)
     settled = models.DateTimeField(null=True)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(
+        erased="reasoning args",
+        rules=(ChangeRule("settled", when="OLD.settled IS NOT NULL", kept="tool_call ok settled", erased="result"),),
+        run="mission",
+    )
 
     class Meta:
         db_table = "missions_step"
@@ -313,6 +328,7 @@ class AgentStop(models.Model):
     text = models.TextField(blank=True)
     heard = models.PositiveIntegerField()
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="text", run="mission")
 
     class Meta:
         db_table = "missions_halt"
@@ -335,6 +351,7 @@ class MissionMessage(models.Model):
     text = models.TextField(blank=True)
     go_on = models.BooleanField(default=False)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="text", run="mission")
 
     class Meta:
         db_table = "missions_message"
@@ -356,6 +373,7 @@ class MissionPause(models.Model):
     on = models.BooleanField()
     by_name = models.CharField(max_length=150, blank=True)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable()
 
     class Meta:
         db_table = "missions_pause"
@@ -378,6 +396,7 @@ class MissionCheck(models.Model):
     output = models.TextField(blank=True)
     tool_call = models.OneToOneField(ToolCall, on_delete=models.PROTECT, null=True, related_name="+")
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="command output", run="mission")
 
     class Meta:
         db_table = "missions_check"

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import models
 
+from engine.ledger.immutability import Immutable
 from runs.presets import Preset, PresetChange, PresetOutOfDate, PresetQuerySet, PresetVersionInColumns
 
 CREWS = UUID("6d616769-0000-4000-8000-000063726577")  # the one chain of all crews; no run has this key
@@ -31,6 +32,7 @@ class Crew(Preset):
     current = models.OneToOneField("CrewVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
     objects = MissionTeamQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["pk"]
@@ -46,6 +48,7 @@ class CrewVersion(PresetVersionInColumns):
     good_for = models.CharField(max_length=300, blank=True)
     agents = models.JSONField()
     customs = models.TextField(blank=True, db_default="")
+    immutable = Immutable(unlinked="author")
 
     class Meta:
         ordering = ["-number"]
@@ -65,6 +68,7 @@ class CrewChange(PresetChange):
 
     crew = models.ForeignKey(Crew, on_delete=models.PROTECT, related_name="changes")
     version = models.ForeignKey(CrewVersion, on_delete=models.PROTECT, null=True, related_name="+")
+    immutable = Immutable()
 
     class Meta:
         ordering = ["pk"]

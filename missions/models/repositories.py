@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from django.db import models
 from django.utils import timezone
 
+from engine.ledger.immutability import Immutable
+
 from ..repositories.cloning import Cloned
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Repository(models.Model):
     made = models.DateTimeField(default=timezone.now)
 
     objects = RepositoryManager()
+    immutable = Immutable(erased="address branch left_out", run="mission")
 
     class Meta:
         default_permissions = ()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from django.db import models
 from django.utils import timezone
 
+from engine.ledger.immutability import Immutable
 from engine.models import ModelCall
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class ShortTermMemory(models.Model):
     text = models.TextField(blank=True)
     by = models.PositiveSmallIntegerField()
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="text", run="mission")
 
     class Meta:
         db_table = "missions_shortmemory"
@@ -46,6 +48,7 @@ class HistorySummary(models.Model):
     digest = models.CharField(max_length=64, blank=True)
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, null=True, related_name="+")
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="text dump digest", run="mission")
 
     class Meta:
         db_table = "missions_summary"

@@ -3,6 +3,8 @@
 from django.db import models
 from django.utils import timezone
 
+from engine.ledger.immutability import ChangeRule, Immutable
+
 OUTPUT_LENGTH = 400_000  # characters of what stood on a screen
 HOST_LENGTH = 255
 
@@ -24,6 +26,18 @@ class Terminal(models.Model):
     output = models.TextField(blank=True)
     ended = models.DateTimeField(null=True)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(
+        erased="command",
+        rules=(
+            ChangeRule(
+                "ended",
+                when="OLD.ended IS NOT NULL",
+                kept="exit_code reason seconds size ended",
+                erased="digest output",
+            ),
+        ),
+        run="mission",
+    )
 
     class Meta:
         ordering = ["number"]
@@ -48,6 +62,7 @@ class TerminalInput(models.Model):
     number = models.PositiveSmallIntegerField()
     text = models.TextField(blank=True)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="text", run="terminal.mission")
 
     class Meta:
         ordering = ["number"]
@@ -71,6 +86,7 @@ class TerminalConnection(models.Model):
     sent = models.PositiveBigIntegerField(default=0)
     received = models.PositiveBigIntegerField(default=0)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="host", run="mission")
 
     class Meta:
         db_table = "missions_connection"

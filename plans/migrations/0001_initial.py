@@ -3,13 +3,7 @@ import django.utils.timezone
 import uuid
 from django.conf import settings
 from django.db import migrations, models
-from engine.ledger import immutability
-from plans.guards import GUARDS
 from plans.migrations._ready_made import create_teams
-
-
-def install(apps, schema_editor):
-    immutability.install_triggers(schema_editor.connection, GUARDS.values())
 
 
 class Migration(migrations.Migration):
@@ -325,6 +319,5 @@ class Migration(migrations.Migration):
             model_name='teamagentrow',
             constraint=models.UniqueConstraint(models.F('version'), models.F('name'), name='one_team_agent_per_name'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop),
         migrations.RunPython(create_teams, migrations.RunPython.noop),
     ]

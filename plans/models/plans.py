@@ -13,6 +13,7 @@ from django.db.models import Prefetch, Q, Sum
 from django.utils import timezone
 
 from engine.audit import sealing
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.llm import pricing
 from engine.llm.providers import is_rehearsal, provider_lane
 from engine.models import Gate, GateRule, ModelCall, Run, account_key, after_deadlock, record_name
@@ -177,6 +178,14 @@ class Plan(models.Model):
     record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
 
     objects = PlanQuerySet.as_manager()
+    immutable = Immutable(
+        erased="task matter_name",
+        rules=(
+            ChangeRule("stopped", when="OLD.stopped", kept="stopped"),
+            ChangeRule("summed_up", when="OLD.summary <> '' OR OLD.task = ''", erased="summary"),  # no task: erased
+        ),
+        run="run",
+    )
 
     class Meta:
         default_permissions = ()
@@ -300,6 +309,13 @@ class PlanRevision(models.Model):
     made = models.DateTimeField(default=timezone.now)
     planned = models.DateTimeField(null=True)
     places = models.JSONField(null=True)
+    immutable = Immutable(
+        once="places",
+        erased="notes",
+        free="standing",
+        rules=(ChangeRule("planned", when="OLD.planned IS NOT NULL", kept="call planned", erased="thought questions"),),
+        run="plan",
+    )
 
     class Meta:
         db_table = "plans_revision"

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 
 from engine.councils import CouncilUse, with_council_id, with_earlier_id
+from engine.ledger.immutability import Immutable
 from engine.mcp import PREFIX
 from engine.names import look_alike
 from engine.text.invisible_chars import visible_text
@@ -42,6 +43,7 @@ class Team(Preset):
     current = models.OneToOneField("TeamVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
     objects = TeamQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         ordering = ["pk"]
@@ -86,6 +88,7 @@ class TeamVersion(PresetVersion):
     planner = models.CharField(max_length=200, blank=True)
     policy = models.JSONField()
     examples = models.JSONField(default=list)
+    immutable = Immutable(unlinked="author")
 
     class Meta:
         ordering = ["-number"]
@@ -118,6 +121,7 @@ class TeamAgentRow(models.Model):
     model = models.CharField(max_length=200, blank=True)
     fallback = models.CharField(max_length=200, blank=True)
     tools = models.JSONField(default=list)
+    immutable = Immutable()
 
     class Meta:
         db_table = "plans_teamagent"
@@ -156,6 +160,7 @@ class TeamChange(PresetChange):
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="changes")
     version = models.ForeignKey(TeamVersion, on_delete=models.PROTECT, null=True, related_name="+")
+    immutable = Immutable()
 
     class Meta:
         ordering = ["pk"]

@@ -8,6 +8,7 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.llm.providers import clean_storable_text
 from engine.models import TITLE_LENGTH, after_deadlock
 from engine.text.invisible_chars import visible_text
@@ -50,6 +51,14 @@ class Project(models.Model):
     erased = models.DateTimeField(null=True)
 
     objects = ProjectQuerySet.as_manager()
+    immutable = Immutable(
+        unlinked="owner",
+        free="title closed",
+        rules=(
+            ChangeRule("called", when="NEW.erased IS NULL", kept="name"),
+            ChangeRule("taken_away", when="OLD.erased IS NOT NULL", kept="name erased"),
+        ),
+    )
 
     class Meta:
         db_table = "plans_matter"

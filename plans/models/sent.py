@@ -38,6 +38,7 @@ class SentGate(models.Model):
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="+")
 
     objects = SentGateQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         db_table = "plans_sent"
@@ -72,6 +73,7 @@ class SentEvent(models.Model):
     key = models.CharField(max_length=60)
 
     objects = SentEventQuerySet.as_manager()
+    immutable = None
 
     class Meta:
         db_table = "plans_told"

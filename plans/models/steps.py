@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from engine.ledger.immutability import ChangeRule, Immutable
 from engine.models import ModelCall, ToolCall
 
 from ..prompts.planner import PERSON
@@ -45,6 +46,12 @@ class PlanStep(models.Model):
     series = models.PositiveSmallIntegerField(default=0)
     skipped = models.BooleanField(default=False)
     began = models.DateTimeField(null=True)
+    immutable = Immutable(
+        once="last_in",
+        free="position status series skipped",
+        rules=(ChangeRule("begun", when="OLD.began IS NOT NULL", kept="agent tools tools_due needs effect began"),),
+        run="plan",
+    )
 
     class Meta:
         db_table = "plans_step"
@@ -145,6 +152,7 @@ class PlanStepState(models.Model):
     action = models.TextField(blank=True)
     held = models.JSONField(null=True)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(unlinked="by_user", erased="why action", run="step.plan")
 
     class Meta:
         db_table = "plans_stepstate"
@@ -173,6 +181,13 @@ class PlanStepMove(models.Model):
     refused = models.BooleanField(default=False)
     settled = models.DateTimeField(null=True)
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(
+        erased="thought arguments text",
+        rules=(
+            ChangeRule("settled", when="OLD.settled IS NOT NULL", kept="tool_call refused settled", erased="result"),
+        ),
+        run="step.plan",
+    )
 
     class Meta:
         db_table = "plans_move"
@@ -198,6 +213,7 @@ class PlanMessage(models.Model):
     to_step = models.PositiveSmallIntegerField(default=0)
     content = models.TextField()
     made = models.DateTimeField(default=timezone.now)
+    immutable = Immutable(erased="content", run="plan")
 
     class Meta:
         db_table = "plans_message"

@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 from engine.audit.entries_from_rows import RunEntries
 from engine.ledger.entries import ATTEMPT, SUBMITTED
 from engine.ledger.hashing import EntryDraft as Told
-from engine.ledger.immutability import ColumnRule, ImmutableTable
 from engine.models import DocumentLimits, ModelCall
 from runs.procedure import schemas
 from runs.procedure.fragments import PageFragment
@@ -83,29 +82,6 @@ class Checking(ProcedureSpec[Check, Display]):
         ),
     }
     chores = (redact_due,)
-    guards = {
-        guard.table: guard
-        for guard in (
-            ImmutableTable(
-                "checking_check",
-                key="run_id",
-                key_is_number=False,
-                run="OLD.run_id",
-                rules=(ColumnRule("kept", kept=("run_id", "writer", "checker"), erased=("question",)),),
-            ),
-            ImmutableTable(
-                "checking_draft",
-                run="OLD.subject_id",
-                rules=(ColumnRule("kept", kept=("id", "subject_id", "call_id"), erased=("text",)),),
-            ),
-            ImmutableTable("checking_report"),
-            ImmutableTable(
-                "checking_summary",
-                run="OLD.subject_id",
-                rules=(ColumnRule("kept", kept=("id", "subject_id", "call_id"), erased=("text",)),),
-            ),
-        )
-    }
     perform = staticmethod(procedure.check)
 
     def rows(self) -> QuerySet[Check]:

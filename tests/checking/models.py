@@ -7,6 +7,7 @@ from django.db import models, transaction
 
 from engine.audit import sealing
 from engine.councils import with_council_id
+from engine.ledger.immutability import Immutable
 from engine.llm.providers import provider_lane
 from engine.models import Document, ModelCall, NewDocument, Run, requester_name
 from engine.models.child_runs import NO_OTHER_OWNER
@@ -51,6 +52,7 @@ class Check(models.Model):
     writer = models.CharField(max_length=200)
     checker = models.CharField(max_length=200)
     policy = models.JSONField(null=True)
+    immutable = Immutable(erased="question", free="policy", run="run")
 
     objects = CheckQuerySet.as_manager()
 
@@ -97,15 +99,18 @@ class Draft(Part):
     subject = models.OneToOneField(Check, on_delete=models.PROTECT, related_name="draft")
     text = models.TextField()
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
+    immutable = Immutable(erased="text", run="subject")
 
 
 class Report(Part):
     subject = models.OneToOneField(Check, on_delete=models.PROTECT, related_name="report")
     finding = models.CharField(max_length=10)
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
+    immutable = Immutable()
 
 
 class Summary(Part):
     subject = models.OneToOneField(Check, on_delete=models.PROTECT, related_name="summary")
     text = models.TextField()
     call = models.OneToOneField(ModelCall, on_delete=models.PROTECT, related_name="+")
+    immutable = Immutable(erased="text", run="subject")

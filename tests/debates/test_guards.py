@@ -6,17 +6,28 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from debates.guards import GUARDS
 from debates.models import Debate, DebateTurn, FirstVerdict, MessagePoint, Panel, PanelVersion, SteeringAction
 from debates.rules.state import TurnReason
 from engine.models import ModelCall
 from tests.conftest import only_on
 from tests.databases import kept_for_a_module
-from tests.engine.guarded import changed, columns_of, deleted, not_only_erased, redact, refused, run, taking, texts_held
+from tests.engine.guarded import (
+    changed,
+    columns_of,
+    deleted,
+    guards_of,
+    not_only_erased,
+    redact,
+    replaced,
+    taking,
+    texts_held,
+)
 
 from .rows import OPTIONS, queued, say
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+
+GUARDS = guards_of("debates")
 
 MODELS = {model._meta.db_table: model for model in apps.get_app_config("debates").get_models()}
 
@@ -63,17 +74,7 @@ def test_a_text_goes_once_the_redaction_is_recorded_and_is_never_replaced(debate
 
 @only_on("sqlite")  # PostgreSQL knows no REPLACE
 def test_no_row_takes_the_place_of_another(debate: Debate):
-    unique = [table for table, guard in GUARDS.items() if guard.unique]
-    assert unique
-    assert [table for table in unique if not refused(lambda table=table: replace_in(table))] == []
-
-
-def replace_in(table: str) -> None:
-    fields = [field.column for field in MODELS[table]._meta.fields]
-    key = MODELS[table]._meta.pk.column
-    copied = ", ".join("99999" if column == key and key == "id" else f'"{column}"' for column in fields)
-    into = ", ".join(f'"{column}"' for column in fields)
-    run(f"INSERT OR REPLACE INTO {table} ({into}) SELECT {copied} FROM {table}")
+    assert replaced(GUARDS, MODELS) == []
 
 
 def test_what_a_deleted_account_leaves_may_go(debate: Debate):

@@ -14,7 +14,7 @@ from engine.ledger import immutability, trigger_check
 from engine.ledger.checkpoints import Checkpoint
 from engine.ledger.entries import REDACTED, AuditEntry
 from engine.ledger.hashing import EntryDraft
-from engine.ledger.immutability import ALL_COLUMNS, ImmutableTables
+from engine.ledger.immutability import ALL_COLUMNS, ImmutableTable, guarded_models, table_of
 from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.models import (
     AuthorContribution,
@@ -159,6 +159,12 @@ def shipped():
     return [guard for guard in immutability.all_guards() if not guard.table.startswith("checking_")]
 
 
+def guards_of(app: str) -> dict[str, ImmutableTable]:
+    """The guarded tables of an app, by name."""
+    found = (table_of(model) for model in guarded_models() if model._meta.app_label == app)
+    return {guard.table: guard for guard in found}
+
+
 def weaknesses():
     return [weakness.text for weakness in trigger_check.trigger_problems(connection)]
 
@@ -171,7 +177,9 @@ OTHER = {
 }
 
 
-def columns_of(known: ImmutableTables, rows: Mapping[str, type[models.Model]], what: str) -> Iterator[tuple[str, str]]:
+def columns_of(
+    known: Mapping[str, ImmutableTable], rows: Mapping[str, type[models.Model]], what: str
+) -> Iterator[tuple[str, str]]:
     """Of each table those that always are kept, or may be erased."""
     for table, guard in known.items():
         fields = [field.column for field in rows[table]._meta.fields]
@@ -192,7 +200,7 @@ def another(rows: type[models.Model], column: str) -> str:
 # ---- what a kind's rows let through that they should not: empty lists, where its guards hold ----
 
 
-def deleted(known: ImmutableTables, rows: Mapping[str, type[models.Model]]) -> list[str]:
+def deleted(known: Mapping[str, ImmutableTable], rows: Mapping[str, type[models.Model]]) -> list[str]:
     """The tables that have no row to try it with, or lose it."""
     return [
         table
@@ -201,7 +209,7 @@ def deleted(known: ImmutableTables, rows: Mapping[str, type[models.Model]]) -> l
     ]
 
 
-def changed(known: ImmutableTables, rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
+def changed(known: Mapping[str, ImmutableTable], rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
     """What never changes and takes another value."""
     return [
         (table, column)
@@ -210,7 +218,7 @@ def changed(known: ImmutableTables, rows: Mapping[str, type[models.Model]]) -> l
     ]
 
 
-def texts_held(known: ImmutableTables, rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
+def texts_held(known: Mapping[str, ImmutableTable], rows: Mapping[str, type[models.Model]]) -> list[tuple[str, str]]:
     """What a redaction may erase, and is there."""
     texts = columns_of(known, rows, "erased")
     return [(table, column) for table, column in texts if rows[table]._default_manager.exclude(**{column: ""}).exists()]
@@ -224,3 +232,44 @@ def taking(text: str, places: Iterable[tuple[str, str]]) -> list[tuple[str, str]
 def not_only_erased(places: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Those that, one after another, take another text, or do not become empty."""
     return [one for one in places if taking("Other.", [one]) or not taking("", [one])]
+
+
+def replaced(
+    known: Mapping[str, ImmutableTable], rows: Mapping[str, type[models.Model]]
+) -> list[tuple[str, tuple[str, ...]]]:
+    """The unique columns by which SQLite's REPLACE takes a row away. Each is tried alone: no other one is the same."""
+    return [
+        (table, columns)
+        for table in known
+        for columns in unique_columns(rows[table])
+        if not rows[table]._meta.pk.is_relation and replaces(rows[table], columns)
+    ]
+
+
+def unique_columns(model: type[models.Model]) -> list[tuple[str, ...]]:
+    meta = model._meta
+    found = [(field.column,) for field in meta.fields if field.unique and not field.primary_key]
+    named = ([*one.fields, *(it.name for it in one.expressions)] for one in meta.constraints if hasattr(one, "fields"))
+    return found + [tuple(meta.get_field(name).column for name in names) for names in named]
+
+
+def replaces(model: type[models.Model], same: tuple[str, ...]) -> bool:
+    table, key = model._meta.db_table, model._meta.pk
+    with connection.cursor() as cursor:
+        there = " AND ".join(f'"{column}" IS NOT NULL' for column in same)
+        cursor.execute(f"SELECT count(*), count(CASE WHEN {there} THEN 1 END) FROM {table}")
+        before, tried = cursor.fetchone()
+    others = {column for columns in unique_columns(model) for column in columns} - set(same)
+    new = {column: another(model, column) for column in others} | {key.column: another(model, key.column)}
+    columns = [field.column for field in model._meta.fields]
+    copied = ", ".join(new.get(column, f'"{column}"') for column in columns)
+    into = ", ".join(f'"{column}"' for column in columns)
+    put = f"INSERT OR REPLACE INTO {table} ({into}) SELECT {copied} FROM {table} WHERE {there} LIMIT 1"
+    try:
+        with transaction.atomic():
+            run(put)
+            count = model._default_manager.count()
+            transaction.set_rollback(True)
+    except IntegrityError:  # by its trigger, or by a rule about its columns
+        return False
+    return tried > 0 and count == before

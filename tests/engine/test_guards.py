@@ -1,4 +1,4 @@
-"""What the database itself refuses, whoever asks; the rules of what may happen stand in `guards.py`."""
+"""What the database itself refuses, whoever asks; models declare as `immutable` what may happen."""
 
 import json
 import re
@@ -8,8 +8,10 @@ import pytest
 from django.db import connection, models, transaction
 from django.db.models import F
 
+from engine import apps
 from engine.ledger.checkpoints import Checkpoint
 from engine.ledger.entries import AuditEntry
+from engine.ledger.immutability import Immutable
 from engine.ledger.merkle_log import DigestSalt, LogLeaf
 from engine.models import Document, Fork, GateAuthor, ModelCall, Review, Run, RunAuthor, ToolCall
 from judgements.models import (
@@ -216,3 +218,11 @@ def test_the_application_role_may_change_what_the_triggers_let_through_and_no_mo
         later = {column for rule in guard.rules for column in (*rule.once, *rule.unlinked, *rule.erasures)}
         assert not set(granted[guard.table]) & (always | {"*"})
         assert later <= set(granted[guard.table])
+
+
+def test_a_model_that_does_not_say_what_may_happen_to_its_rows_fails_a_check(monkeypatch):
+    monkeypatch.delattr(RoundDecision, "immutable")
+    monkeypatch.setattr(JudgementAgent, "immutable", Immutable(free="urgency"))
+    silent, unknown = apps._check_immutable()
+    assert "judgements.RoundDecision does not declare" in silent.msg
+    assert "judgements.JudgementAgent: JudgementAgent has no field named 'urgency'" in unknown.msg

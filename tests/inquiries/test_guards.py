@@ -6,15 +6,27 @@ import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 
-from inquiries.guards import GUARDS
 from inquiries.models import Inquiry, Roster
 from runs.record.redaction import erase_texts
-from tests.conftest import ScriptedModels, perform
+from tests.conftest import ScriptedModels, only_on, perform
 from tests.databases import copied
-from tests.engine.guarded import changed, deleted, not_only_erased, redact, refused, run, taking, texts_held
+from tests.engine.guarded import (
+    changed,
+    deleted,
+    guards_of,
+    not_only_erased,
+    redact,
+    refused,
+    replaced,
+    run,
+    taking,
+    texts_held,
+)
 from tests.inquiries.scenes import going_well, inquiry
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+GUARDS = guards_of("inquiries")
 
 MODELS = {model._meta.db_table: model for model in apps.get_app_config("inquiries").get_models()}
 
@@ -32,6 +44,11 @@ def _answered(mira: User) -> Inquiry:
     made = inquiry(mira, roster=Roster.objects.create_first(name="All", owner=mira, posts={"model": "m"}).current)
     asyncio.run(perform(made.pk, models))
     return Inquiry.objects.select_related("run").get(pk=made.pk)
+
+
+@only_on("sqlite")  # PostgreSQL knows no REPLACE
+def test_no_row_takes_the_place_of_another(answered: Inquiry) -> None:
+    assert replaced(GUARDS, MODELS) == []
 
 
 def test_no_row_is_deleted(answered: Inquiry) -> None:

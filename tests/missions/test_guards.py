@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, IntegrityError
 
 from missions import comments, memory_review, workspace
-from missions.guards import GUARDS
 from missions.memory_files import MemoryFile
 from missions.models import (
     CarriedStep,
@@ -23,12 +22,14 @@ from missions.models import (
     TerminalConnection,
     writes,
 )
-from tests.conftest import ScriptedModels, need, perform
+from tests.conftest import ScriptedModels, need, only_on, perform
 from tests.databases import copied
-from tests.engine.guarded import changed, deleted, not_only_erased, redact, taking, texts_held
+from tests.engine.guarded import changed, deleted, guards_of, not_only_erased, redact, replaced, taking, texts_held
 from tests.missions.scenes import finishes, mission, runs, step
 
 pytestmark = pytest.mark.django_db
+
+GUARDS = guards_of("missions")
 
 MODELS = {model._meta.db_table: model for model in apps.get_app_config("missions").get_models()}
 
@@ -69,6 +70,11 @@ def made(mira: User) -> Mission:
 def done(mira: User) -> Mission:
     need("sandbox", not workspace.missing_programs(), workspace.missing_programs())
     return made(mira)
+
+
+@only_on("sqlite")  # PostgreSQL knows no REPLACE
+def test_no_row_takes_the_place_of_another(done: Mission) -> None:
+    assert replaced(GUARDS, MODELS) == []
 
 
 def test_no_row_is_deleted(done: Mission) -> None:

@@ -6,16 +6,29 @@ import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 
-from plans.guards import GUARDS
 from plans.models import Plan
 from plans.rules.approval_policy import OPEN_READS
 from runs.record.redaction import erase_texts
-from tests.conftest import ScriptedModels, perform
+from tests.conftest import ScriptedModels, only_on, perform
 from tests.databases import copied
-from tests.engine.guarded import changed, columns_of, deleted, not_only_erased, redact, refused, run, taking, texts_held
+from tests.engine.guarded import (
+    changed,
+    columns_of,
+    deleted,
+    guards_of,
+    not_only_erased,
+    redact,
+    refused,
+    replaced,
+    run,
+    taking,
+    texts_held,
+)
 from tests.plans.scenes import SUM, SUMMARY, calls, plan, replies, steps, team
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+GUARDS = guards_of("plans")
 
 MODELS = {model._meta.db_table: model for model in apps.get_app_config("plans").get_models()}
 
@@ -34,6 +47,11 @@ def _carried_out(mira: User) -> Plan:
     made = plan(mira, team(OPEN_READS), matter="Sums")
     asyncio.run(perform(made.pk, models))
     return Plan.objects.select_related("run").get(pk=made.pk)
+
+
+@only_on("sqlite")  # PostgreSQL knows no REPLACE
+def test_no_row_takes_the_place_of_another(carried_out: Plan) -> None:
+    assert replaced(GUARDS, MODELS) == []
 
 
 def test_no_row_is_deleted(carried_out: Plan) -> None:

@@ -5,6 +5,7 @@ from django.db import connections
 
 from engine import console
 from engine.db.empty_database import create_tables
+from engine.ledger.immutability import install_all
 
 PARTIAL = ("app_label", "plan", "check_unapplied", "fake", "fake_initial", "prune")
 
@@ -15,6 +16,7 @@ class Command(console.ConsoleCommand, migrate.Command):
     needs_tables = False
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not any(options.get(name) for name in PARTIAL):
-            create_tables(connections[options["database"]])
+        connection = connections[options["database"]]
+        if not any(options.get(name) for name in PARTIAL) and create_tables(connection):
+            install_all(connection)
         super().handle(*args, **options)

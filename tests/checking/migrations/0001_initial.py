@@ -1,12 +1,5 @@
 import django.db.models.deletion
 from django.db import migrations, models
-from engine.ledger import immutability
-
-
-def install(apps, schema_editor):
-    from tests.checking.face import Checking
-
-    immutability.install_triggers(schema_editor.connection, Checking.guards.values())
 
 
 class Migration(migrations.Migration):
@@ -64,5 +57,4 @@ class Migration(migrations.Migration):
                 'abstract': False,
             },
         ),
-        migrations.RunPython(install, migrations.RunPython.noop),
     ]
