@@ -21,6 +21,7 @@ from missions import publishing
 from missions.publishing import NotPublished, branch_problem
 from missions.repositories import commits, contents, git
 from missions.repositories.checkout import ABOUT, _references, beginning
+from missions.repositories.cloning import RepositoryRefused, from_address
 from missions.repositories.contents import (
     LONG_TARGET,
     TreeEntry,
@@ -289,6 +290,50 @@ def test_who_wants_a_password_is_answered_by_no_terminal_that_is_there(place, bo
     assert on_a_terminal(BY_PLAIN_GIT, place, "ls-remote", asking).startswith("Username for 'http")
     for words in (("ls-remote", asking), ("push", asking, f"{both[0]}:refs/heads/it"), ("fetch", asking)):
         assert "could not read Username" in on_a_terminal(BY_OURS, place, *words)
+
+
+@pytest.fixture
+def helpers(tmp_path, monkeypatch):
+    """What the environment and the home of whoever runs MAGI name to be asked for passwords: each leaves a mark."""
+    mark, home = tmp_path / "asked", tmp_path / "home"
+    home.mkdir()
+    helper = home / "helper"
+    helper.write_text(f"#!/bin/sh\ntouch {mark}\necho password=secret\n")
+    helper.chmod(0o755)
+    (home / ".gitconfig").write_text(f"[credential]\nhelper = {helper}\n[core]\naskPass = {helper}\n")
+    for name in ("GIT_ASKPASS", "SSH_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND"):
+        monkeypatch.setenv(name, str(helper))
+    for name, said in (
+        ("HOME", home),
+        ("DISPLAY", ":0"),
+        ("SSH_ASKPASS_REQUIRE", "force"),
+        ("GIT_TERMINAL_PROMPT", "1"),
+    ):
+        monkeypatch.setenv(name, str(said))
+    return mark
+
+
+def test_neither_a_clone_nor_a_push_asks_a_helper_for_a_password(both, own, asking, helpers, settings, monkeypatch):
+    monkeypatch.setattr(git, "OUTWARD", (*git.OUTWARD, "http"))
+    shown, why = publishing._described(own, commit(publishing.repository(own), "new", both[0])), "could not read"
+    for address in (asking, asking.replace("//", "//somebody@")):
+        settings.PUBLISH_TO = address
+        with pytest.raises(NotPublished, match=why):
+            publishing.publish(own, "fix", shown.commit, shown.difference)
+        with pytest.raises(NotPublished, match=why):
+            publishing._push(own, "fix", shown.commit, "")
+        with pytest.raises(RepositoryRefused, match=why):
+            from_address(address)
+    assert not helpers.exists()
+    subprocess.run(["git", "ls-remote", asking], capture_output=True, check=False)
+    assert helpers.exists()  # as it would be asked otherwise
+
+
+def test_ssh_is_begun_so_that_it_asks_for_no_password_and_for_no_unknown_host(place, helpers):
+    words = ("-c", "alias.says=!echo $GIT_SSH_COMMAND", "says")
+    command = git.text(place, *words, outward=True).split()
+    facts = subprocess.run([*command, "-G", "example.org"], capture_output=True, text=True, check=True).stdout
+    assert ("batchmode yes" in facts.splitlines(), helpers.exists()) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,13 @@ def types(text="", key=None, **more):
     return step("send_command_input", command_id=1, input=text, key=key, **{"wait": 15, **more})
 
 
+def test_a_check_is_told_that_nobody_is_there_to_answer(mira: User, models):
+    told = """[ "$GIT_TERMINAL_PROMPT $GIT_EDITOR $PAGER" = "0 true cat" ]"""
+    asks_nobody = f'{told} && echo "$GIT_SSH_COMMAND" | grep BatchMode=yes'
+    row = played(mira, models, finishes(), check=asks_nobody)
+    assert (row.run.outcome, row.final_check.exit_code) == ("done", 0)
+
+
 def test_files_that_are_too_much_at_once_are_all_kept_before_a_mission_ends(mira: User, models, monkeypatch):
     monkeypatch.setattr(workspace_files, "MAX_TEXT_BYTES", 5)
     row = played(mira, models, runs("for name in a b c d e f; do echo $name > $name; done"), finishes())
