@@ -102,7 +102,7 @@ def _deliveries() -> Metric:
     going = WebhookDelivery.objects.exclude(state=WebhookDeliveryState.SENT).order_by()
     counted = going.values_list("state").annotate(number=Count("pk"))
     return _gauge(
-        "magi_deliveries", "Messages to hooks that have not arrived.", ["state"], [((s,), n) for s, n in counted]
+        "magi_deliveries", "Webhook messages that have not arrived.", ["state"], [((s,), n) for s, n in counted]
     )
 
 

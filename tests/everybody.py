@@ -90,7 +90,7 @@ class EverybodyCast:
         kept = {"councils": self.council.pk, "panels": panel().pk, "runs/views": view.pk, "gates": gate_of(self).pk}
         kept |= {"teams": team().pk, "crews": crew().pk, "rosters": roster().pk}
         hook, _ = Webhook.objects.get_or_create(owner=self.users["owner"], address=f"https://example.org/{CANARY}")
-        kept |= {"library/outbox": letter(self).pk, "library/hooks": hook.pk}
+        kept |= {"library/outbox": letter(self).pk, "library/webhooks": hook.pk}
         shown = {"by": self.users["owner"], "run_id": self.judgement.pk, "words": CANARY}
         badge = BadgeLink.objects.filter(**shown).first() or BadgeLink.create(**shown, days=1)
         badge.save()

@@ -44,7 +44,7 @@ ASKED = {
     "plans": {"task": "Write to Ada Lovelace about the review.", "matter": "Reviews"},
     "missions": {"goal": "Say what is in the folder."},
     "memories": {"name": "Reviews", "text": "They are on Mondays."},
-    "hooks": {"address": f"http://{NOWHERE}/"},
+    "webhooks": {"address": f"http://{NOWHERE}/"},
 }
 
 

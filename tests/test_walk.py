@@ -111,8 +111,8 @@ def address_of(pattern: str, cast: EverybodyCast, pk: UUID | None = None) -> str
 
 
 def _in_the_api(pattern: str, cast: EverybodyCast, of_kinds: dict[str, UUID], judgement: UUID) -> Any:
-    if "/hooks/" in pattern:
-        return cast.folders["library/hooks"]
+    if "/webhooks/" in pattern:
+        return cast.folders["library/webhooks"]
     by_folder = {"/gates/": cast.folders["gates"], **{f"/{folder}/": pk for folder, pk in of_kinds.items()}}
     return next((pk for folder, pk in by_folder.items() if folder in pattern), judgement)
 

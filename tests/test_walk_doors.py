@@ -64,7 +64,7 @@ def test_hooks_and_badges_of_others_runs_are_refused_as_those_of_none(cast: Ever
     def asked(pk: str) -> list[tuple[str, str]]:
         hook = json.dumps({"address": "https://example.org/hook", "run": pk})
         badge = {"of": f"run:{pk}", "words": "Gate", "days": "1"}
-        said = [("/api/v1/hooks", hook), ("/library/badges/", badge)]
+        said = [("/api/v1/webhooks", hook), ("/library/badges/", badge)]
         answers = [ask(cast, "stranger", "POST", to, data=data) for to, data in said]
         return [(sign, CSRF.sub("", text)) for sign, text in answers]
 

@@ -1,8 +1,7 @@
 """Triggers that make the database refuse to change or delete evidence.
 
-A model declares as `immutable` what may still happen to its rows. After each `migrate` the triggers are installed as
-the models declare them. A migration that changes a column of such a table must call `remove_triggers` first:
-PostgreSQL changes no column that a trigger names.
+A model declares as `immutable` what may still happen to its rows. `migrate` removes the triggers before its first
+migration and installs them after its last, as the models declare them (`magi_site/apps.py`).
 
 Why so: docs/decisions.md, The record.
 """

@@ -26,12 +26,12 @@ class TokenScope(TextChoices):
     all procedures unless the token is limited to one.
     """
 
-    SUBMIT = "submit", "Submit work, and get and use receipts"
-    STEER = "steer", "Cancel and retry work"
-    DECIDE = "decide", "Decide what waits for you"
-    ACCEPT = "accept", "Accept what agents want to remember"
-    TELL = "tell", "Have others told of what happens"
-    REVIEW = "review", "Add notes, and decide otherwise"
+    SUBMIT = "submit", "Submit runs; issue and use receipts"
+    STEER = "steer", "Cancel and retry runs"
+    DECIDE = "decide", "Decide at gates"
+    ACCEPT = "accept", "Accept memory proposals"
+    WEBHOOKS = "webhooks", "Manage webhooks"
+    REVIEW = "review", "Add notes and overrides"
 
 
 DEFAULT_SCOPES = (TokenScope.SUBMIT, TokenScope.STEER)  # who submits must not approve their own work

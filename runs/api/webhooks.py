@@ -85,13 +85,13 @@ class DeliveryListOut(StrictSchema):
 
 
 @router.post(
-    "/hooks",
+    "/webhooks",
     response={201: NewWebhookOut},
     openapi_extra=problem_responses(400, 403, 404, 409, 413, 415, 422),
-    summary="Have messages sent somewhere",
-    url_name="hooks",
+    summary="Create a webhook",
+    url_name="webhooks",
 )
-@requires_scope(TokenScope.TELL, "")
+@requires_scope(TokenScope.WEBHOOKS, "")
 def create_webhook(request: HttpRequest, asked: NewWebhook) -> HttpResponse:
     """Covers future events of runs that the token's owner may see. 409 for more than twenty."""
     if asked.kind and asked.kind not in specs():
@@ -117,13 +117,13 @@ def _run(request: HttpRequest, asked: str) -> Any:
 
 
 @router.get(
-    "/hooks",
+    "/webhooks",
     response=WebhookListOut,
     openapi_extra=problem_responses(403, 422),
-    summary="Where messages are sent",
-    url_name="hooks",
+    summary="List your webhooks",
+    url_name="webhooks",
 )
-@requires_scope(TokenScope.TELL, "")
+@requires_scope(TokenScope.WEBHOOKS, "")
 def list_webhooks(request: HttpRequest) -> HttpResponse:
     """Addresses are shown in full. Anyone who knows an address of Slack, Mattermost or Teams can post there."""
     reject_unknown_parameters(request)
@@ -133,22 +133,22 @@ def list_webhooks(request: HttpRequest) -> HttpResponse:
 
 
 @router.delete(
-    "/hooks/{int:id}",
+    "/webhooks/{int:id}",
     response={204: None},
     openapi_extra=problem_responses(403, 404),
-    summary="Send no more messages there",
+    summary="Delete a webhook",
 )
-@requires_scope(TokenScope.TELL, "")
+@requires_scope(TokenScope.WEBHOOKS, "")
 def delete_webhook(request: HttpRequest, id: int) -> HttpResponse:
     _own(request, id).delete()
     return HttpResponse(status=HTTPStatus.NO_CONTENT)
 
 
 @router.get(
-    "/hooks/{int:id}/deliveries",
+    "/webhooks/{int:id}/deliveries",
     response=DeliveryListOut,
     openapi_extra=problem_responses(404, 422),
-    summary="How far messages came, newest first",
+    summary="List deliveries of a webhook, newest first",
 )
 def deliveries(request: HttpRequest, id: int, before: Before = 0) -> HttpResponse:
     reject_unknown_parameters(request, "before")
@@ -158,12 +158,12 @@ def deliveries(request: HttpRequest, id: int, before: Before = 0) -> HttpRespons
 
 
 @router.post(
-    "/hooks/{int:id}/deliveries/{int:number}/resend",
+    "/webhooks/{int:id}/deliveries/{int:number}/resend",
     response={202: DeliveryOut},
     openapi_extra=problem_responses(403, 404, 409, 415),
-    summary="Send a message once more",
+    summary="Resend a delivery",
 )
-@requires_scope(TokenScope.TELL, "")
+@requires_scope(TokenScope.WEBHOOKS, "")
 def resend_delivery(request: HttpRequest, id: int, number: int) -> HttpResponse:
     """Queues it under the same id for another day. 409 while it is being sent."""
     one = _own(request, id).deliveries.filter(pk=number).first()
@@ -178,7 +178,7 @@ def resend_delivery(request: HttpRequest, id: int, number: int) -> HttpResponse:
 def _own(request: HttpRequest, pk: int) -> Webhook:
     hook = Webhook.objects.filter(owner=credential_of(request).owner, pk=pk).first()
     if hook is None:
-        raise ApiError(404, "There is no such hook.")
+        raise ApiError(404, "There is no such webhook.")
     return hook
 
 

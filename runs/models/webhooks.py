@@ -59,7 +59,7 @@ class Webhook(models.Model):
         default_permissions = ()
 
     def __str__(self) -> str:
-        return f"hook {self.pk}"
+        return f"webhook {self.pk}"
 
     @property
     def key(self) -> bytes:

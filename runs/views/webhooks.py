@@ -28,8 +28,8 @@ def webhooks_page(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: forms.WebhookForm, status: int = 200, **more: Any) -> HttpResponse:
-    context = {"hooks": overview.webhooks_of(request.user), "form": form, **_around(request), **more}
-    return render(request, "runs/hooks.html", context, status=status)
+    context = {"webhooks": overview.webhooks_of(request.user), "form": form, **_around(request), **more}
+    return render(request, "runs/webhooks.html", context, status=status)
 
 
 def _around(request: HttpRequest) -> dict[str, Any]:
@@ -41,14 +41,14 @@ def webhook_page(request: HttpRequest, pk: int) -> HttpResponse:
     own = _own(request, pk)
     sent, older = overview.deliveries_of(own, parse_number(request.GET.get("before", "")))
     context = {"kept": overview.WebhookSummary(own), "sent": sent, "older": older, **_around(request)}
-    return render(request, "runs/hook.html", context)
+    return render(request, "runs/webhook.html", context)
 
 
 @require_POST
 def delete_webhook(request: HttpRequest, pk: int) -> HttpResponse:
     _own(request, pk).delete()
     messages.success(request, "No more messages are sent there.")
-    return redirect("hooks")
+    return redirect("webhooks")
 
 
 @require_POST
@@ -58,7 +58,7 @@ def resend_delivery(request: HttpRequest, pk: int, number: int) -> HttpResponse:
         messages.success(request, "The message is sent once more, under its old id.")
     else:
         messages.error(request, "It is being sent right now.")
-    return redirect("hook", pk)
+    return redirect("webhook", pk)
 
 
 def _own(request: HttpRequest, pk: int) -> Webhook:

@@ -95,7 +95,7 @@ def _most(keys: Iterable[int], most: int) -> list[int]:
 async def _deliver(delivery: WebhookDelivery) -> None:
     message = await _by_rows(partial(delivery_message, delivery))
     if message is None:
-        nobody = "Whose hook it is may not see it any more, or nobody can show it here."
+        nobody = "The owner of the webhook may not see the run any more, or its procedure is not installed here."
         await _by_rows(partial(delivery.close, WebhookDeliveryState.GIVEN_UP, None, nobody))
         return
     answer = await post(delivery, message)

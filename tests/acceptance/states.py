@@ -163,9 +163,9 @@ EVERY = [
     PageState("shared", links.shared),
     PageState("share-given", links.given),
     PageState("badges", links.badge),
-    PageState("hooks", links.hook_made),
-    PageState("hooks-errors", links.hook_with_errors),
-    PageState("hook", links.hook),
+    PageState("webhooks", links.hook_made),
+    PageState("webhooks-errors", links.hook_with_errors),
+    PageState("webhook", links.hook),
     PageState("shared-ended", links.shared_no_more),
     PageState("check", at("check-page")),
     PageState("check-intact", links.checked),
@@ -257,7 +257,7 @@ EACH_PAGE = """
     mission-terminal mission-messages mission-files mission-judge mission-record crew crew-version crew-edit roster
     roster-new memories memory-new plan-new-errors plan-changed plan-record plan-matter waiting gate debate-nine
     debate-record-early debate-asked debate-alone live-round2 live-error cancel redact-error share-given shared
-    shared-ended badges hooks-errors hook check-changed overridden-record compare replay history-wrong
+    shared-ended badges webhooks-errors webhook check-changed overridden-record compare replay history-wrong
     history-sorted review-override council council-version council-edit panel panel-version panel-edit outbox team
     team-version team-edit-errors team-text api-docs-few 403 404 500 503 admin admin-list admin-run admin-printout
     doctor tools-mcp library-few

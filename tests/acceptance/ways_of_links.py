@@ -1,4 +1,4 @@
-"""The ways to the pages of what goes out: links that show a record, badges, hooks."""
+"""The ways to the pages of what goes out: links that show a record, badges, webhooks."""
 
 import json
 
@@ -92,9 +92,9 @@ def hook_made(scene: AcceptanceScene) -> Page:
 
 
 def _new_hook(scene: AcceptanceScene, address: str) -> Page:
-    page = scene.open(reverse("hooks"))
+    page = scene.open(reverse("webhooks"))
     page.get_by_label("Address").fill(address)
-    page.get_by_role("button", name="Make hook").click()
+    page.get_by_role("button", name="Create webhook").click()
     return page
 
 

@@ -38,7 +38,7 @@ SHAPES = {
     "missions": NewMission,
     "hint": InquiryHintIn,
     "replan": InquiryHintIn,
-    "hooks": NewWebhook,
+    "webhooks": NewWebhook,
     f"{API}/plans/{{id}}/messages": PlanCommentIn,
     f"{API}/missions/{{id}}/messages": MissionMessageIn,
     f"{API}/missions/{{id}}/fork": NewMissionFork,
@@ -63,7 +63,7 @@ def shown():
         body = re.search(r"-d '(.*?)'", rest, re.DOTALL)
         names = {pair.partition("=")[0] for pair in query.split("&") if pair}
         path = re.sub(
-            r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE|HOOK)", "{id}", path.replace("$DELIVERY", "{number}"))
+            r"(?<=steps/)3", "{number}", re.sub(r"[$](ID|GATE|WEBHOOK)", "{id}", path.replace("$DELIVERY", "{number}"))
         ).replace("$COMMIT", "{commit}")
         path = re.sub(r"(?<=sources/)1|(?<=terminals/)1", "{number}", path)
         path = re.sub(r"(?<=teams/)People|(?<=memories/)rounding|(?<=councils/)Magi|(?<=panels/)Posts", "{name}", path)

@@ -20,7 +20,7 @@ TAKEN = {
     "/plans": {"task": "Write a letter."},
     "/missions": {"goal": "Say what is there.", "model": "rehearsal/instant"},
     "/memories": {"name": "Reviews", "text": "On Mondays."},
-    "/hooks": {"address": "https://example.org/"},
+    "/webhooks": {"address": "https://example.org/"},
 }
 SIGNS = {"boolean": (0, "true"), "integer": (True, "1"), "string": (0,)}
 
@@ -48,7 +48,7 @@ def wrong_values(schema, described):
 def test_no_field_takes_what_its_description_forbids(path, mira, council):
     described = api.get_openapi_schema()
     body = described["paths"][f"{API}{path}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    caller, taken = ApiCaller(mira, scopes=["submit", "tell"]), []
+    caller, taken = ApiCaller(mira, scopes=["submit", "webhooks"]), []
     for name, schema in resolved(body, described)["properties"].items():
         for value in wrong_values(schema, described):
             answer = caller.post(path, TAKEN[path] | {name: value})

@@ -176,7 +176,7 @@ def test_reading_needs_no_scope(mira, judgement):
 def test_whatever_changes_something_or_shows_secret_addresses_says_which_scope_it_needs():
     for path, operations in api.get_openapi_schema()["paths"].items():
         for method, operation in operations.items():
-            assert ("x-scope" in operation) == (method != "get" or path == "/api/v1/hooks"), path
+            assert ("x-scope" in operation) == (method != "get" or path == "/api/v1/webhooks"), path
             if scope := operation.get("x-scope"):
                 assert operation["security"] == [{"BearerAuth": [scope]}]
                 assert 403 in operation["responses"]

@@ -10,7 +10,7 @@ from runs.models import Webhook, WebhookDelivery
 from runs.webhooks import messages
 from runs.webhooks.forms import webhook_address
 from tests.missions.test_proxy import NOT_PUBLIC, ODD
-from tests.runs.test_hooks import ended
+from tests.runs.test_webhooks import ended
 
 pytestmark = pytest.mark.django_db
 TYPED = {
@@ -36,19 +36,19 @@ def text(answer, status=200):
 
 
 def test_a_hook_is_made_and_its_secret_shown_once(page, mira):
-    made = text(page.post(reverse("hooks"), TYPED))
+    made = text(page.post(reverse("webhooks"), TYPED))
     hook = Webhook.objects.get()
     assert (hook.owner, hook.saved, hook.what) == (mira, "Magi", "over")
     assert hook.secret.replace("+", "&#x2B;") in made.replace("+", "&#x2B;")
-    listed = text(page.get(reverse("hooks")))
+    listed = text(page.get(reverse("webhooks")))
     assert hook.secret not in listed
     assert "Judgements by “Magi”: ends alone" in listed
-    assert "none was sent" in listed
+    assert "none sent" in listed
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_what_is_wrong_is_said_where_it_stands(page, name, value):
-    assert f'id="{name}-err"' in text(page.post(reverse("hooks"), {**TYPED, name: value}), 422)
+    assert f'id="{name}-err"' in text(page.post(reverse("webhooks"), {**TYPED, name: value}), 422)
     assert not Webhook.objects.exists()
 
 
@@ -64,7 +64,7 @@ def test_a_hook_to_an_inner_address_in_any_form_is_refused_when_it_is_made():
 
 def test_nobody_has_more_than_may(page, mira):
     Webhook.objects.bulk_create(Webhook(owner=mira, address="https://example.org/") for _ in range(20))
-    assert "as many as one person may" in text(page.post(reverse("hooks"), TYPED), 409)
+    assert "as many as one person may" in text(page.post(reverse("webhooks"), TYPED), 409)
 
 
 def test_its_page_says_how_far_each_message_came_and_sends_it_again(page, mira):
@@ -72,12 +72,12 @@ def test_its_page_says_how_far_each_message_came_and_sends_it_again(page, mira):
     ended(mira)
     messages.fan_out_events()
     WebhookDelivery.objects.update(state="given_up", error="It answered with status 500.")
-    assert "1 given up" in text(page.get(reverse("hooks")))
-    shown = text(page.get(reverse("hook", args=[hook.pk])))
+    assert "1 given up" in text(page.get(reverse("webhooks")))
+    shown = text(page.get(reverse("webhook", args=[hook.pk])))
     assert "It answered with status 500." in shown
     assert "Japan" in shown
     one = WebhookDelivery.objects.get()
-    text(page.post(reverse("hook-resend", args=[hook.pk, one.pk])), 302)
+    text(page.post(reverse("webhook-resend", args=[hook.pk, one.pk])), 302)
     assert WebhookDelivery.objects.get().state == "to_send"
 
 
@@ -87,21 +87,21 @@ def test_of_a_run_that_its_owner_may_not_see_no_title_is_shown(page, mira, noor)
     ended(noor)
     messages.fan_out_events()
     Webhook.objects.filter(pk=hook.pk).update(owner=mira)
-    shown = text(page.get(reverse("hook", args=[hook.pk])))
+    shown = text(page.get(reverse("webhook", args=[hook.pk])))
     assert "A run that you may not see" in shown
     assert "Japan" not in shown
 
 
 def test_others_hooks_are_answered_as_those_that_are_not_there(page, noor):
     hook = Webhook.objects.create(owner=noor, address="https://secret.example.org/")
-    assert "secret.example.org" not in text(page.get(reverse("hooks")))
-    text(page.get(reverse("hook", args=[hook.pk])), 404)
-    text(page.post(reverse("hook-take-away", args=[hook.pk])), 404)
-    text(page.post(reverse("hook-resend", args=[hook.pk, 1])), 404)
+    assert "secret.example.org" not in text(page.get(reverse("webhooks")))
+    text(page.get(reverse("webhook", args=[hook.pk])), 404)
+    text(page.post(reverse("webhook-delete", args=[hook.pk])), 404)
+    text(page.post(reverse("webhook-resend", args=[hook.pk, 1])), 404)
     assert Webhook.objects.exists()
 
 
 def test_it_is_taken_away(page, mira):
     hook = Webhook.objects.create(owner=mira, address="https://example.org/hook")
-    text(page.post(reverse("hook-take-away", args=[hook.pk])), 302)
+    text(page.post(reverse("webhook-delete", args=[hook.pk])), 302)
     assert not Webhook.objects.exists()

@@ -17,13 +17,13 @@ def receiver():
 
 
 def token_of(site):
-    return manage("create_token", "admin", "--scopes", "submit,steer,tell", env=site.env).stdout.strip()
+    return manage("create_token", "admin", "--scopes", "submit,steer,webhooks", env=site.env).stdout.strip()
 
 
 def test_a_judgement_is_told_of_when_it_has_ended_also_where_the_receiver_fails_at_first(tmp_path, receiver):
     with ServedSite(tmp_path, MAGI_HOOKS_ALLOWED_HOSTS=receiver.place, MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         caller = CurlCaller(site, token_of(site))
-        status, hook = caller.call("POST", "/hooks", {"address": receiver.address("/500/1"), "what": "over"})
+        status, hook = caller.call("POST", "/webhooks", {"address": receiver.address("/500/1"), "what": "over"})
         assert status == 201
         found = caller.call("GET", f"{caller.submit(title='Japan')}?wait=60")[1]
         [came] = receiver.wait_for(1)
@@ -35,7 +35,7 @@ def test_a_judgement_is_told_of_when_it_has_ended_also_where_the_receiver_fails_
 def test_what_was_being_sent_when_all_was_killed_arrives_again_under_its_id(tmp_path, receiver):
     with ServedSite(tmp_path, MAGI_HOOKS_ALLOWED_HOSTS=receiver.place, MAGI_DEFAULT_MODEL="rehearsal/instant") as site:
         caller = CurlCaller(site, token_of(site))
-        _, hook = caller.call("POST", "/hooks", {"address": receiver.address("/slow")})
+        _, hook = caller.call("POST", "/webhooks", {"address": receiver.address("/slow")})
         caller.submit()
         while not receiver.tried["/slow"]:
             receiver.wait_for(1, 0.2)

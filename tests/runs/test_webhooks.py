@@ -26,7 +26,7 @@ from tests.engine.test_headers import ENCODED_WORDS
 from tests.receiver import Receiver, verified
 
 State = WebhookDelivery.State
-SCOPES = ("submit", "steer", "tell")
+SCOPES = ("submit", "steer", "webhooks")
 
 
 @pytest.fixture
@@ -326,31 +326,31 @@ def caller(mira):
 
 @pytest.mark.django_db
 def test_a_hook_is_made_listed_and_taken_away(caller, mira):
-    made = caller.post("/hooks", {"address": "https://example.org/hook", "kind": "judgement"})
+    made = caller.post("/webhooks", {"address": "https://example.org/hook", "kind": "judgement"})
     assert made.status_code == 201
     content = made.json()
     assert content["secret"] == Webhook.objects.get().secret
-    listed = caller.get("/hooks").json()["results"]
+    listed = caller.get("/webhooks").json()["results"]
     assert [one["id"] for one in listed] == [content["id"]]
     assert "secret" not in listed[0]
-    assert caller.client.delete(f"/api/v1/hooks/{content['id']}").status_code == 204
+    assert caller.client.delete(f"/api/v1/webhooks/{content['id']}").status_code == 204
     assert not Webhook.objects.exists()
 
 
 @pytest.mark.django_db
 def test_messages_are_listed_and_sent_once_more(caller, mira, noor):
-    pk = caller.post("/hooks", {"address": "https://example.org/hook"}).json()["id"]
+    pk = caller.post("/webhooks", {"address": "https://example.org/hook"}).json()["id"]
     ended(mira)
     messages.fan_out_events()
     WebhookDelivery.objects.update(state=State.GIVEN_UP)
-    [one] = caller.get(f"/hooks/{pk}/deliveries").json()["results"]
-    again = caller.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}).json()
+    [one] = caller.get(f"/webhooks/{pk}/deliveries").json()["results"]
+    again = caller.post(f"/webhooks/{pk}/deliveries/{one['id']}/resend", {}).json()
     assert (one["state"], again["state"], again["message_id"]) == ("given_up", "to_send", one["message_id"])
     WebhookDelivery.objects.claim_due()
-    problem(caller.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}), 409)
+    problem(caller.post(f"/webhooks/{pk}/deliveries/{one['id']}/resend", {}), 409)
     others = ApiCaller(noor, scopes=SCOPES)
-    problem(others.get(f"/hooks/{pk}/deliveries"), 404)
-    problem(others.post(f"/hooks/{pk}/deliveries/{one['id']}/resend", {}), 404)
+    problem(others.get(f"/webhooks/{pk}/deliveries"), 404)
+    problem(others.post(f"/webhooks/{pk}/deliveries/{one['id']}/resend", {}), 404)
 
 
 @pytest.mark.django_db
@@ -368,19 +368,19 @@ def test_messages_are_listed_and_sent_once_more(caller, mira, noor):
     ],
 )
 def test_what_is_wrong_with_a_hook_is_named(caller, asked, path):
-    assert path in fields(caller.post("/hooks", asked))
+    assert path in fields(caller.post("/webhooks", asked))
     assert not Webhook.objects.exists()
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", ["https://me:you@example.org/", "https://example.org:8443/", "https://a b/"])
 def test_no_address_of_a_hook_is_refused_in_words_about_reading(caller, address):
-    assert "read" not in fields(caller.post("/hooks", {"address": address}))["address"]
+    assert "read" not in fields(caller.post("/webhooks", {"address": address}))["address"]
 
 
 @pytest.mark.django_db
 def test_a_token_of_every_day_makes_and_sees_no_hook_and_nobody_has_too_many(caller, mira, mira_calls):
-    assert "tell" in problem(mira_calls.post("/hooks", {"address": "https://example.org/"}), 403)["detail"]
-    assert "tell" in problem(mira_calls.get("/hooks"), 403)["detail"]
+    assert "webhooks" in problem(mira_calls.post("/webhooks", {"address": "https://example.org/"}), 403)["detail"]
+    assert "webhooks" in problem(mira_calls.get("/webhooks"), 403)["detail"]
     Webhook.objects.bulk_create(Webhook(owner=mira, address="https://example.org/") for _ in range(20))
-    problem(caller.post("/hooks", {"address": "https://example.org/"}), 409)
+    problem(caller.post("/webhooks", {"address": "https://example.org/"}), 409)
