@@ -1,6 +1,7 @@
 """The sentences about an end, held against the figures that stand beside them: in debates of all ends, with members
 that withdrew, fell silent, were absent or are people."""
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -66,7 +67,9 @@ def ending(die: Random, how: str):
     return act
 
 
-def played() -> Iterator[tuple[DebateState, DebateOutcome]]:
+@functools.cache
+def played() -> list[tuple[DebateState, DebateOutcome]]:
+    found = []
     hows = ("", "spend", "until", "close", "end")
     for seed, (rule, failing, leaving, how) in enumerate(product(DecisionRule, FAILING, LEAVING, hows)):
         for kind, challenge in product((at_random, one_of_mind, unmoved), (True, False)):
@@ -78,7 +81,8 @@ def played() -> Iterator[tuple[DebateState, DebateOutcome]]:
             if not isinstance(play.end, EndForLackOfMembers):
                 ended = replace(play.course, because=play.end.because)
                 stood = [ended.verdict_of.get(one.seat, "") for one in ended.voters]
-                yield ended, outcome_of(rule, OPTIONS, stood)
+                found.append((ended, outcome_of(rule, OPTIONS, stood)))
+    return found
 
 
 def number(word: str) -> int:
@@ -197,7 +201,7 @@ def wrong(course: DebateState, outcome: DebateOutcome) -> Iterator[str]:
 
 
 def test_each_sentence_about_an_end_says_what_its_figures_say():
-    debates = list(played())
+    debates = played()
     found = [sentence for ended, outcome in debates for sentence in wrong(ended, outcome)]
     assert found == []
     assert {ended.because for ended, _ in debates} == set(EndReason)
