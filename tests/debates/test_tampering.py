@@ -76,7 +76,7 @@ def after(names: Iterable[str], debate: UUID, look: Callable[[], Any]) -> dict[s
 
 
 def test_whatever_is_changed_is_found(history: SimpleNamespace) -> None:
-    found = after(CASES, history.debate, lambda: verify_one(history.debate)[2])
+    found = after(some_of(CASES, 30), history.debate, lambda: verify_one(history.debate)[2])
     assert [name for name, faults in found.items() if not faults] == []
 
 
