@@ -55,7 +55,6 @@ UNCERTAIN_CHOICES = (
 PERSON_POLICIES = ("person", "both")
 ERROR_LENGTH = 4_000  # characters
 NOT_BROKEN = ("", CUT_MARK, END_MARK)  # errors of calls that were interrupted without a fault of the tool
-SETTLE_TIMEOUT = 5.0  # seconds for what outlived its engine to come to its end
 EFFECT_TEXT = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OUT: "reaches out"}
 
 
@@ -340,11 +339,11 @@ class ToolExecution:
         return await self._come_to_an_end(call, self._tool.perform(self._read, self._use), self._tool.timeout)
 
     async def _settle(self, call: ToolCall) -> ToolCall:
-        """What became of a call that an engine left behind."""
+        """What became of a call that an engine left behind. That has the whole time of the tool, however long no engine
+        was there: what never began begins now."""
         if not (self._is_same(call) and self._tool.settle and call.deadline):
             return await self._close(call, Status.INTERRUPTED, error=CUT_MARK)
-        left = (call.deadline - timezone.now()).total_seconds()
-        return await self._come_to_an_end(call, self._tool.settle(call, self._use), max(left, SETTLE_TIMEOUT))
+        return await self._come_to_an_end(call, self._tool.settle(call, self._use), self._tool.timeout)
 
     def _can_settle(self, call: ToolCall) -> bool:
         """What was allowed of another definition is not gone on with: settling may begin what never began."""

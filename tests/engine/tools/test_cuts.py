@@ -1,10 +1,14 @@
 """What was cut short is found, and nothing is done twice, however often the engine ends meanwhile."""
 
+from datetime import timedelta
+
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from engine import fault_injection, run_control
 from engine.models import Budget, Gate, GateDecision
+from engine.runtime import tool_execution
 from engine.tools import available_tools
 from tests.engine.test_blame import fail_after_five_deaths
 from tests.engine.test_waiting import queued
@@ -61,6 +65,15 @@ async def test_what_did_not_outlive_it_was_cut(cut, going_on):
     run = await cut(one("command", "noor"))
     await going_on(run)
     assert (await statuses(), DONE) == (["interrupted"], ["noor"])
+
+
+async def test_what_outlived_its_engine_has_the_whole_time_of_its_tool_an_hour_later(cut, going_on, monkeypatch):
+    run = await cut(one("command"))
+    given, within, an_hour_later = [], tool_execution._within, timezone.now() + timedelta(hours=1)
+    monkeypatch.setattr(tool_execution, "_within", lambda *about: given.append(about[0]) or within(*about))
+    monkeypatch.setattr(tool_execution.timezone, "now", lambda: an_hour_later)
+    await going_on(run)
+    assert given == [available_tools()["command"].timeout]
 
 
 async def test_who_is_told_that_it_was_cut_looks_for_itself(cut, going_on):
