@@ -44,6 +44,8 @@ class Killed:
     """What a story consists of."""
     seldom: ClassVar[tuple[str, ...]]
     not_passed: ClassVar[tuple[str, ...]]
+    failing: ClassVar[tuple[str, ...]] = ()
+    """Points after which four more workers die, so that a run fails with a tool call open and is retried."""
     offline: ClassVar[str] = ""
     """The module whose `entries_of_all` and `problems` verify as `tools/verify.py` does."""
     lease: ClassVar[float] = 1.0
@@ -143,11 +145,35 @@ class Killed:
         for point in fault_injection.ALL_POINTS:
             if not any(word in point for word in self.not_passed):
                 self.died_at(point)
+        for point in self.failing:
+            self.failed_at(point)
 
     def died_at(self, point: str) -> None:
         """One whose first worker died there, and whose second brought it to its end."""
         pk = self.submit()
-        passing = 1 if any(word in point for word in self.seldom) else PASSINGS
+        self.dies(pk, point, self.passing(point))
+        self.brought_to_its_end(pk, f"what a worker died in at {point}")
+        print(f"died at {point}", flush=True)
+
+    def failed_at(self, point: str) -> None:
+        """One whose first worker died there, and the next four as soon as they had it: it failed, and was retried."""
+        from engine.models import Run
+        from engine.models.claims import MAX_CRASHES
+
+        pk = self.submit()
+        self.dies(pk, point, self.passing(point))
+        for _ in range(MAX_CRASHES - 1):
+            self.dies(pk, "after-claim-commit", 1)
+        self.brought_to_its_end(pk, f"what failed after a worker died in it at {point}")
+        if not Run.objects.get(pk=pk).retries:
+            raise SystemExit(f"what five workers died in did not fail: {pk}, {point}")
+        print(f"failed at {point}", flush=True)
+
+    def passing(self, point: str) -> int:
+        return 1 if any(word in point for word in self.seldom) else PASSINGS
+
+    def dies(self, pk: Any, point: str, passing: int) -> None:
+        """A worker that has it dies when it passes this point so often."""
         with ChaosCrew(self.place, CONCURRENCY, MAGI_TEST_FAULT=f"{point}=exit@{passing}") as crew:
             failing, end = crew.start(), time.monotonic() + LONGEST
             while failing.state != "Z":
@@ -158,10 +184,11 @@ class Killed:
                 self.decide()
                 time.sleep(0.02)
             crew.kill(failing)
+
+    def brought_to_its_end(self, pk: Any, what: str) -> None:
         with ChaosCrew(self.place, CONCURRENCY) as crew:
             crew.start()
-            self.until_over([pk], f"what a worker died in at {point}")
-        print(f"died at {point}", flush=True)
+            self.until_over([pk], what)
 
     def until_over(self, pks: list[Any], what: str, longest: float = LONGEST) -> None:
         """`longest`: seconds without any progress."""

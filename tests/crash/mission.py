@@ -29,6 +29,7 @@ class KilledMissions(Killed):
     pace = 1.0
     seldom = ("claim", "outcome", "park", "tool-open")
     not_passed = ("expiry", "rest", "child", "gate")
+    failing = ("after-tool-open-commit", "before-tool-done-commit")  # before a command begins, and while it lives
 
     def submit(self) -> Any:
         from missions.presets import agent_row
