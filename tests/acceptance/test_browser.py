@@ -149,6 +149,7 @@ def idle(browser, idle_site):
     page.context.close()
 
 
+@pytest.mark.slow
 def test_a_queued_judgement_is_idle_until_an_engine_in_another_process_takes_it(idle, tmp_path):
     page, site = idle
     with EngineProcess(site.env, tmp_path / "engine.log") as engine:

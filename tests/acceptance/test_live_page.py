@@ -95,6 +95,7 @@ def test_a_page_says_a_moment_later_and_once_what_it_has(scripted_alone, scripte
     assert all(later - earlier >= SAID_AFTER for earlier, later in pairwise([begun, *said]))
 
 
+@pytest.mark.slow
 def test_polls_follow_a_failure_and_its_retry(without_sockets, scripted_site, endpoint):
     page = without_sockets
     endpoint.script(by_text=[["round 3 of 3.", FAILS_ONCE]])

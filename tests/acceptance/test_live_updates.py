@@ -43,6 +43,7 @@ def fragments_that_differ(page, expected):
     return {name: html for name, html in fragments_of(page).items() if html != expected[name]}
 
 
+@pytest.mark.slow
 def test_disturbances_end_in_the_page_of_a_fresh_visit(browser, scripted_site, endpoint):
     """Half of the judgements fail: their pages stay connected, so that an old message could still undo the end."""
     most = int(os.environ.get("MAGI_TEST_DISTURBANCES", 40 if EVERYTHING else 10))  # 200 take a minute
