@@ -16,8 +16,8 @@ from tests.acceptance.scene import PATIENCE, rows
 from tests.conftest import some_of
 from tests.injections import INJECTIONS, STEERING, tags
 
-THREES = some_of((INJECTIONS[start : start + 3] for start in range(0, len(INJECTIONS), 3)), 4)
-SIXES = some_of((INJECTIONS[start : start + 6] for start in range(0, len(INJECTIONS), 6)), 3)
+THREES = some_of((INJECTIONS[start : start + 3] for start in range(0, len(INJECTIONS), 3)), 2)
+SIXES = some_of((INJECTIONS[start : start + 6] for start in range(0, len(INJECTIONS), 6)), 1)
 WHOLE = "\n".join(INJECTIONS)
 PARTS = [" ".join(INJECTIONS[start::3]) for start in range(3)]
 TRAP = """
