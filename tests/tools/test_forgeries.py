@@ -13,7 +13,7 @@ from tests.conftest import EVERYTHING
 from tests.tools.offline import verifier
 
 pytestmark = pytest.mark.django_db
-EXAMPLES = 1_000 if EVERYTHING else 100
+EXAMPLES = 1_000 if EVERYTHING else 40
 
 
 def is_intact(lines, key):
