@@ -1,4 +1,4 @@
 import os
 
-# pydantic would read what every installed package says of itself, to find plugins of which there are none
+# pydantic would read the metadata of every installed package to look for plugins; none are installed
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

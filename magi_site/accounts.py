@@ -1,4 +1,4 @@
-"""Users and groups in the admin: who changes them gives nobody, oneself included, more than one has."""
+"""Users and groups in the admin. Nobody can grant a permission that they do not have, not even to themselves."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,14 +22,18 @@ def can_grant(request: HttpRequest, permissions: Any) -> bool:
 
 
 def permissions_beyond(request: HttpRequest) -> Any:
-    """The permissions that somebody has not, and so cannot give."""
+    """Primary keys of the permissions that the signed-in user does not have and therefore cannot grant."""
     mine = request.user.get_all_permissions()
-    known = Permission.objects.select_related("content_type")
-    return [one.pk for one in known if f"{one.content_type.app_label}.{one.codename}" not in mine]
+    permissions = Permission.objects.select_related("content_type")
+    return [
+        permission.pk
+        for permission in permissions
+        if f"{permission.content_type.app_label}.{permission.codename}" not in mine
+    ]
 
 
 class GuardedAdmin(admin.ModelAdmin):
-    """What is out of somebody's reach can be looked at, and neither changed nor deleted."""
+    """Makes rows read-only for users who have fewer permissions than the row grants (`within_reach`)."""
 
     def within_reach(self, request: HttpRequest, obj: Any) -> bool:
         raise NotImplementedError
@@ -41,7 +45,10 @@ class GuardedAdmin(admin.ModelAdmin):
         return super().has_delete_permission(request, obj) and (obj is None or self.within_reach(request, obj))
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
-        """Only what one has is offered. Nothing is lost by that: whoever has more is out of reach."""
+        """Offer only permissions that the signed-in user has.
+
+        Saving cannot remove others: a row that has more permissions than this user is read-only.
+        """
         field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
         if not request.user.is_superuser:
             which = "permissions__in" if field.queryset.model is Group else "pk__in"
@@ -62,8 +69,10 @@ class NewPasswordForm(AdminPasswordChangeForm):
 
 
 def password_queue(view: Callable[..., HttpResponse], request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-    """What a view answers that hashes a password, in the line of those who are signed in; or its page, which says why
-    not."""
+    """Call a view that hashes a password when the queue of known browsers has a place.
+
+    If the queue is full, redirect back to the page with a message that says so.
+    """
     if request.method != "POST":
         return view(request, *args, **kwargs)
     try:
@@ -90,7 +99,7 @@ class UserAdminPage(GuardedAdmin, BudgetUserAdmin):
         return password_queue(super().user_change_password, request, *args, **kwargs)
 
     def within_reach(self, request: HttpRequest, obj: User) -> bool:
-        """Whoever sets the password of somebody can act as that person, disabled or not."""
+        """Who can set a user's password can act as that user, so inactive users count with all their permissions."""
         return request.user.is_superuser or (not obj.is_superuser and can_grant(request, permissions_of(obj)))
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:

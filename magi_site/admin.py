@@ -12,8 +12,10 @@ __all__ = ["TokenAdmin", "accounts"]
 
 @admin.register(Token)
 class TokenAdmin(admin.ModelAdmin):
-    """Everybody's, to be looked at and revoked. People make their own on a page of their own: whoever made one for
-    somebody else could act as that person."""
+    """Lists the tokens of all users and revokes them.
+
+    Tokens are created only by their owners on the page Tokens: a token lets its holder act as the owner.
+    """
 
     fields = ["name", "owner", "state", "scopes", "created", "expires", "revoked", "last_used"]
     list_display = ["__str__", "owner", "state", "scopes", "created", "expires", "last_used"]

@@ -1,4 +1,4 @@
-"""The HTTP API: who may call, how requests are read and errors said. What it can do, the procedures' routers say."""
+"""The HTTP API: authentication, parsing of requests, error responses. The endpoints are in the procedures' routers."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from runs.procedure.schemas import ProblemOut, problem_responses
 from runs.procedure.spec import specs
 
 from .models import Token
-from .problem_details import sign_in_refused
+from .problem_details import error_response
 from .reads import reads
 from .strict_json import InvalidJson, loads
 
@@ -38,11 +38,11 @@ DESCRIPTION = (
     "Three agents judge a content in three rounds; fixed rules turn their decisions into one verdict. "
     "A token comes from the page Tokens or from the command create_token."
 )
-OPENAPI_SERVER = "https://site"  # stands in an example for this one
+OPENAPI_SERVER = "https://site"  # placeholder in examples; the page replaces it by its own address
 
 
 class BearerAuth(HttpBearer):
-    """The one way in: `Authorization: Bearer TOKEN`. Neither cookies nor addresses let anybody in."""
+    """Accepts `Authorization: Bearer TOKEN` only; session cookies do not authenticate API calls."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Token | None:
         found = Token.objects.of(token)
@@ -55,19 +55,22 @@ class BearerAuth(HttpBearer):
 
 class StrictJsonParser(Parser):
     def parse_body(self, request: HttpRequest) -> Any:
-        """Raises a Refusal, which ninja puts under an error of its own."""
+        """Raises ApiError or RequestDataTooBig, which ninja wraps in an HttpError (see `refuse_body`)."""
         if request.content_type == "multipart/form-data" and (part := _part_beside_files(request)):
             return _read(request.POST.get(part, "").encode())
         if request.content_type != "application/json":
             raise ApiError(415, "Send the body as JSON, with Content-Type: application/json.")
-        if len(request.body) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # sent without saying its length
+        if len(request.body) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # without Content-Length Django does not check it
             raise RequestDataTooBig
         return _read(request.body)
 
 
 def _part_beside_files(request: HttpRequest) -> str:
-    """The name of the part with the fields, where files may come with them: where runs with files are submitted."""
-    nouns = {face.nouns: face.noun for face in specs().values() if face.takes_files}
+    """The name of the multipart field that holds the JSON: the procedure's noun.
+
+    Empty for addresses that take no files.
+    """
+    nouns = {spec.nouns: spec.noun for spec in specs().values() if spec.takes_files}
     return nouns.get(request.path.rpartition("/")[2], "")
 
 
@@ -79,7 +82,7 @@ def _read(body: bytes) -> Any:
 
 
 class ApiDocs(DocsBase):
-    """A page of our own: it needs no script, so the policy of all pages holds for it, too."""
+    """Renders the API's documentation without scripts, so that the site's Content-Security-Policy allows it."""
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
         description = api.get_openapi_schema()
@@ -91,8 +94,12 @@ class ApiDocs(DocsBase):
 
 
 class MagiApi(NinjaAPI):
-    """Calls under addresses of their own, each with the errors that all have. `example`: of a call, for its page.
-    `problem`: what an error is, and `problems`, how it is described."""
+    """One of the site's APIs, with the parser, documentation page and error responses that all of them share.
+
+    example: a curl command for the documentation page
+    problem: schema of an error body
+    problems: returns the OpenAPI `responses` for some statuses
+    """
 
     def __init__(
         self,
@@ -109,7 +116,7 @@ class MagiApi(NinjaAPI):
         self.add_exception_handler(HttpError, partial(refuse_body, self))
 
     def urls_for_callers(self) -> tuple[list[URLPattern | URLResolver], str, str]:
-        """For `path`. A call is let in by its token; whoever has none is told so, and not sent to a form for people."""
+        """The argument of `path`. Callers without a token get a 401 and no redirect to the sign-in page."""
         patterns, app_name, namespace = self.urls
         for pattern in patterns:
             login_not_required(cast(Any, pattern).callback)
@@ -121,19 +128,19 @@ class MagiApi(NinjaAPI):
         return _described(self, path_prefix or self.get_root_path(path_params or {}))
 
 
-@cache  # it is a quarter of a second of work, and whoever asks need not sign in
+@cache  # takes a quarter of a second, and anybody may request it without signing in
 def _described(api: "MagiApi", path_prefix: str) -> OpenAPISchema:
-    """With what is true of every call: it may be refused, and how that looks."""
+    """The OpenAPI document, with the error responses and scopes of every call added."""
     schema = NinjaAPI.get_openapi_schema(api, path_prefix=path_prefix)
     model = api.problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schema["components"]["schemas"] |= {**model.pop("$defs"), api.problem.__name__: model}
     for operations in schema["paths"].values():
         for method, operation in operations.items():
-            _say_what_it_needs(operation, api.problems, 401, *([429] if method == "get" else []))
+            _add_refusals(operation, api.problems, 401, *([429] if method == "get" else []))
     return schema
 
 
-def _say_what_it_needs(operation: dict[str, Any], problems: Callable[..., dict[str, Any]], *statuses: int) -> None:
+def _add_refusals(operation: dict[str, Any], problems: Callable[..., dict[str, Any]], *statuses: int) -> None:
     refusals = problems(*statuses)["responses"]
     if scope := operation.get("x-scope"):
         refusals |= problems(403)["responses"]
@@ -146,23 +153,23 @@ def _say_what_it_needs(operation: dict[str, Any], problems: Callable[..., dict[s
 
 def refuse(request: HttpRequest, refusal: Any) -> HttpResponse:
     more = {"code": refusal.code} if hasattr(refusal, "code") else {}
-    return sign_in_refused(request, refusal.status, refusal.detail, refusal.errors, refusal.headers, **more)
+    return error_response(request, refusal.status, refusal.detail, refusal.errors, refusal.headers, **more)
 
 
 def refuse_more(request: HttpRequest, reached: Any) -> HttpResponse:
-    return sign_in_refused(request, 429, str(reached), headers={"Retry-After": str(reached.seconds)})
+    return error_response(request, 429, str(reached), headers={"Retry-After": str(reached.seconds)})
 
 
 def refuse_body(api: NinjaAPI, request: HttpRequest, error: Any) -> HttpResponse:
-    """ninja makes an error of its own of whatever a parser raises."""
+    """Unwrap what the parser raised: ninja turns every exception of a parser into an HttpError."""
     if isinstance(error.__cause__, (ApiError, SuspiciousOperation)):
         return api.on_exception(request, error.__cause__)
-    return sign_in_refused(request, error.status_code, str(error))
+    return error_response(request, error.status_code, str(error))
 
 
 def refuse_caller(request: HttpRequest, error: Any) -> HttpResponse:
     detail = "Send a token that holds: Authorization: Bearer TOKEN."
-    return sign_in_refused(request, 401, detail, headers={"WWW-Authenticate": 'Bearer realm="magi"'})
+    return error_response(request, 401, detail, headers={"WWW-Authenticate": 'Bearer realm="magi"'})
 
 
 def refuse_fields(request: HttpRequest, error: Any) -> HttpResponse:
@@ -172,8 +179,8 @@ def refuse_fields(request: HttpRequest, error: Any) -> HttpResponse:
 def refuse_request(request: HttpRequest, error: Any) -> HttpResponse:
     if isinstance(error, RequestDataTooBig):
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
-        return sign_in_refused(request, 413, f"The body is too large. It may have {most} kB.")
-    return sign_in_refused(request, 400)
+        return error_response(request, 413, f"The body is too large. It may have {most} kB.")
+    return error_response(request, 400)
 
 
 def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
@@ -183,7 +190,7 @@ def refuse_for_now(request: HttpRequest, error: Any) -> HttpResponse:
     database_errors.database_watch.note(found)
     log.error("%s %s: %s", request.method, request.path, found)
     detail = f"{found} Nothing was done; send the request again later."
-    return sign_in_refused(request, 503, detail, headers={"Retry-After": str(found.wait)})
+    return error_response(request, 503, detail, headers={"Retry-After": str(found.wait)})
 
 
 _LENGTHS = {
@@ -197,16 +204,19 @@ _LENGTHS = {
 
 
 def _in_words(found: Mapping[str, Any]) -> str:
-    """What people read, too, by whatever calls the API; the validator's own words where there are no better ones."""
-    said = _LENGTHS.get(found["type"], "")
+    """The message of a validation error for people; pydantic's own where `_LENGTHS` has no better one."""
+    template = _LENGTHS.get(found["type"], "")
     try:
-        return said.format(**found.get("ctx", {})) or found["msg"]
+        return template.format(**found.get("ctx", {})) or found["msg"]
     except KeyError:
         return str(found["msg"])
 
 
 def _path(place: tuple[str | int, ...]) -> str:
-    """As a caller names it: ninja names the part of the request first, of a body its parameter, too."""
+    """The path of a field as callers know it.
+
+    ninja puts the part of the request first ("query", "body"), and after "body" the name of the view's parameter.
+    """
     return ".".join(map(str, place[2:] if place[0] == "body" else place[1:]))
 
 
@@ -224,7 +234,7 @@ COMMON_RESPONSES: Mapping[type[Exception], Callable[[HttpRequest, Any], HttpResp
 
 
 def _calls(description: Mapping[str, Any]) -> Any:
-    """What the page shows of each call."""
+    """The operations for the documentation page, each as a flat dict."""
     for path, operations in description["paths"].items():
         for method, operation in operations.items():
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
@@ -245,15 +255,15 @@ def _fields(description: Mapping[str, Any], schema: Mapping[str, Any]) -> list[d
     return [{"name": name, "required": name in needed, **field} for name, field in known.get("properties", {}).items()]
 
 
-# ---- the calls of all kinds -------------------------------------------------------------------------------
+# ---- the routers -------------------------------------------------------------------------------
 
 EXAMPLE = f"""curl {OPENAPI_SERVER}/api/v1/judgements \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
   -d '{{"content": "I am going to travel to Japan next week.", "council": "Magi"}}'"""
 
 api = MagiApi(title="MAGI", description=DESCRIPTION, urls_namespace="api", auth=BearerAuth(), example=EXAMPLE)
-for face in specs().values():
-    api.add_router("", f"{face.app_name}.endpoints.router")
+for spec in specs().values():
+    api.add_router("", f"{spec.app_name}.endpoints.router")
 api.add_router("", "runs.api.endpoints.router")
 api.add_router("", "runs.api.gates.router")
 api.add_router("", "runs.api.webhooks.router")

@@ -8,7 +8,7 @@ from django.db.models.signals import post_migrate, pre_migrate
 
 
 class MagiSiteConfig(AppConfig):
-    default = True  # of the several here, which Django would otherwise pass over
+    default = True  # this module has two configs; without a default Django would use neither
     name = "magi_site"
     verbose_name = "API"
 
@@ -18,7 +18,7 @@ class MagiSiteConfig(AppConfig):
 
 
 class AdminConfig(SimpleAdminConfig):
-    """Django's own, whose pages are found with all others (`urls.py`): a command that shows none does without."""
+    """Django's admin without autodiscovery at start: `urls.py` does it, so commands without pages start faster."""
 
     default = False
 
@@ -26,12 +26,12 @@ class AdminConfig(SimpleAdminConfig):
         checks.register(_check_admin, checks.Tags.admin)
 
 
-def _check_admin(**asked: Any) -> list[checks.CheckMessage]:
+def _check_admin(**kwargs: Any) -> list[checks.CheckMessage]:
     from django.contrib import admin
     from django.contrib.admin.checks import check_admin_app, check_dependencies
 
     admin.autodiscover()
-    return [*check_dependencies(**asked), *check_admin_app(**asked)]
+    return [*check_dependencies(**kwargs), *check_admin_app(**kwargs)]
 
 
 def _remove_triggers(*, using: str, plan: Any = None, **_: Any) -> None:

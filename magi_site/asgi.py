@@ -15,8 +15,8 @@ from magi_site.middleware import NormalizedRequest, require_same_origin  # noqa:
 from runs.urls import websocket_urlpatterns  # noqa: E402
 
 pages.request_class = NormalizedRequest
-own_tools()  # none that is impossible is served; who starts this by a command has checked it
-# the router would end an unknown path with an exception
+own_tools()  # fails at start on an invalid tool, also where another server imports this and no command has checked
+# without this the router raises an exception for an unknown path
 sockets = URLRouter([*websocket_urlpatterns, re_path("", WebsocketDenier.as_asgi())])
 
 application = ProtocolTypeRouter(

@@ -1,4 +1,4 @@
-"""The calls of programs that were written for another planner, under the addresses and names that they know.
+"""The API for programs that were written for another planner, with the paths and field names of that planner.
 
 Why so: docs/decisions.md, The API.
 """
@@ -24,7 +24,7 @@ USER_HEADERS = (USER_PRINCIPAL_ID, b"user-principal-id", b"x-ms-client-principal
 
 
 class UserPrincipalAuth(BearerAuth):
-    """The token says who asks. A user whom a header names beside it must be the same one."""
+    """Authenticates by token. A header that names a user must name the owner of the token, otherwise 403."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Token | None:
         found = super().authenticate(request, token)
@@ -34,7 +34,7 @@ class UserPrincipalAuth(BearerAuth):
 
 
 def _named(request: HttpRequest) -> Iterator[str]:
-    """Django leaves a header with an underscore out of what it hands on, so they are read as they came."""
+    """The users that headers name. Read from the ASGI scope: Django drops headers with an underscore."""
     for name, value in getattr(request, "scope", {}).get("headers", ()):
         if name.lower() in USER_HEADERS and value:
             yield value.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""A page that looks at evidence in the reader's browser. The site serves it and learns nothing of who looks at what.
+"""A page that verifies evidence files in the reader's browser. The files are never sent to the site.
 
 Why so: docs/decisions.md, The record.
 """
@@ -13,7 +13,7 @@ from runs.record.evidence_file import VERIFIER
 from .middleware import HEADERS
 
 POLICY = "Content-Security-Policy"
-# what is on the page can send nothing anywhere: no request, no form
+# the page cannot send the evidence anywhere: neither by a request nor by a form
 NO_CONNECT_POLICY = (
     HEADERS[POLICY]
     .replace("connect-src 'self'", "connect-src 'none'")
@@ -32,7 +32,7 @@ def verifier_page(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_GET
 def verifier_program(request: HttpRequest) -> HttpResponse:
-    """What looks at it without a browser."""
+    """The same verification as a Python program."""
     disposition = 'attachment; filename="verify.py"'
     return HttpResponse(
         VERIFIER.read_bytes(), content_type="text/x-python; charset=utf-8", headers={"Content-Disposition": disposition}

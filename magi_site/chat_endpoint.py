@@ -1,4 +1,4 @@
-"""The calls that are made to a language model, under the addresses and in the shapes that its clients know.
+"""The OpenAI-compatible API, by which clients of language models ask councils, panels, teams and crews.
 
 Why so: docs/decisions.md, Other doors.
 """

@@ -220,7 +220,7 @@ class Environment(BaseSettings):
         schemes = SCHEMES[str(info.field_name)]
         if url and not _is_address(url.get_secret_value(), schemes):
             begin = " or ".join(f"{scheme}://" for scheme in schemes)
-            # without a word of the value: a password stands in it
+            # the message does not repeat the value: it may contain a password
             raise ValueError(
                 f"must be an address that begins with {begin}, signs like / and # in a password as %2F, %23"
             )
@@ -231,25 +231,25 @@ class Environment(BaseSettings):
 
     @property
     def local(self) -> bool:
-        """Only this machine may come: plain http. Any other host is served behind https."""
+        """Whether only this machine is served, over plain http. Any other host needs a proxy with https."""
         return set(self.ALLOWED_HOSTS) <= set(LOOPBACK)
 
     @property
     def address(self) -> str:
-        """Of the site, as others reach it; empty for this machine alone, unless it is said."""
+        """The site's origin as others reach it; empty where only this machine is served and MAGI_ADDRESS is not set."""
         hosts = [host.lstrip(".") for host in self.ALLOWED_HOSTS if host not in LOOPBACK]
         return self.MAGI_ADDRESS or (f"https://{hosts[0]}" if hosts else "")
 
     @property
     def proxies(self) -> list[IPv4Network | IPv6Network]:
-        """Whose word for a visitor's address is believed. A site for others stands behind a proxy on this machine."""
+        """Networks whose X-Forwarded-For is trusted: the loopback by default where other hosts are served."""
         if self.MAGI_PROXIES is None:
             return [] if self.local else [ip_network("127.0.0.0/8"), ip_network("::1")]
         return self.MAGI_PROXIES
 
     @property
     def providers(self) -> dict[str, dict[str, Any]]:
-        """The model providers by name, each as `engine.llm.client.providers.Provider` takes it."""
+        """The model providers by name, each with the arguments of `engine.llm.providers.Provider`."""
         found: dict[str, dict[str, Any]] = {}
         if self.OPENAI_API_KEY or self.OPENAI_BASE_URL:
             found["openai"] = _provider(self.OPENAI_BASE_URL or OPENAI_URL, self.OPENAI_API_KEY)
@@ -264,14 +264,14 @@ class Environment(BaseSettings):
 
     @property
     def search(self) -> dict[str, str]:
-        """Whom a search of the web asks; empty where nobody is."""
+        """The provider of web search; see `search_provider`. Empty where MAGI_SEARCH is not set."""
         return search_provider(self.MAGI_SEARCH or "", self.BRAVE_API_KEY, self.TAVILY_API_KEY)
 
     @property
     def default_model(self) -> str:
-        """What a council that names no model uses; empty where that must be said for each agent.
+        """The model of agents that name none; empty where each agent must name its own.
 
-        The rehearsal only where no provider is configured.
+        It is the rehearsal where no provider is configured.
         """
         if self.MAGI_DEFAULT_MODEL or not self.providers:
             return self.MAGI_DEFAULT_MODEL or "rehearsal/magi"
@@ -283,7 +283,7 @@ class Environment(BaseSettings):
         return self._given_or_generated(self.SECRET_KEY, "secret_key", secrets.token_urlsafe(50))
 
     def signing_key(self) -> bytes:
-        """The 32 bytes from which the Ed25519 key is made."""
+        """The seed of the Ed25519 key, 32 bytes. Raises OSError where the file of the key is damaged."""
         given = self._given_or_generated(self.MAGI_SIGNING_KEY, "signing_key", secrets.token_hex(32))
         try:
             seed = bytes.fromhex(given)
@@ -307,7 +307,7 @@ class Environment(BaseSettings):
 
 
 def _write_once(path: Path, text: str) -> None:
-    """Whole or not at all: of two processes that start at once one writes the file and both read it."""
+    """Create the file atomically: of two processes that start at once, one writes it and both read it."""
     new = path.with_name(f"{path.name}.{os.getpid()}")
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text)
@@ -336,21 +336,24 @@ def _provider(base_url: str, key: SecretStr | None) -> dict[str, Any]:
 
 
 def read_environment() -> Environment:
-    """The checked environment, its data folder made. A wrong value ends the process with one sentence."""
+    """The validated environment; creates the data folder and keys.
+
+    A wrong value ends the process with one sentence on stderr and status 78 (EX_CONFIG).
+    """
     try:
         environment = Environment()
         environment.MAGI_DATA_DIR.mkdir(parents=True, exist_ok=True)
         environment.secret_key()
         environment.signing_key()
     except ValidationError as error:
-        _stop(*_what_is_wrong(error))
+        _stop(*_first_error(error))
     except OSError as error:
         _stop("MAGI_DATA_DIR", f"{error.filename}: {error.strerror}")
     return environment
 
 
-def _what_is_wrong(error: ValidationError) -> tuple[str, str]:
-    """The variable and the reason. Never the value: it may be a key."""
+def _first_error(error: ValidationError) -> tuple[str, str]:
+    """The variable and the reason, without the value: it may be a key."""
     first = error.errors(include_input=False, include_url=False)[0]
     variable, *place = [str(part) for part in first["loc"]] or [first["msg"].partition(" ")[0]]
     reason = first["msg"].removeprefix("Value error, ")[:300]

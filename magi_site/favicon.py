@@ -1,4 +1,4 @@
-"""The icon in a browser's tab: the mark alone, or with how much waits or is at work."""
+"""The icon in a browser's tab: the logo alone, or with the number of waiting or running runs."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -7,14 +7,14 @@ from django.templatetags.static import static
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-MAX_COUNT = 9  # of more a tab has no room
+MAX_COUNT = 9  # the icon has room for one digit; more is shown as "9+"
 
 
 @login_not_required
 @require_safe
 @cache_control(max_age=86_400, public=True)
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Where browsers look for the icon of a page that names none, as those of the admin."""
+    """The default address of icons, for pages that name none, such as those of the admin."""
     return redirect(static("img/magi.svg"))
 
 
@@ -22,8 +22,10 @@ def favicon(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(max_age=86_400, public=True)
 def counted_icon(request: HttpRequest, waiting: int, running: int) -> HttpResponse:
-    """The mark with a number, which an address alone can name: the policy of pages lets no script draw one. What waits
-    for somebody comes before what is at work."""
+    """The logo with a number: of waiting runs if there are any, otherwise of running ones.
+
+    The numbers are part of the address because the Content-Security-Policy lets no script draw an icon.
+    """
     number = waiting or running
-    said = {"number": "9+" if number > MAX_COUNT else number, "waits": bool(waiting)}
-    return render(request, "_icon.svg", said, content_type="image/svg+xml")
+    context = {"number": "9+" if number > MAX_COUNT else number, "waits": bool(waiting)}
+    return render(request, "_icon.svg", context, content_type="image/svg+xml")

@@ -1,4 +1,4 @@
-"""Coming in: the one-time link for the first administrator, and setting a password."""
+"""The one-time link for the first administrator, and the page that sets a password."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ FIRST_ADMINISTRATOR = "admin"
 
 
 class OneTimeLink(PasswordResetTokenGenerator):
-    """Holds for three days and until the user signs in: its hash covers the time of the last sign-in."""
+    """A link that is valid for three days or until the user signs in: its hash covers the time of the last sign-in."""
 
     key_salt = "magi_site.first_login.OneTimeLink"
 
@@ -33,7 +33,7 @@ one_time_link = OneTimeLink()
 
 
 def first_administrator_link() -> str | None:
-    """The path of a one-time link, made with its user, as long as no administrator has a password."""
+    """The path of a one-time link; None once an administrator has a password. Creates the user if necessary."""
     users = get_user_model().objects
     administrators = users.filter(is_superuser=True, is_active=True).order_by("pk")
     if any(user.has_usable_password() for user in administrators):
@@ -47,24 +47,24 @@ def first_administrator_link() -> str | None:
 def use_sign_in_link(request: HttpRequest, pk: int, token: str) -> HttpResponse:
     user = get_user_model().objects.filter(pk=pk, is_active=True).first()
     if user is None or not one_time_link.check_token(user, token):
-        return _holds_no_more(request)
-    # of two visits at once one moves the time of the last sign-in, and with it the token
-    mine = get_user_model().objects.filter(pk=pk, last_login=user.last_login).update(last_login=timezone.now())
-    if not mine:
-        return _holds_no_more(request)
+        return _invalid_link(request)
+    # only one of two simultaneous visits finds the old `last_login`; its update makes the token invalid
+    updated = get_user_model().objects.filter(pk=pk, last_login=user.last_login).update(last_login=timezone.now())
+    if not updated:
+        return _invalid_link(request)
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
-    # whoever comes in so cannot come again, unless there is a password
+    # the link is used up: without a password this user could not sign in again
     return redirect("new" if user.has_usable_password() else "password")
 
 
-def _holds_no_more(request: HttpRequest) -> HttpResponse:
-    """Of a link that was used, is too old or never was: they all look alike."""
+def _invalid_link(request: HttpRequest) -> HttpResponse:
+    """The same page for a link that was used, has expired or never existed."""
     return render(request, "registration/link.html", status=404)
 
 
 @login_not_required
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
-    """The admin has no form of its own. Whoever it does not let in is told so, and not sent around in a circle."""
+    """Redirect to the site's sign-in page. Signed-in users without access get a 403 instead of a redirect loop."""
     if request.user.is_authenticated:
         raise PermissionDenied
     return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME, reverse("admin:index")))
@@ -75,15 +75,15 @@ def admin_password(request: HttpRequest, extra_context: object = None) -> HttpRe
 
 
 def view_on_site(request: HttpRequest, content_type_id: str, object_id: str) -> HttpResponse:
-    """Nothing links to it, as no row says its address by itself, and Django's own breaks at a key that is no UUID."""
+    """Replaces Django's view, which raises for a key that is no UUID. No model has `get_absolute_url`."""
     raise Http404("Rows have no page by this address.")
 
 
 def set_password(request: HttpRequest) -> HttpResponse:
-    """Change one's password, or set the first one, and end one's tokens with the old one."""
+    """Change one's password, or set the first one; on request, revoke one's API tokens too."""
     user: Any = request.user
     form_class = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
-    form = form_class(user, request.POST if request.method == "POST" else None)  # an empty one is wrong, too
+    form = form_class(user, request.POST if request.method == "POST" else None)  # empty data is a submitted form, too
     shorten_passwords(form)
     page, mine = "registration/password.html", Token.objects.live().filter(owner=user)
     try:
@@ -99,7 +99,10 @@ def set_password(request: HttpRequest) -> HttpResponse:
 
 
 def _set_password(request: HttpRequest, form: Any) -> bool:
-    """Whether what was sent is right, and the password set. An old one that is asked for is an attempt to sign in."""
+    """Save the new password if the form is valid; return whether it was saved.
+
+    A form that asks for the old password counts as an attempt to sign in, under the same limits.
+    """
     name = form.user.get_username()
     with check_attempt(request, name) if "old_password" in form.fields else KNOWN_BROWSER_QUEUE.place(name) as made:
         done = form.is_valid()

@@ -1,4 +1,4 @@
-"""The two groups that an installation begins with, and what everybody may do without being in any.
+"""The two groups of a new installation, and the backend that gives every user the permissions of "Everybody".
 
 Why so: docs/decisions.md, Rights.
 """
@@ -28,11 +28,12 @@ DEFAULT_PERMISSIONS = {
 
 
 class EverybodyBackend(BaseBackend):
-    """Every active user has the permissions of the group "Everybody", member or not: an administrator takes a right
-    away from all, or gives it to all, by changing that group. Without the group nobody has anything by it.
+    """Gives every active user the permissions of the group "Everybody", member or not.
 
-    It reads a user's own permissions and those of its groups with them, in one query where Django's own backend takes
-    two, and so has the last word: no backend after it is asked for a permission that it has not found.
+    Administrators grant or revoke a permission for all users by changing that group. It may be deleted.
+
+    The backend also reads the user's own permissions and those of their groups, in one query where Django's backend
+    takes two. It therefore decides alone: a permission that it does not find is denied.
     """
 
     def get_user(self, user_id: int) -> Any:
@@ -41,9 +42,9 @@ class EverybodyBackend(BaseBackend):
     def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
         if not user_obj.is_active or user_obj.is_anonymous or obj is not None:
             return set()
-        if not hasattr(user_obj, "_may"):  # for as long as the user object lives, as Django does it
-            user_obj._may = names_of(permissions_of(user_obj))
-        return user_obj._may
+        if not hasattr(user_obj, "_permission_names"):  # cached on the user object, as Django does it
+            user_obj._permission_names = names_of(permissions_of(user_obj))
+        return user_obj._permission_names
 
     async def aget_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
         return await sync_to_async(self.get_all_permissions)(user_obj, obj)
@@ -61,7 +62,7 @@ class EverybodyBackend(BaseBackend):
         return await sync_to_async(self.has_module_perms)(user_obj, app_label)
 
     def with_perm(self, perm: str, *_: Any, **__: Any) -> Any:
-        """The active users who have it as everybody has, as Django's own backend tells it of its users."""
+        """The active users who have the permission through "Everybody": all of them or none."""
         app, codename = perm.split(".")
         given = Permission.objects.filter(group__name=EVERYBODY, content_type__app_label=app, codename=codename)
         return User.objects.filter(Exists(given), is_active=True)
@@ -69,12 +70,12 @@ class EverybodyBackend(BaseBackend):
 
 def true_or_deny(found: bool) -> bool:
     if not found:
-        raise PermissionDenied  # by which a backend says that none after it is to be asked
+        raise PermissionDenied  # makes Django ask no further backend
     return True
 
 
 def permissions_of(user: Any) -> Any:
-    """The permissions of a user as a member of its groups and of Everybody, and its own, be it active or not."""
+    """A user's own permissions and those of their groups and of Everybody, whether the user is active or not."""
     groups = Group.objects.filter(Q(name=EVERYBODY) | Q(pk__in=user.groups.values("pk")))
     own, of_groups = User.user_permissions.through.objects, Group.permissions.through.objects
     return Permission.objects.filter(
@@ -92,7 +93,7 @@ def create_groups(
     permissions: Any = Permission.objects,
     first: Mapping[str, Sequence[str]] = DEFAULT_PERMISSIONS,
 ) -> None:
-    """Make those of the two that are not there, with their first rights. One that is there is left as it is."""
+    """Create the missing groups with their first permissions. A group that exists is not changed."""
     for name, rights in first.items():
         group, new = groups.get_or_create(name=name)
         if new:

@@ -1,4 +1,4 @@
-"""Our server of the Model Context Protocol, for programs that have a token; what it does, `runs/mcp` says."""
+"""The endpoint of the MCP server, for programs with a token; its methods and tools are in `runs/mcp`."""
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -19,10 +19,10 @@ NO_STREAM_HEADERS = {"Allow": "POST"}
 @csrf_exempt
 @login_not_required
 async def mcp_endpoint(request: HttpRequest) -> HttpResponse:
-    """One message, and what comes of it. A page of another site is let nowhere, whatever it sends along."""
+    """Answer one message. Requests from pages of other sites are refused before their token is read."""
     if not settings.MCP_DOOR:
         raise Http404
-    if not _is_of_this_site(request.headers.get("Origin", ""), request):
+    if not _is_own_origin(request.headers.get("Origin", ""), request):
         return problem_response(403, "Pages of other sites may not call here.")
     token = await sync_to_async(BEARER)(request)
     if token is None:
@@ -32,12 +32,12 @@ async def mcp_endpoint(request: HttpRequest) -> HttpResponse:
             405, "Send messages by POST: there is no stream to listen to.", headers=NO_STREAM_HEADERS
         )
     try:
-        _ = request.body  # read here, where it can be refused
+        _ = request.body  # read here, where a body that is too large can be refused
     except RequestDataTooBig as error:
         return refuse_request(request, error)
     return await answer(request)
 
 
-def _is_of_this_site(origin: str, request: HttpRequest) -> bool:
+def _is_own_origin(origin: str, request: HttpRequest) -> bool:
     own = f"{request.scheme}://{request.get_host()}"
     return not origin or origin == own or origin in settings.CSRF_TRUSTED_ORIGINS

@@ -1,4 +1,4 @@
-"""Which servers of the Model Context Protocol the environment names: MAGI_MCP_SERVERS."""
+"""The MCP servers that MAGI_MCP_SERVERS declares."""
 
 import os
 import re
@@ -13,7 +13,7 @@ EnvironmentVariable = Annotated[str, AfterValidator(variable_that_is_set)]
 
 
 class McpServerSetting(BaseModel):
-    """One entry. No secret stands there itself, only the name of its variable."""
+    """One entry of MAGI_MCP_SERVERS. It contains no secrets, only names of the variables that hold them."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -39,7 +39,7 @@ class McpServerSetting(BaseModel):
         return self
 
     def server(self) -> dict[str, Any]:
-        """As `engine.mcp.Server` takes it."""
+        """The arguments of `engine.mcp.config.McpServer`."""
         headers = {name: _one_line(os.environ[variable]) for name, variable in self.headers_env.items()}
         env = {name: os.environ[variable] for name, variable in self.env.items()}
         found = {"command": tuple(self.command), "env": env, "url": self.url or "", "headers": headers}
@@ -47,7 +47,7 @@ class McpServerSetting(BaseModel):
 
 
 def _one_line(value: str) -> str:
-    """As a header can hold it: words with a blank between them, as in `Bearer abc`."""
+    """The value as a header can carry it: words separated by single spaces, as in `Bearer abc`."""
     words = [clean_key(SecretStr(word)) for word in value.split()]
     return " ".join(word.get_secret_value() for word in words if word)
 

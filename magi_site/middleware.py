@@ -11,7 +11,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import sync_and_async_middleware
 
-from .problem_details import error_format_for, sign_in_refused
+from .problem_details import error_format_for, error_response
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -26,7 +26,7 @@ HEADERS = {
 
 @sync_and_async_middleware
 def security_headers(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
-    """What a page may load and who may keep it: nothing from elsewhere, nobody but the reader."""
+    """Add the headers of `HEADERS`, and forbid caching of pages."""
 
     def add(response: HttpResponse) -> HttpResponse:
         for name, value in HEADERS.items():
@@ -46,15 +46,17 @@ def security_headers(get_response: Callable) -> Callable[[HttpRequest], HttpResp
 
 @sync_and_async_middleware
 def reject_invalid_utf8(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
-    """Refuses what says that it is in another encoding: Django would decode forms and addresses by it, and several make
-    half a surrogate pair, which no database takes and no page can show."""
+    """Refuse requests that declare another encoding than UTF-8.
+
+    Django would decode forms with it, and several encodings yield lone surrogates, which no database stores.
+    """
 
     def refusal(request: HttpRequest) -> HttpResponse | None:
         named = (request.content_params or {}).get("charset", "utf-8")
         if _is_utf8(named):
             return None
         if error_format_for(request.path_info):
-            return sign_in_refused(request, 415, f"Send it as UTF-8: {named[:60]!a} is not read.")
+            return error_response(request, 415, f"Send it as UTF-8: {named[:60]!a} is not read.")
         raise BadRequest(f"Sent as {named[:60]!a}, and UTF-8 alone is read.")
 
     async def answer_later(request: HttpRequest) -> HttpResponse:
@@ -75,13 +77,13 @@ def _is_utf8(encoding: str) -> bool:
 
 class NormalizedRequest(ASGIRequest):
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        # Django lets no name of an encoding fail but an unknown one; `reject_invalid_utf8` refuses one with a NUL
+        # Django handles an unknown encoding only; a name with a NUL raises here and `reject_invalid_utf8` refuses it
         with suppress(ValueError):
             super()._set_content_type_params(meta)  # type: ignore[misc]
 
 
 def require_same_origin(sockets: Callable) -> Callable:
-    """Lets a websocket through only from a page of this very site: another port of this host is another site."""
+    """Accept websockets only from pages of this origin; another port of the same host is another origin."""
     scheme = "http" if settings.ENVIRONMENT.local else "https"
     refuse = WebsocketDenier.as_asgi()
 

@@ -1,4 +1,4 @@
-"""Which model providers the environment names: well-known ones by their usual variables, others by MAGI_PROVIDERS."""
+"""The model providers of the environment: well-known ones by their usual variables, others by MAGI_PROVIDERS."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
-# what a provider's own documents call the variable of its key, and where its chat completions are
+# provider: (variable of its key as in the provider's documentation, base URL of its chat completions)
 KEY_ONLY_PROVIDERS = {
     "anthropic": ("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1"),
     "gemini": ("GEMINI_API_KEY", "https://generativelanguage.googleapis.com/v1beta/openai"),
@@ -16,7 +16,7 @@ KEY_ONLY_PROVIDERS = {
 }
 OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_PORT = 11434
-NO_KEY = "none"  # a server on one's own machine asks for none, but the client insists on a word
+NO_KEY = "none"  # sent to servers that need no key: the client requires one
 ANY_MODEL = "*"
 RESERVED_NAMES = ("rehearsal",)
 
@@ -31,19 +31,19 @@ class ModelPriceSetting(BaseModel):
 
 
 FIELDS = ("temperature", "top_p", "seed", "reasoning_effort")
-# what a request says of itself: the answer would be read otherwise than it was asked for
+# fields that MAGI sets for each request; with other values its answer could not be read
 RESERVED_FIELDS = ("model", "messages", "stream", "stream_options", "response_format", "n", "tools", "tool_choice")
 
 Tokens = Annotated[int, Field(ge=1_000, le=100_000_000)]
 
 
 class ProviderSetting(BaseModel):
-    """One entry of MAGI_PROVIDERS. The key itself never stands there, only the name of its variable."""
+    """One entry of MAGI_PROVIDERS. It contains the name of the key's variable and never the key."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     base_url: str
-    api_key: SecretStr | None = None  # refused, with words that help
+    api_key: SecretStr | None = None  # always refused, with a message that names api_key_env
     api_key_env: str | None = None
     models: list[str] = []
     concurrency: int | None = Field(default=None, ge=1, le=10_000)
@@ -63,26 +63,26 @@ class ProviderSetting(BaseModel):
     @field_validator("price", mode="before")
     @classmethod
     def _one_for_all(cls, price: Any) -> Any:
-        """A price alone holds for every model of the provider."""
+        """A price without model names applies to all models of the provider."""
         return {ANY_MODEL: price} if isinstance(price, dict) and price.keys() & {"input", "output"} else price
 
     @field_validator("context", mode="before")
     @classmethod
     def _one_room_for_all(cls, context: Any) -> Any:
-        """A number alone holds for every model of the provider."""
+        """A number applies to all models of the provider."""
         return {ANY_MODEL: context} if isinstance(context, int) else context
 
     @field_validator("fields", mode="before")
     @classmethod
     def _for_all_or_by_model(cls, fields: Any) -> Any:
-        """Fields alone are for every model of the provider; by model each name has an object of them."""
+        """Fields without model names apply to all models; otherwise each model name has an object of fields."""
         by_model = isinstance(fields, dict) and fields and all(isinstance(value, dict) for value in fields.values())
         return fields if by_model or not isinstance(fields, dict) or not fields else {ANY_MODEL: fields}
 
     @field_validator("fields")
     @classmethod
     def _not_ours(cls, fields: dict[str, dict[str, JsonValue]]) -> dict[str, dict[str, JsonValue]]:
-        for name in (name for one in fields.values() for name in one):
+        for name in (name for model_fields in fields.values() for name in model_fields):
             if name in RESERVED_FIELDS:
                 raise ValueError(f"“{name}” is set by MAGI for each request; leave it out")
         return fields
@@ -120,8 +120,10 @@ class ProviderSetting(BaseModel):
 
 
 def declared_by_name(text: str) -> Any:
-    """The value of MAGI_PROVIDERS or MAGI_MCP_SERVERS, still unchecked. ValueError for what is no JSON object or
-    names a thing twice."""
+    """Parse the value of MAGI_PROVIDERS or MAGI_MCP_SERVERS, without validating it.
+
+    Raises ValueError if it is not JSON or if an object has the same name twice.
+    """
     try:
         return json.loads(text, object_pairs_hook=_no_name_twice)
     except json.JSONDecodeError as error:
@@ -159,7 +161,7 @@ def web_address(url: str) -> str:
 
 
 def _has_port(parts: SplitResult) -> bool:
-    """One that is a number, or none, which means the usual one."""
+    """Whether the port is valid or absent (the scheme's default)."""
     try:
         return parts.port is None or parts.port > 0
     except ValueError:
@@ -167,7 +169,10 @@ def _has_port(parts: SplitResult) -> bool:
 
 
 def clean_key(key: SecretStr | None) -> SecretStr | None:
-    """The key without the line end that files often bring. No header could carry what is refused here."""
+    """The key without surrounding white space, as files end with a line break.
+
+    Raises ValueError for a key that no HTTP header can carry.
+    """
     if key is None:
         return None
     text = key.get_secret_value().strip()
@@ -177,12 +182,12 @@ def clean_key(key: SecretStr | None) -> SecretStr | None:
 
 
 def azure_address(endpoint: str) -> str:
-    """Azure takes the plain protocol under this path; the model's name is that of the deployment."""
+    """The OpenAI-compatible base URL of an Azure endpoint; its model names are those of the deployments."""
     return endpoint if endpoint.endswith("/v1") else f"{endpoint}/openai/v1"
 
 
 def ollama_address(host: str) -> str:
-    """The address of an Ollama server from OLLAMA_HOST, which may lack scheme and port, or say where to listen."""
+    """The base URL for OLLAMA_HOST, which may lack scheme and port, or be an address to listen on (0.0.0.0)."""
     url = host.strip() if "://" in host else f"http://{host.strip()}"
     parts = urlsplit(url)
     try:

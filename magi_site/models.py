@@ -22,19 +22,19 @@ log = logging.getLogger(__name__)
 
 PREFIX = "magi_"
 NAME_LENGTH = 60
-LONGEST_SECRET = 200  # of what is looked up; ours are shorter
+MAX_SECRET_LENGTH = 200  # characters that are hashed; our secrets have 48
 DEFAULT_DAYS = 90
-MAX_DAYS = 3650  # days
+MAX_DAYS = 3650
 MINUTE = timedelta(minutes=1)
-CREATE_LIMIT = RateLimit(20, 60)  # of one owner on the page
+CREATE_LIMIT = RateLimit(20, 60)  # tokens that one user creates on the page
 
 
 def digest_of(secret: str) -> str:
-    return sha256(secret[:LONGEST_SECRET].encode(errors="replace")).hexdigest()
+    return sha256(secret[:MAX_SECRET_LENGTH].encode(errors="replace")).hexdigest()
 
 
 def read_scopes(text: str) -> tuple[str, ...]:
-    """From a list with commas. ValueError, a sentence, for what is none."""
+    """Parse scopes separated by commas. Raises ValueError with a sentence for an unknown scope."""
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     for scope in found:
         word, kind, name = scope.partition(":")
@@ -50,7 +50,7 @@ class TokenQuerySet(models.QuerySet["Token"]):
     def make(
         self, owner: Any, name: str = "", days: int = DEFAULT_DAYS, scopes: Iterable[str] = DEFAULT_SCOPES
     ) -> "Token":
-        """A new token with its `secret`, which no other object of it will have. `days`: 0 until it is revoked."""
+        """Create a token. Only the returned object has the `secret`. `days`: 0 for a token that does not expire."""
         secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
         expires = timezone.now() + timedelta(days=days) if days else None
         token = self.create(owner=owner, name=name, expires=expires, digest=digest_of(secret), scopes=",".join(scopes))
@@ -59,8 +59,9 @@ class TokenQuerySet(models.QuerySet["Token"]):
 
     @transaction.atomic
     def make_limited(self, owner: Any, **token: Any) -> "Token":
-        """As `make`, unless the owner has as many as one person may: LimitReached."""
-        User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # of two at once one counts the other's
+        """As `make`. Raises RateLimitReached if the owner has or creates too many tokens."""
+        # the lock makes a second request count the token of the first
+        User.objects.select_for_update(no_key=True).get(pk=owner.pk)
         if self.live().filter(owner=owner).count() >= settings.USER_TOKENS:
             most = f"You have {settings.USER_TOKENS} tokens that hold, as many as one person may. Revoke one first."
             raise RateLimitReached(most, MINUTE.total_seconds())
@@ -71,7 +72,7 @@ class TokenQuerySet(models.QuerySet["Token"]):
         return self.filter(Q(expires=None) | Q(expires__gt=timezone.now()), revoked=None)
 
     def of(self, secret: str) -> "Token | None":
-        """The token that a caller has, if it holds. Whatever is wrong with it takes the same way and time."""
+        """The valid token with this secret, or None. Unknown and invalid secrets take the same time."""
         token = self.select_related("owner").filter(digest=digest_of(secret)).first()
         return token if token and token.is_valid else None
 
@@ -80,9 +81,9 @@ class TokenQuerySet(models.QuerySet["Token"]):
 
 
 class Token(models.Model):
-    """Lets a program call the API as its owner, as far as its scopes go. Of the secret only its SHA-256 (hex) is kept.
+    """Lets a program call the API as its owner, within its scopes. Only the SHA-256 (hex) of the secret is stored.
 
-    The database revokes it when its owner is disabled, see `ended_tokens`.
+    The database revokes the tokens of an account that is disabled, see `token_triggers`.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
@@ -96,7 +97,7 @@ class Token(models.Model):
 
     objects = TokenQuerySet.as_manager()
 
-    secret = ""  # only of the object that was just made
+    secret = ""  # set only on the object that `make` returns
 
     def __str__(self) -> str:
         return visible_text(self.name) or f"token {self.pk}"
@@ -121,28 +122,28 @@ class Token(models.Model):
         return bool({scope, f"{scope}:{kind}"} & set(self.scopes.split(",")))
 
     def holder(self) -> User | None:
-        """Whose it is, read again; None where it holds no longer."""
+        """The owner, read from the database again; None if the token is no longer valid."""
         token = Token.objects.select_related("owner").filter(pk=self.pk).first()
         return token.owner if token and token.is_valid else None
 
     def mark_used(self, now: datetime) -> None:
-        """At most once a minute, so that calls do not queue up for a write, and not where nothing can be written."""
+        """Update `last_used` at most once a minute, so that calls do not wait for a write lock."""
         if self.last_used is None or self.last_used < now - MINUTE:
             unmarked = Q(last_used=None) | Q(last_used__lt=now - MINUTE)
             token_use_marks.try_to(Token.objects.filter(unmarked, pk=self.pk).update, last_used=now)
 
 
 class TokenUseMarks:
-    """What may be missing: where it cannot be written nobody is refused for it, and the log says so once."""
+    """Writes that may fail: a database that refuses writes must not refuse API calls. It is logged once."""
 
-    REST = 60.0  # seconds without another try, which may take long
+    RETRY_SECONDS = 60.0  # until the next try, as each may wait for a timeout
 
     def __init__(self) -> None:
-        self._rest_until = 0.0
-        self._said = False
+        self._retry_at = 0.0  # of time.monotonic()
+        self._logged = False
 
     def try_to(self, write: Callable[..., object], **values: object) -> None:
-        if time.monotonic() < self._rest_until:
+        if time.monotonic() < self._retry_at:
             return
         try:
             with transaction.atomic():
@@ -151,12 +152,12 @@ class TokenUseMarks:
             found = database_errors.problem_of(error)
             if found is None:
                 raise
-            self._rest_until = time.monotonic() + self.REST
-            if not self._said:
+            self._retry_at = time.monotonic() + self.RETRY_SECONDS
+            if not self._logged:
                 log.warning("When tokens were last used is not written: %s", found)
-            self._said = True
+            self._logged = True
         else:
-            self._said = False
+            self._logged = False
 
 
 token_use_marks = TokenUseMarks()

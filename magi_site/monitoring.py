@@ -19,12 +19,12 @@ def alive(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_GET
 def ready(request: HttpRequest) -> HttpResponse:
-    """503 with the reason where judgements cannot be taken or nobody performs them."""
-    reason = _reason_against()
+    """503 with the reason if the database is unavailable or no engine performs what is queued."""
+    reason = _unready_reason()
     return HttpResponse(f"{reason or 'ready'}\n", content_type="text/plain", status=503 if reason else 200)
 
 
-def _reason_against() -> str:
+def _unready_reason() -> str:
     try:
         neglected = Run.objects.neglected().exists()
         found = database_errors.database_watch.trouble()
@@ -37,16 +37,16 @@ def _reason_against() -> str:
     return "no engine takes what is queued" if neglected else ""
 
 
-TEXT = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @login_not_required
 @require_GET
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Who comes without the token is told what anybody is told who asks for what is not there."""
+    """Metrics for callers with METRICS_TOKEN. All others get the 404 of an address that does not exist."""
     given = request.headers.get("Authorization", "")
     if not settings.METRICS_TOKEN or not compare_digest(given.encode(), f"Bearer {settings.METRICS_TOKEN}".encode()):
         raise Http404
-    from runs.metrics import metrics_text  # its library is not read where nobody asks
+    from runs.metrics import metrics_text  # imports its library only where metrics are used
 
-    return HttpResponse(metrics_text(), content_type=TEXT)
+    return HttpResponse(metrics_text(), content_type=METRICS_CONTENT_TYPE)

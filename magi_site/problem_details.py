@@ -1,5 +1,4 @@
-"""Errors of the API as RFC 9457 has them: one shape, whatever went wrong and whoever found it out. Where a call is made
-as to a language model, they have the shape that clients of those read."""
+"""Error responses: RFC 9457 under /api/, and the format of OpenAI-compatible servers under /v1/."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -37,7 +36,7 @@ def problem_response(
     }
     if wrong := [{"path": path, "message": message} for path, message in errors]:
         content["errors"] = wrong
-    # in ASCII: a name that is no text is repeated, too
+    # ASCII escapes: a message may repeat a name with lone surrogates, which cannot be encoded
     return HttpResponse(json.dumps(content), status=status, content_type=CONTENT_TYPE, headers=dict(headers or {}))
 
 
@@ -53,12 +52,16 @@ def chat_problem_response(
     headers: Mapping[str, str] | None = None,
     code: str | None = None,
 ) -> HttpResponse:
-    """As who calls a language model reads it. Such clients try again by themselves, which would begin a second run, so
-    they are told not to wherever that would not help."""
+    """An error in the format of OpenAI-compatible servers.
+
+    Clients of language models retry by themselves, which would start a second run. The header `x-should-retry` stops
+    them except for RETRYABLE_STATUSES.
+    """
     wrong = list(errors)
-    told = " ".join([detail or DETAILS.get(status, ""), *(f"{path}: {said}" for path, said in wrong if said)]).strip()
+    details = [f"{path}: {message}" for path, message in wrong if message]
+    text = " ".join([detail or DETAILS.get(status, ""), *details]).strip()
     kind = TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
-    error = {"message": told or f"{HTTPStatus(status).phrase}.", "type": kind}
+    error = {"message": text or f"{HTTPStatus(status).phrase}.", "type": kind}
     error |= {"param": wrong[0][0] if wrong else None, "code": code or CODES.get(status)}  # type: ignore[dict-item]
     retry = "true" if status in RETRYABLE_STATUSES else "false"
     more = {"x-should-retry": retry, **(headers or {})}
@@ -75,19 +78,19 @@ ERROR_FORMATS: Mapping[str, tuple[Callable[..., HttpResponse], str]] = {
 
 
 def error_format_for(path: str) -> tuple[Callable[..., HttpResponse], str] | None:
-    """What makes an error for whoever calls this address, and its type; None where people are answered."""
+    """The function that builds errors for this path, and their content type; None for pages."""
     return next((shape for prefix, shape in ERROR_FORMATS.items() if path.startswith(prefix)), None)
 
 
-def sign_in_refused(request: HttpRequest, status: int, *said: Any, **more: Any) -> HttpResponse:
-    """In the shape of the address."""
+def error_response(request: HttpRequest, status: int, *details: Any, **more: Any) -> HttpResponse:
+    """An error in the format of the request's path."""
     make, _ = error_format_for(request.path_info) or (problem_response, "")
-    return make(status, *said, **more)
+    return make(status, *details, **more)
 
 
 @sync_and_async_middleware
 def problem_middleware(get_response: Callable) -> Callable[[HttpRequest], HttpResponse | Awaitable[HttpResponse]]:
-    """What the API did not refuse itself, such as an unknown address, is no page for people either."""
+    """Replace Django's error pages under API paths, such as the one for an unknown address, by API errors."""
 
     def change(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         shape = error_format_for(request.path_info)

@@ -1,4 +1,4 @@
-"""How often one person may read through the API, whatever tokens they have."""
+"""The limit of API reads of one user, over all of their tokens."""
 
 import threading
 
@@ -10,26 +10,28 @@ from engine import database_errors
 from engine.models import RateBucket
 from engine.models.rate_limits import RateLimit
 
-MOST_PREPAID = 100
+MAX_PREPAID = 100  # reads
 
 
 class Reads:
-    """Counts reads by shares: what one process takes at once from the pace that all share, so that of a hundred reads
-    one writes. Where nothing can be written what can be read is read."""
+    """Counts reads. A process takes up to 100 from the shared limit at once, so that one in 100 reads writes a row.
+
+    If the database refuses the write, the read is allowed.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._prepaid: dict[int, int] = {}
 
     def take(self, user: User) -> None:
-        """Count one read. Raises RateLimitReached if this person reads too often."""
+        """Count one read. Raises RateLimitReached if this user reads too often."""
         if not (most := settings.USER_READS):
             return
         with self._lock:
             if left := self._prepaid.get(user.pk, 0):
                 self._prepaid[user.pk] = left - 1
                 return
-        share = min(MOST_PREPAID, max(1, most // 10))
+        share = min(MAX_PREPAID, max(1, most // 10))
         _take_share(user, most, share)
         with self._lock:
             self._prepaid[user.pk] = self._prepaid.get(user.pk, 0) + share - 1

@@ -1,29 +1,29 @@
-"""Who is asked for a search of the web, as the environment says it."""
+"""The provider of web search, from MAGI_SEARCH."""
 
 from pydantic import SecretStr
 
 from .model_providers import web_address
 
 SERVICE_URLS = {"brave": "https://api.search.brave.com", "tavily": "https://api.tavily.com"}
-TOOL = "mcp."
+TOOL_PREFIX = "mcp."
 
 
-def search_provider(said: str, brave: SecretStr | None, tavily: SecretStr | None) -> dict[str, str]:
-    """`tool`: that of a server; otherwise provider, address and key. Empty where nobody is asked."""
-    if not said:
+def search_provider(setting: str, brave: SecretStr | None, tavily: SecretStr | None) -> dict[str, str]:
+    """A dict with `tool` (of an MCP server), or with `provider`, `address` and `key`; empty if there is no setting."""
+    if not setting:
         return {}
-    if said.startswith(TOOL):
-        return {"tool": said}
-    name, _, address = said.partition(":")
+    if setting.startswith(TOOL_PREFIX):
+        return {"tool": setting}
+    name, _, address = setting.partition(":")
     key = {"brave": brave, "tavily": tavily}.get(name)
     address = web_address(address) if address else SERVICE_URLS.get(name, "")
     return {"provider": name, "address": address, "key": key.get_secret_value() if key else ""}
 
 
-def search_provider_problem(said: str, brave: SecretStr | None, tavily: SecretStr | None) -> str:
-    """What is wrong with it; empty where nothing is."""
-    name, _, address = said.partition(":")
-    if not said or (said.startswith(TOOL) and said.count(".") >= 2):
+def search_provider_problem(setting: str, brave: SecretStr | None, tavily: SecretStr | None) -> str:
+    """What is wrong with MAGI_SEARCH, as the rest of a sentence that begins with its name; empty if it is valid."""
+    name, _, address = setting.partition(":")
+    if not setting or (setting.startswith(TOOL_PREFIX) and setting.count(".") >= 2):
         return ""
     if name not in ("searxng", *SERVICE_URLS):
         return "is none of searxng:URL, brave, tavily and mcp.SERVER.TOOL"

@@ -85,15 +85,15 @@ def database() -> dict[str, Any]:
     config: dict[str, Any] = {**dj_database_url.parse(url.get_secret_value())} if url else {}
     if config.get("ENGINE") == "django.db.backends.postgresql":
         config["OPTIONS"] = {
-            # a server that is gone is noticed in seconds; who stands still in mid-transaction loses its locks
+            # notices a dead server within seconds; a client that stops in mid-transaction loses its locks
             "connect_timeout": 5,
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 5,
             "keepalives_interval": 2,
             "keepalives_count": 3,
-            "options": "-c idle_in_transaction_session_timeout=10s -c jit=off",  # no query here is long enough for it
+            "options": "-c idle_in_transaction_session_timeout=10s -c jit=off",  # queries are too short to gain
             **config.get("OPTIONS", {}),
-            # a pool that tests a connection before lending it: persistent connections run out under ASGI
+            # a pool that tests a connection before it lends it: Django's persistent connections run out under ASGI
             "pool": {"min_size": 1, "max_size": 10, "timeout": 5, "reconnect_timeout": 3},
         }
         config["CONN_HEALTH_CHECKS"] = True
@@ -124,7 +124,7 @@ CHECKPOINT_WEBHOOK = ENVIRONMENT.MAGI_CHECKPOINT_WEBHOOK
 
 # ---- the engine -------------------------------------------------------------------------------------------
 
-# what stands in `Run.procedure` for ever -> the class that the engine performs it by
+# value of `Run.procedure`, which is stored for ever -> path of its ProcedureSpec
 PROCEDURES = {
     "judgement": "judgements.spec.JudgementSpec",
     "debate": "debates.spec.DebateSpec",
@@ -132,29 +132,29 @@ PROCEDURES = {
     "plan": "plans.spec.PlanSpec",
     "mission": "missions.spec.MissionSpec",
 }
-# who can be asked at a gate beside persons -> what makes such a run, see `engine.council_approval.CouncilApprover`
+# approvers at gates that are not people -> function that starts their run, see `engine.council_approval`
 DECIDERS = {"council": "judgements.council_approval.decide_gate"}
-COUNCIL_APPROVER = "judgement"  # the kind of run by which what another one came to is judged
-COUNCILS = "judgements.council_approval"  # which council is meant by a name: see `engine.councils.CouncilRegister`
+COUNCIL_APPROVER = "judgement"  # the procedure by which councils decide at gates
+COUNCILS = "judgements.council_approval"  # module that finds councils by name, see `engine.councils`
 SHARED_TOOLS = [
     "toolbox.calculator",
     "toolbox.mail",
     "office.tools",
     "missions.mission_tool",
-]  # modules whose `TOOLS` any procedure may give to its agents
+]  # modules whose `TOOLS` the agents of any procedure may get
 STARTUP_TASKS = [
     "runs.mail.delivery.deliver_periodically",
     "runs.approvals.reminders.remind_periodically",
     "runs.webhooks.delivery.send_periodically",
     "missions.reaper.sweep_periodically",
-]  # what an engine does beside all runs, for as long as it runs
-# what the doctor looks at, beside what the engine itself needs
+]  # coroutines that each engine process runs beside its runs
+# checks of `manage.py doctor`, in addition to the engine's own
 DOCTOR_CHECKS = [
     "runs.mail.delivery.check_mail_server",
     "missions.sandbox_selftest.check_sandbox",
     "inquiries.tools.web.check_search",
 ]
-# what /metrics tells beside what the rows say: name, help, labels, and the values of each
+# gauges of /metrics that are not computed from rows: each returns name, help, labels and values
 METRIC_GAUGES = ["missions.sandbox_selftest.probe_metric"]
 METRICS_TOKEN = ENVIRONMENT.MAGI_METRICS_TOKEN.get_secret_value() if ENVIRONMENT.MAGI_METRICS_TOKEN else ""
 EMAIL_URL = ENVIRONMENT.EMAIL_URL.get_secret_value() if ENVIRONMENT.EMAIL_URL else ""
@@ -172,7 +172,7 @@ ENGINE_LEASE = ENVIRONMENT.MAGI_ENGINE_LEASE
 ENGINE_CONCURRENCY = ENVIRONMENT.MAGI_ENGINE_CONCURRENCY
 HOST = ENVIRONMENT.MAGI_HOST
 PUBLISH_TO = ENVIRONMENT.MAGI_PUBLISH_TO.get_secret_value() if ENVIRONMENT.MAGI_PUBLISH_TO else ""
-WORKSPACES_FROM = ENVIRONMENT.MAGI_WORKSPACES_FROM  # repositories or bundles of git, by their paths
+WORKSPACES_FROM = ENVIRONMENT.MAGI_WORKSPACES_FROM  # paths of git repositories or bundles
 MISSIONS_DIR = ENVIRONMENT.MAGI_MISSIONS_DIR or ENVIRONMENT.MAGI_DATA_DIR / "missions"
 INQUIRY_RETRIES = ENVIRONMENT.MAGI_INQUIRY_RETRIES
 INQUIRY_TOOLS = ENVIRONMENT.MAGI_INQUIRY_TOOLS
@@ -180,7 +180,7 @@ SEARCH = ENVIRONMENT.search
 HOOKS_ALLOWED_HOSTS = ENVIRONMENT.MAGI_HOOKS_ALLOWED_HOSTS
 PAGES_ALLOWED_HOSTS = ENVIRONMENT.MAGI_PAGES_ALLOWED_HOSTS
 
-# of one person; the command line is not limited
+# limits of one user; the command line has none
 USER_QUEUED = ENVIRONMENT.MAGI_USER_QUEUED
 USER_WAITING = ENVIRONMENT.MAGI_USER_WAITING
 USER_SUBMISSIONS = ENVIRONMENT.MAGI_USER_SUBMISSIONS
@@ -190,7 +190,7 @@ USER_TOKENS = ENVIRONMENT.MAGI_USER_TOKENS
 USER_EXPORTS = ENVIRONMENT.MAGI_USER_EXPORTS
 
 MCP_DOOR = ENVIRONMENT.MAGI_MCP
-# the calls of programs that were written for another planner, and the team that gets their tasks
+# whether /api/automation is served, and the team that gets its tasks
 COMPAT = ENVIRONMENT.MAGI_COMPAT
 COMPAT_TEAM = ENVIRONMENT.MAGI_COMPAT_TEAM
 
@@ -204,14 +204,14 @@ if ENVIRONMENT.REDIS_URL:
 else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 1000}}}
 
-# ---- who may come in --------------------------------------------------------------------------------------
+# ---- authentication --------------------------------------------------------------------------------------
 
-# who has which permission the first says for both; the second lets people in
+# the first decides all permissions; the second checks passwords
 AUTHENTICATION_BACKENDS = ["magi_site.groups.EverybodyBackend", "django.contrib.auth.backends.ModelBackend"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "new"
 LOGOUT_REDIRECT_URL = "login"
-# one alone: the time that a wrong guess takes would tell an account with another one from a name without account
+# only one: with two, the time of a wrong guess would tell accounts with another hasher from unknown names
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -224,11 +224,11 @@ CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # without files; texts of documents may be 60,000 characters
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 300  # nine members, six options, and what another kind of work had written
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes without files; texts of documents may have 60,000 characters
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 300  # nine members, six options, and the fields of the other procedures
 
 if not ENVIRONMENT.local:
-    # other hosts are served through a proxy that speaks https, and says so
+    # other hosts are served through a proxy with https that sets X-Forwarded-Proto
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]
@@ -240,7 +240,7 @@ if not ENVIRONMENT.local:
     SESSION_COOKIE_NAME = "__Host-sessionid"
     CSRF_COOKIE_NAME = "__Host-csrftoken"
 
-# ---- words, files, logs -----------------------------------------------------------------------------------
+# ---- language, files, logs -----------------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en-gb"
 USE_I18N = False
@@ -278,4 +278,6 @@ LOGGING = {
 }
 
 ADDRESS = ENVIRONMENT.address
-SERVED_AT = ENVIRONMENT.MAGI_DATA_DIR / "address"  # where `serve` was started last, for this machine alone
+SERVED_AT = (
+    ENVIRONMENT.MAGI_DATA_DIR / "address"
+)  # file with the last origin of `serve`, for links where only this machine is served

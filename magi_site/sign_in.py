@@ -1,10 +1,11 @@
-"""Signing in: how often somebody may try, how many passwords are looked at at once, and what the log says of it.
+"""Signing in: limits of attempts, the queues in which passwords are checked, and the log entries.
 
-An attempt is counted before its password is looked at. It counts for the account at this address, for the address, and,
-more slowly, for the account wherever it comes from; where the password was right it counts for a limit of its own
-instead, which is wide, as hashing costs the same whether a password is right or wrong. The browsers in which somebody
-has signed in to this account with the password that it has now have one count together instead, so that no stranger can
-keep an account's owner out. Whether there is such an account makes no difference to any of this.
+An attempt is counted before its password is checked. It counts against three limits: the account from this address,
+the address, and (a wider one) the account from any address. If the password was right it counts against a separate wide
+limit instead, because a right password costs as much hashing as a wrong one.
+
+Known browsers, in which somebody has signed in with the current password of the account, share one limit of their own.
+Attackers cannot use it up, so they cannot lock the owner out. Unknown accounts are treated like existing ones.
 
 Why so: docs/decisions.md, Signing in and places.
 """
@@ -37,27 +38,30 @@ from engine.models.runs import in_transaction
 
 log = logging.getLogger(__name__)
 
-OF_ACCOUNT_HERE = RateLimit(5, 180)  # five at once, then one in three minutes
+OF_ACCOUNT_HERE = RateLimit(5, 180)  # five at once, then one every three minutes
 OF_ADDRESS = RateLimit(20, 30)
 OF_ACCOUNT = RateLimit(100, 60)
-RIGHT_PASSWORD_LIMIT = RateLimit(30, 20)  # of an account, so that nobody fills the line with a password of their own
+RIGHT_PASSWORD_LIMIT = RateLimit(30, 20)  # per account: users could fill the queue with their own password
 TOO_MANY = "There were too many attempts to sign in."
 LONGEST_PASSWORD = 4096  # characters
-MAX_QUEUED = 8  # that wait for a place
-MAX_QUEUED_PER_ADDRESS = 2  # of one account that wait or are looked at
-QUEUE_TIMEOUT = 10.0  # seconds in the line
+MAX_QUEUED = 8  # attempts that wait
+MAX_QUEUED_PER_ACCOUNT = 2  # attempts that wait or are checked
+QUEUE_TIMEOUT = 10.0  # seconds
 BUSY = "Many people are signing in just now."
-RETRY_AFTER = 5.0
+RETRY_AFTER = 5.0  # seconds
 ONE_ACCOUNT = "Others are signing in to this account just now."
-KNOWN_BROWSER_SECONDS = 180 * 86_400  # seconds for which a browser is known
+KNOWN_BROWSER_SECONDS = 180 * 86_400  # 180 days
 
 
 class PasswordChecksBusy(RateLimitReached):
-    """The line of those whose passwords are to be looked at is full. It is nobody's fault: 503."""
+    """The queue of attempts is full. The response is a 503 and no 429, as this user did not try too often."""
 
 
 class PasswordQueue:
-    """Where passwords are hashed, `at_once`, of one account only a few. Whoever waits holds no database connection."""
+    """Limits how many passwords are hashed at once, in all (`at_once`) and per account.
+
+    Attempts that wait hold no database connection.
+    """
 
     def __init__(self, at_once: int) -> None:
         self.all = threading.BoundedSemaphore(at_once + MAX_QUEUED)
@@ -67,7 +71,11 @@ class PasswordQueue:
 
     @contextmanager
     def place(self, name: str) -> Iterator[None]:
-        """LimitReached where the account of this name has its share, Busy where the line is too long."""
+        """Wait for a place.
+
+        Raises RateLimitReached if the account has too many attempts here, and PasswordChecksBusy if the queue is full
+        or no place becomes free within QUEUE_TIMEOUT.
+        """
         with self.share(_account(name)), _got(self.all, 0):
             if not in_transaction():
                 close_old_connections()
@@ -77,7 +85,7 @@ class PasswordQueue:
     @contextmanager
     def share(self, account: str) -> Iterator[None]:
         with self._lock:
-            if self._of[account] >= MAX_QUEUED_PER_ADDRESS:
+            if self._of[account] >= MAX_QUEUED_PER_ACCOUNT:
                 raise RateLimitReached(f"{ONE_ACCOUNT} Try again in a few seconds.", RETRY_AFTER)
             self._of[account] += 1
         try:
@@ -85,7 +93,7 @@ class PasswordQueue:
         finally:
             with self._lock:
                 self._of[account] -= 1
-                self._of += Counter()  # forgets the accounts of which nobody is left
+                self._of += Counter()  # removes accounts with a count of zero
 
 
 @contextmanager
@@ -98,9 +106,9 @@ def _got(semaphore: threading.BoundedSemaphore, seconds: float) -> Iterator[None
         semaphore.release()
 
 
-# a hash takes a processor for a third of a second: half of them stay free for everything else
+# one hash takes a processor for a third of a second; half of the processors stay free for other requests
 UNKNOWN_BROWSER_QUEUE = PasswordQueue(max(1, (os.cpu_count() or 1) // 2))
-# whom a flood of strangers must not keep out: known browsers, and whoever is signed in
+# a separate queue, so that floods of attempts cannot block known browsers and signed-in users
 KNOWN_BROWSER_QUEUE = PasswordQueue(1)
 
 
@@ -111,31 +119,31 @@ class SignInAttempt:
 
 @contextmanager
 def check_attempt(request: HttpRequest, name: str) -> Iterator[SignInAttempt]:
-    """One look at a password of the account of this name. LimitReached, before anything is hashed, where it may not be.
+    """Count one attempt to sign in and wait for a place to hash its password.
 
-    Whoever makes the attempt says whether the password was `right`.
+    Raises RateLimitReached before anything is hashed. The caller sets `right` on the attempt if the password was right.
     """
     known = _is_known(request, name)
     wrong = _limits(request, _account(name), known)
     right = {f"right password of {_account(name)}": RIGHT_PASSWORD_LIMIT}
     RateBucket.objects.peek({**wrong, **right}, TOO_MANY)
     made = SignInAttempt()
-    line = KNOWN_BROWSER_QUEUE if known or request.user.is_authenticated else UNKNOWN_BROWSER_QUEUE
-    with line.place(name):
-        RateBucket.objects.consume({**wrong, **right}, TOO_MANY)  # which of them it is shows afterwards
+    queue = KNOWN_BROWSER_QUEUE if known or request.user.is_authenticated else UNKNOWN_BROWSER_QUEUE
+    with queue.place(name):
+        RateBucket.objects.consume({**wrong, **right}, TOO_MANY)  # one of them is refunded afterwards
         yield made
     RateBucket.objects.refund(wrong if made.right else right)
-    _write_down(request, name, made)
+    _log_attempt(request, name, made)
 
 
 def shorten_passwords(form: forms.BaseForm) -> None:
-    """Refuse, before they are hashed, passwords that are longer than any."""
+    """Make the form refuse passwords of more than LONGEST_PASSWORD characters before it hashes them."""
     for field in form.fields.values():
         if isinstance(field.widget, forms.PasswordInput):
             field.validators.append(MaxLengthValidator(LONGEST_PASSWORD))
 
 
-# ---- whose attempt it is ----------------------------------------------------------------------------------
+# ---- account and address ----------------------------------------------------------------------------------
 
 
 def _limits(request: HttpRequest, account: str, known: bool) -> Limits:
@@ -150,13 +158,13 @@ def _limits(request: HttpRequest, account: str, known: bool) -> Limits:
 
 
 def _account(name: str) -> str:
-    """A digest of the name, the same for all ways to write it. What was typed may be a password in the wrong field."""
+    """A keyed digest of the normalised name. The name itself is not stored: it may be a password in the wrong field."""
     one_way = unicodedata.normalize("NFKC", name).casefold()
     return salted_hmac("magi_site.sign_in", one_way, algorithm="sha256").hexdigest()
 
 
 def network_of(request: HttpRequest) -> str:
-    """Where a request comes from: what only its sender can have. With IPv6 that is a network of 64 bits."""
+    """The address of the client to count attempts by; for IPv6 its /64 network, which one client can use as a whole."""
     there = _read_address(client_address(request))
     if there is None:
         return "unknown"
@@ -164,14 +172,14 @@ def network_of(request: HttpRequest) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Of the visitor; what a proxy says of it is believed where `MAGI_PROXIES` names the proxy, and nobody else."""
+    """The address of the client. X-Forwarded-For is read only as far as the proxies of `MAGI_PROXIES` wrote it."""
     address = request.META.get("REMOTE_ADDR") or "unknown"
     hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     while hops and _is_proxy(address):
-        said = hops.pop().strip()
-        if _read_address(said) is None:
+        hop = hops.pop().strip()
+        if _read_address(hop) is None:
             break
-        address = said
+        address = hop
     return address
 
 
@@ -184,7 +192,7 @@ def _is_proxy(address: str) -> bool:
 
 
 def _read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Of IPv4 also where it is written as one of IPv6, as a socket for both does: all of those are in one network."""
+    """Parse an address. IPv4-mapped IPv6 addresses become IPv4, as they would all be in one /64 network."""
     try:
         there = ip_address(text)
     except ValueError:
@@ -193,7 +201,7 @@ def _read_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_known(request: HttpRequest, name: str) -> bool:
-    """Whether somebody has signed in to this account in this browser since its password was changed."""
+    """Whether this browser has signed in to this account with its current password."""
     try:
         known = signing.loads(request.COOKIES.get(_cookie(), ""), salt=_cookie(), max_age=KNOWN_BROWSER_SECONDS)
     except signing.BadSignature:
@@ -203,12 +211,12 @@ def _is_known(request: HttpRequest, name: str) -> bool:
 
 
 def _cookie() -> str:
-    """Its name, out of which its signature is salted, too."""
+    """The name of the cookie, which is also the salt of its signature."""
     return "known-browser" if settings.ENVIRONMENT.local else "__Host-known-browser"
 
 
 def _known_by(user: Any) -> dict[str, str]:
-    """What a cookie says of an account: part of a keyed digest of its password's hash, from which nobody guesses it."""
+    """The content of the cookie. It has part of a keyed digest of the password's hash, so a new password ends it."""
     return {"account": _account(user.get_username()), "password": user.get_session_auth_hash()[:16]}
 
 
@@ -246,7 +254,7 @@ class SignInForm(AuthenticationForm):
 
 
 class SignInView(LoginView):
-    """The one page to sign in on, for the admin, too."""
+    """The sign-in page, for the admin too."""
 
     authentication_form = SignInForm
     redirect_authenticated_user = True
@@ -255,7 +263,7 @@ class SignInView(LoginView):
         try:
             return super().post(request, *args, **kwargs)
         except RateLimitReached as reached:
-            # as it was sent, without asking again whether it is right
+            # an unbound form: validating it again would be another attempt
             form = SignInForm(initial={"username": request.POST.get("username", "")[:150]})
             context = self.get_context_data(form=form, refused=str(reached))
             return refusal_response(self.render_to_response(context), reached)
@@ -267,10 +275,10 @@ class SignInView(LoginView):
 
 
 def refusal_response(response: HttpResponse, reached: RateLimitReached) -> HttpResponse:
-    """The page that says so, with the status for it."""
+    """The response with status 503 or 429 and Retry-After."""
     response.status_code = 503 if isinstance(reached, PasswordChecksBusy) else 429
     response.headers["Retry-After"] = str(reached.seconds)
-    # a 503 would be an error in the log for each request of a flood; Django has no public name for this
+    # Django would log an error for each 503 of a flood; it has no public name for this flag
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response
 
@@ -278,8 +286,11 @@ def refusal_response(response: HttpResponse, reached: RateLimitReached) -> HttpR
 # ---- the log ----------------------------------------------------------------------------------------------
 
 
-def _write_down(request: HttpRequest, name: str, made: SignInAttempt) -> None:
-    """Names as JSON, in which nothing is a line break or moves a terminal; an unknown one may be a password."""
+def _log_attempt(request: HttpRequest, name: str, made: SignInAttempt) -> None:
+    """Log an attempt. Names are JSON, which escapes line breaks and terminal codes.
+
+    An unknown name is not logged: it may be a password in the wrong field.
+    """
     known = get_user_model().objects.filter(username=name).exists()
     whose = json.dumps(name[:150]) if known else "an unknown account"
     if made.right:

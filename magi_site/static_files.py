@@ -18,8 +18,10 @@ MONTH_HEADER = "max-age=2592000, public"
 
 
 class HashedStaticStorage(StaticFilesStorage):
-    """Styles and scripts with a digest of what is in them, so that a browser never asks again for what it has. What
-    these ask for by themselves, fonts and modules, has none."""
+    """Adds a content digest to the URLs of styles and scripts, so that browsers may cache them for ever.
+
+    Files that styles and scripts load themselves (fonts, modules) have none.
+    """
 
     def url(self, name: str | None) -> str:
         address = super().url(name)
@@ -33,10 +35,10 @@ def _version(name: str) -> str:
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
-    """Styles and scripts go out packed, a quarter of their size. Pages do not: they hold secrets beside text of
-    others, and their packed length would tell of them.
+    """Serves styles and scripts with gzip, a quarter of their size.
 
-    Async where what comes next is: a middleware that is not holds a thread for as long as any call waits behind it.
+    Pages are not compressed: they contain secrets beside text of others, and the length would leak them (BREACH).
+    The middleware is async where the next one is: a sync one holds a thread for as long as any request behind it waits.
     """
 
     async_capable = True
@@ -58,8 +60,8 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
         response: Any = WhiteNoiseMiddleware.serve(static_file, request)
-        if kept := _kept_for(request):
-            response.headers["Cache-Control"] = kept
+        if cache_control := _cache_control(request):
+            response.headers["Cache-Control"] = cache_control
         if response.status_code != 200 or not response.headers.get("Content-Type", "").startswith(COMPRESSED_TYPES):
             return response
         patch_vary_headers(response, ["Accept-Encoding"])
@@ -72,8 +74,8 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
         return packed
 
 
-def _kept_for(request: HttpRequest) -> str:
-    """Another version than the one that is here may come from a server that was replaced meanwhile."""
+def _cache_control(request: HttpRequest) -> str:
+    """Empty for another version than ours: during an update the page may come from a newer server."""
     if request.path_info.endswith(".woff2"):
         return MONTH_HEADER
     name = request.path_info.removeprefix(staticfiles_storage.url(""))

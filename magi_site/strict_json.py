@@ -1,4 +1,4 @@
-"""JSON as RFC 8259 has it, read without guessing: what two readers could understand in two ways is refused."""
+"""A strict JSON parser (RFC 8259). It refuses what two parsers may read differently, such as duplicate names."""
 
 import json
 import math
@@ -7,14 +7,14 @@ from typing import Any, NoReturn
 
 
 class InvalidJson(ValueError):
-    """The text is a sentence for whoever sent it."""
+    """The message is a sentence for the caller."""
 
 
 def loads(body: bytes) -> Any:
     try:
         return json.loads(
             body.decode(),
-            object_pairs_hook=with_each_name_once,
+            object_pairs_hook=dict_without_duplicates,
             parse_constant=_refuse_constant,
             parse_float=_number,
         )
@@ -30,10 +30,10 @@ def loads(body: bytes) -> Any:
         raise InvalidJson("A number in the body is too large.") from error
 
 
-def with_each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def dict_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = Counter(name for name, _ in pairs)  # of a hundred thousand each is looked at once
+        names = Counter(name for name, _ in pairs)  # linear time, for objects of 100,000 names
         twice = next(name for name, number in names.items() if number > 1)
         raise InvalidJson(f"An object in the body names {json.dumps(twice[:60])} twice.")
     return found

@@ -1,8 +1,8 @@
-"""A disabled account's tokens end for good, whoever disables it and however: the database itself revokes them.
+"""The trigger by which the database revokes the tokens of an account that is disabled.
 
-A program that looked when it is called would not see an account that was disabled and enabled again meanwhile. A
-migration of ours that makes one of the two tables anew (on SQLite most changes of a column do) has to `lift` this
-trigger before and to `install` it after; where one of Django's own did, it is put up again after all migrations.
+A check at each call would miss an account that was disabled and enabled again in between. A migration that rebuilds one
+of the two tables (as most changes of a column do on SQLite) must call `remove_trigger` before and `install_trigger`
+after. Migrations of Django do not; `install_if_missing` runs after all migrations.
 """
 
 from typing import Any
@@ -10,10 +10,10 @@ from typing import Any
 NAME = "auth_user_disabled"
 TRIGGER_CONDITION = "OLD.is_active AND NOT NEW.is_active"
 REVOKE = "UPDATE magi_site_token SET revoked = {} WHERE owner_id = NEW.id AND revoked IS NULL"
-MOMENT = "strftime('%Y-%m-%d %H:%M:%f', 'now')"  # as Django writes one
+SQLITE_NOW = "strftime('%Y-%m-%d %H:%M:%f', 'now')"  # in Django's format
 SQLITE = [
     f"CREATE TRIGGER {NAME} AFTER UPDATE OF is_active ON auth_user WHEN {TRIGGER_CONDITION} "
-    f"BEGIN {REVOKE.format(MOMENT)}; END"
+    f"BEGIN {REVOKE.format(SQLITE_NOW)}; END"
 ]
 POSTGRESQL = [
     f"""DO $make$ BEGIN EXECUTE format(
@@ -36,7 +36,7 @@ def install_trigger(connection: Any) -> None:
 
 
 def install_if_missing(connection: Any) -> None:
-    """Nothing where the tokens are not there, or not yet as it needs them."""
+    """Install the trigger unless the table of tokens is missing or older than the trigger."""
     with connection.cursor() as cursor:
         if "magi_site_token" not in connection.introspection.table_names(cursor):
             return
@@ -44,7 +44,7 @@ def install_if_missing(connection: Any) -> None:
         columns = {column[0] for column in cursor.description}
         cursor.execute(EXISTS_SQL[connection.vendor], [NAME])
         there = cursor.fetchone()
-    if "scopes" in columns and not there:  # as of the migration that first puts it up
+    if "scopes" in columns and not there:  # the column came with the migration that first installed the trigger
         install_trigger(connection)
 
 

@@ -1,4 +1,4 @@
-"""The page on which people make, see and revoke their own tokens."""
+"""The page on which users create, list and revoke their own tokens."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from runs.api.scopes import DEFAULT_SCOPES, TokenScope
 
 from .models import DEFAULT_DAYS, MAX_DAYS, NAME_LENGTH, Token
 
-MAX_ENDED_SHOWN = 50  # that the page shows; those that hold it shows all
+MAX_ENDED_SHOWN = 50  # ended tokens on the page; it shows all valid ones
 
 
 class NewTokenForm(forms.Form):
@@ -33,7 +33,7 @@ class NewTokenForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """A new token is shown in the answer to its form, and never again: a message would be kept somewhere."""
+    """Create a token and show it once, in this response: a message after a redirect would be stored."""
     if request.method == "GET":
         return _page(request, NewTokenForm())
     form = NewTokenForm(request.POST)

@@ -1,7 +1,7 @@
-"""Django's SQLite, with connections that are kept when they are closed, for whoever opens the next one.
+"""Django's SQLite backend with a pool of connections.
 
-A connection reads the whole schema before its first statement. With our tables, indexes and triggers that takes 5 ms,
-more than most requests do otherwise, and each request has a connection of its own. PostgreSQL has a pool.
+Each request opens a connection, and a new connection parses the whole schema before its first statement. With our
+tables, indexes and triggers that takes 5 ms, more than most requests take otherwise.
 
 Why so: docs/decisions.md, Runs, the queue and the writer.
 """
@@ -19,10 +19,10 @@ MAX_POOLED = 8
 
 class _PooledConnection(NamedTuple):
     connection: Any
-    file: tuple[int, int]  # which one was open: another may have been put in its place
+    file: tuple[int, int]  # device and inode: the file may have been replaced since
 
 
-_kept: dict[str, list[_PooledConnection]] = {}
+_pools: dict[str, list[_PooledConnection]] = {}
 _lock = threading.Lock()
 
 
@@ -35,8 +35,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self._file = _identity(conn_params["database"])
         connection = _take(str(conn_params["database"]), self._file) or super().get_new_connection(conn_params)
-        self._file = self._file or _identity(conn_params["database"])  # it may just have been made
-        connection.execute("PRAGMA foreign_keys = ON")  # whoever had it may have turned them off
+        self._file = self._file or _identity(conn_params["database"])  # connecting may have created the file
+        connection.execute("PRAGMA foreign_keys = ON")  # the last user may have turned them off
         return connection
 
     def create_cursor(self, name: str | None = None) -> Any:
@@ -46,17 +46,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _close(self) -> None:
         for cursor in list(self._cursors):
-            cursor.close()  # one that was not read to its end would hold on to what there was then
+            cursor.close()  # an unfinished cursor would keep its read snapshot open
         self._cursors.clear()
-        if not self._is_kept():
+        if not self._return_to_pool():
             super()._close()  # type: ignore[misc] # of a class that has no stub
 
-    def _is_kept(self) -> bool:
+    def _return_to_pool(self) -> bool:
         if self.connection is None or self._file is None or self.errors_occurred:
             return False
         if self.in_atomic_block or self.connection.in_transaction:
             return False
-        return _keep(str(self.settings_dict["NAME"]), _PooledConnection(self.connection, self._file))
+        return _put(str(self.settings_dict["NAME"]), _PooledConnection(self.connection, self._file))
 
 
 def _identity(database: str | Path) -> tuple[int, int] | None:
@@ -69,31 +69,31 @@ def _identity(database: str | Path) -> tuple[int, int] | None:
 
 def _take(database: str, file: tuple[int, int] | None) -> Any:
     with _lock:
-        kept = _kept.get(database, [])
-        while kept:
-            one = kept.pop()
-            if one.file == file:
-                return one.connection
-            one.connection.close()
+        pool = _pools.get(database, [])
+        while pool:
+            pooled = pool.pop()
+            if pooled.file == file:
+                return pooled.connection
+            pooled.connection.close()
     return None
 
 
-def _keep(database: str, one: _PooledConnection) -> bool:
+def _put(database: str, pooled: _PooledConnection) -> bool:
     with _lock:
-        kept = _kept.setdefault(database, [])
-        if len(kept) >= MAX_POOLED:
+        pool = _pools.setdefault(database, [])
+        if len(pool) >= MAX_POOLED:
             return False
-        one.connection.isolation_level = None
-        kept.append(one)
+        pooled.connection.isolation_level = None
+        pool.append(pooled)
         return True
 
 
 def close_pooled() -> None:
     with _lock:
-        for kept in _kept.values():
-            for one in kept:
-                one.connection.close()
-        _kept.clear()
+        for pool in _pools.values():
+            for pooled in pool:
+                pooled.connection.close()
+        _pools.clear()
 
 
-os.register_at_fork(before=close_pooled)  # no connection may be used on both sides
+os.register_at_fork(before=close_pooled)  # SQLite connections must not be used across a fork

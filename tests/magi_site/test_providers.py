@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from engine.llm import providers
-from magi_site.environment import Environment, _what_is_wrong
+from magi_site.environment import Environment, _first_error
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def environment(monkeypatch):
 def wrong(environment, **variables):
     with pytest.raises(ValidationError) as error:
         environment(**variables)
-    return " ".join(_what_is_wrong(error.value))
+    return " ".join(_first_error(error.value))
 
 
 KNOWN = {

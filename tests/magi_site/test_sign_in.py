@@ -287,7 +287,7 @@ def test_one_account_takes_no_more_than_its_share_of_the_line(mira, noor, client
     client.force_login(noor)
     new = {"new_password1": "another long one", "new_password2": "another long one"}
     with ExitStack() as others:
-        for _ in range(sign_in.MAX_QUEUED_PER_ADDRESS):
+        for _ in range(sign_in.MAX_QUEUED_PER_ACCOUNT):
             others.enter_context(sign_in.KNOWN_BROWSER_QUEUE.share(sign_in._account("noor")))
             others.enter_context(sign_in.UNKNOWN_BROWSER_QUEUE.share(sign_in._account("noor")))
         assert client.post(reverse("password"), {"old_password": RIGHT, **new}).status_code == 429

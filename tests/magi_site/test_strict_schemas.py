@@ -14,7 +14,7 @@ from magi_site.api import api
 from magi_site.environment import Environment
 from magi_site.mcp_servers import McpServerSetting
 from magi_site.model_providers import ProviderSetting
-from magi_site.strict_json import InvalidJson, with_each_name_once
+from magi_site.strict_json import InvalidJson, dict_without_duplicates
 from plans import team_files
 from plans.rules.approval_policy import CAREFUL_POLICY
 from runs.procedure.schemas import Flag
@@ -148,5 +148,5 @@ class Compared(str):
 def test_of_many_names_the_one_that_is_there_twice_is_found_by_a_look_at_each():
     pairs = [(Compared(number), 0) for number in (*range(500), 499)]
     with pytest.raises(InvalidJson, match='names "499" twice'):
-        with_each_name_once(pairs)
+        dict_without_duplicates(pairs)
     assert Compared.times < 1_000

@@ -69,7 +69,7 @@ def bearer(token):
 def test_reading_by_token_works_and_the_log_says_once_that_its_use_is_not_written(token, read_only, client, caplog):
     marks = site_models.token_use_marks
     for _ in range(3):
-        marks._rest_until = 0
+        marks._retry_at = 0
         assert client.get("/api/v1/judgements", **bearer(token)).status_code == 200
     assert [record.getMessage() for record in caplog.records] == [
         "When tokens were last used is not written: The database can only be read."

@@ -11,7 +11,7 @@ PARTIAL = ("app_label", "plan", "check_unapplied", "fake", "fake_initial", "prun
 
 
 class Command(console.ConsoleCommand, migrate.Command):
-    """Django's own, but an empty database gets all tables at once."""
+    """Django's command, but in an empty database it creates all tables at once."""
 
     needs_tables = False
 

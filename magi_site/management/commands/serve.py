@@ -21,13 +21,15 @@ from magi_site.automation_endpoint import USER_PRINCIPAL_ID
 from magi_site.first_login import first_administrator_link
 from runs.site_url import note_served_at
 
-GRACE = 10.0
-NOT_ALLOWED = "42501"  # PostgreSQL's word for a missing privilege
+GRACE_SECONDS = 10.0  # for runs of this process to reach a safe point before it ends
+INSUFFICIENT_PRIVILEGE = "42501"  # SQLSTATE of PostgreSQL
 
 
 class SiteServer(Server):
-    """Daphne leaves headers with an underscore out. One such is compared with the owner of a token, and nothing else is
-    done with it."""
+    """Passes on the header `user_principal_id`; Daphne drops all headers with an underscore.
+
+    Only `UserPrincipalAuth` reads it, to compare it with the owner of the token.
+    """
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         if scope["type"] == "http":
@@ -57,11 +59,11 @@ class Command(console.ConsoleCommand):
             self.stdout.flush()
         _migrate()
         if adopted := sealing.adopt_unsealed_runs():
-            self.stdout.write(f"Sealed {adopted:,} judgements that were there before the log began.")
-        place = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+            self.stdout.write(f"Sealed {adopted:,} judgements that ended before the audit log existed.")
+        origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         if settings.ENVIRONMENT.local:
-            note_served_at(place)
-        self._welcome(place)
+            note_served_at(origin)
+        self._print_welcome(origin)
         server = SiteServer(
             application,
             endpoints=build_endpoint_description_strings(host=host, port=port),
@@ -71,29 +73,29 @@ class Command(console.ConsoleCommand):
         )
         server.run()
 
-    def _welcome(self, place: str) -> None:
-        self.stdout.write(f"MAGI is at {place}/\n\n")
-        for name, said in _facts(place):
-            self.stdout.write(f"  {name:8} {said}")
+    def _print_welcome(self, origin: str) -> None:
+        self.stdout.write(f"MAGI is at {origin}/\n\n")
+        for label, value in _facts(origin):
+            self.stdout.write(f"  {label:8} {value}")
         self.stdout.write("")
         self.stdout.flush()
 
     def _start_engine(self) -> None:
-        """Called when the event loop runs: the engine lives on it, too."""
+        """Start the engine on the server's event loop, which runs when this is called."""
         engine = Worker()
         self._performing = asyncio.get_event_loop().create_task(engine.run())
         self._performing.add_done_callback(log_task_failure)
 
         def stop() -> defer.Deferred:
-            return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE)))
+            return defer.Deferred.fromFuture(asyncio.ensure_future(engine.stop(grace=GRACE_SECONDS)))
 
         cast(Any, reactor).addSystemEventTrigger("before", "shutdown", stop)
 
 
-def _facts(place: str) -> Iterator[tuple[str, str]]:
-    """What whoever has started it wants to know first."""
+def _facts(origin: str) -> Iterator[tuple[str, str]]:
+    """Pairs of label and value to print at start."""
     if path := first_administrator_link():
-        yield "Sign in", f"{place}{path}"
+        yield "Sign in", f"{origin}{path}"
         yield "", "as the first administrator, with a link that works once"
     if settings.PROVIDERS:
         yield "Models", f"of {', '.join(settings.PROVIDERS)}; where none is named, {settings.DEFAULT_MODEL}"
@@ -115,7 +117,7 @@ def _migrate() -> None:
     try:
         tables.migrate()
     except ProgrammingError as error:
-        if getattr(error.__cause__, "sqlstate", "") != NOT_ALLOWED:
+        if getattr(error.__cause__, "sqlstate", "") != INSUFFICIENT_PRIVILEGE:
             raise
         raise CommandError(
             "The database waits for a migration that this role may not make. Run manage.py migrate as the role that "
@@ -124,7 +126,7 @@ def _migrate() -> None:
 
 
 def _refuse_taken_port(host: str, port: int) -> None:
-    """Before anything is printed: a sign-in link must never lead to somebody else's server."""
+    """Raise CommandError before anything is printed: a sign-in link must never lead to another program's server."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
