@@ -230,7 +230,7 @@ COMMON_RESPONSES: Mapping[type[Exception], Callable[[HttpRequest, Any], HttpResp
 }
 
 
-# ---- the page -----------------------------------------------------------------------------------------------
+# ---- the page ---------------------------------------------------------------------------------------------
 
 
 def _calls(description: Mapping[str, Any]) -> Any:
@@ -255,7 +255,7 @@ def _fields(description: Mapping[str, Any], schema: Mapping[str, Any]) -> list[d
     return [{"name": name, "required": name in needed, **field} for name, field in known.get("properties", {}).items()]
 
 
-# ---- the routers -------------------------------------------------------------------------------
+# ---- the routers ------------------------------------------------------------------------------------------
 
 EXAMPLE = f"""curl {OPENAPI_SERVER}/api/v1/judgements \\
   -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\

@@ -204,7 +204,7 @@ if ENVIRONMENT.REDIS_URL:
 else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 1000}}}
 
-# ---- authentication --------------------------------------------------------------------------------------
+# ---- authentication ---------------------------------------------------------------------------------------
 
 # the first decides all permissions; the second checks passwords
 AUTHENTICATION_BACKENDS = ["magi_site.groups.EverybodyBackend", "django.contrib.auth.backends.ModelBackend"]
@@ -240,7 +240,7 @@ if not ENVIRONMENT.local:
     SESSION_COOKIE_NAME = "__Host-sessionid"
     CSRF_COOKIE_NAME = "__Host-csrftoken"
 
-# ---- language, files, logs -----------------------------------------------------------------------------------
+# ---- language, files, logs --------------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en-gb"
 USE_I18N = False

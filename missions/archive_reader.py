@@ -1,5 +1,7 @@
-"""Read the texts in an archive. This file is a program for the child process of `toolbox.limited_process`: it imports
-the standard library alone. Nothing is written to a disk, so no name can lead anywhere.
+"""Read the text files of an archive.
+
+This file runs as a program in the child process of `toolbox.limited_process`, so it imports only the standard library.
+It writes nothing to the disk, so names of entries cannot escape a folder.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -19,24 +21,27 @@ from typing import Any
 
 ENTRIES, FILES = 20_000, 2_000
 LONGEST, TOGETHER, UNPACKED = 400_000, 20_000_000, 100_000_000  # bytes
-MEMORY = 64_000_000  # that xz may take
-NAMED = 20  # of what is left out
+MEMORY = 64_000_000  # bytes, limit of the xz decoder
 GIT_FOLDER = ".git"
 
 
 class InvalidArchive(Exception):
-    """In a sentence: nothing of it is taken."""
+    """The archive is refused as a whole. The message is a sentence for people."""
 
 
 @dataclass(frozen=True)
 class ArchiveFile:
     name: str
-    read: Callable[[int], bytes] | None  # so many bytes at most; none of what is no file
+    read: Callable[[int], bytes] | None  # takes the maximum of bytes; None for what is no regular file
 
 
 def read_archive(data: bytes) -> dict[str, Any]:
-    """`files`: paths and texts; `left_out`: the paths of what is no text, or too long; `no_files`: of links, devices
-    and names that are no text. Wrong."""
+    """Return the content of the archive as JSON values. Raises InvalidArchive.
+
+    files: pairs of path and text
+    left_out: paths of files that are not UTF-8 or too long
+    no_files: names of links, devices, and entries whose names are not UTF-8
+    """
     files, left_out, no_files, together, seen = dict[str, str](), list[str](), list[str](), 0, 0
     for member in _members(data):
         if member.read is None:
@@ -55,18 +60,18 @@ def read_archive(data: bytes) -> dict[str, Any]:
             files[path], together = text, together + len(found)
         if len(files) > FILES or together > TOGETHER or seen > UNPACKED:
             raise InvalidArchive(f"It has more than {FILES:,} texts, or more than {TOGETHER // 1_000_000} MB of them.")
-    _refuse_both(files)
+    _refuse_files_as_folders(files)
     return {"files": list(files.items()), "left_out": left_out, "no_files": no_files}
 
 
 def has_repository(data: bytes) -> bool:
-    """Whether a folder of git's is in it. It is opened elsewhere then, however large it is."""
+    """Whether the archive contains a .git folder; `repositories.opening` then opens it, with other limits."""
     try:
         if data[:2] == b"PK":
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                return any(_is_head(one) for one in archive.namelist())
+                return any(_is_head(name) for name in archive.namelist())
         with tarfile.open(fileobj=io.BytesIO(data), mode="r|*") as packed:
-            return any(_is_head(one.name) for one in packed)
+            return any(_is_head(member.name) for member in packed)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, ValueError, zlib.error, lzma.LZMAError):
         return False
 
@@ -85,7 +90,7 @@ def _text(data: bytes) -> str | None:
 
 
 def _path(name: str) -> str:
-    """As within the workspace."""
+    """The normalised path within the workspace. Raises InvalidArchive for one that leads out of it."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     odd = "\\" in name or "\0" in name or any(0xD800 <= ord(one) <= 0xDFFF for one in name)
     if not parts or name.startswith("/") or ".." in parts or odd or len(name) > 1_000:
@@ -93,7 +98,7 @@ def _path(name: str) -> str:
     return "/".join(parts)
 
 
-def _refuse_both(files: dict[str, str]) -> None:
+def _refuse_files_as_folders(files: dict[str, str]) -> None:
     for path in files:
         parts = path.split("/")
         if any("/".join(parts[:depth]) in files for depth in range(1, len(parts))):
@@ -152,7 +157,7 @@ def _refuse_too_many(count: int) -> None:
 
 
 def _decompressed(data: bytes) -> bytes:
-    """As much as is taken, and never more than that at once."""
+    """The decompressed data, with a bound on memory: archives may expand to any size."""
     try:
         if data.startswith(b"\x1f\x8b"):
             found = zlib.decompressobj(31).decompress(data, UNPACKED + 1)
@@ -172,10 +177,10 @@ def _decompressed(data: bytes) -> bytes:
 def _main() -> None:
     try:
         data = sys.stdin.buffer.read()
-        said = {"git": True} if has_repository(data) else read_archive(data)
-    except InvalidArchive as wrong:
-        said = {"wrong": str(wrong)}
-    json.dump(said, sys.stdout)
+        result = {"git": True} if has_repository(data) else read_archive(data)
+    except InvalidArchive as error:
+        result = {"wrong": str(error)}
+    json.dump(result, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
-"""Files that come with a goal: pasted into the page, or uploaded there or by the API. On the page those that are texts
-stand in fields once they were sent, so that nothing is lost where something else has to be corrected."""
+"""Files that come with a goal: pasted into the page, or uploaded there or by the API.
+
+The page shows uploaded texts in fields when it reports an error, so that they need not be chosen again.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,14 +18,14 @@ FIELDS = (PATH, CONTENT)
 
 @dataclass(frozen=True)
 class MissionFile:
-    """As it stands in the page, under its number."""
+    """A file in the fields of the page, by its number."""
 
     number: int
     path: str = ""
     text: str = ""
 
     @property
-    def said(self) -> bool:
+    def has_content(self) -> bool:
         return bool(self.path.strip() or self.text.strip())
 
 
@@ -32,16 +34,19 @@ def is_attachment_field(name: str) -> bool:
 
 
 def pasted_files(posted: Mapping[str, str]) -> list[MissionFile]:
-    """Those in which anything stands, in their order."""
+    """The rows that are not empty, by number. At most ROWS + 1, so that the form can refuse too many."""
     numbers = sorted(
         int(name.removeprefix(PATH)) for name in posted if name.startswith(PATH) and is_attachment_field(name)
     )
-    rows = [MissionFile(one, posted[f"{PATH}{one}"], posted.get(f"{CONTENT}{one}", "")) for one in numbers[: ROWS + 1]]
-    return [one for one in rows if one.said]
+    rows = [
+        MissionFile(number, posted[f"{PATH}{number}"], posted.get(f"{CONTENT}{number}", ""))
+        for number in numbers[: ROWS + 1]
+    ]
+    return [row for row in rows if row.has_content]
 
 
 def uploaded_texts(files: Iterable[UploadedFile]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Names and texts of files that are no archives, and a sentence about each that is no text."""
+    """Pairs of name and text of the files that are no archives, and a sentence for each that is not UTF-8 text."""
     found, wrong = list[tuple[str, str]](), list[str]()
     for file in [one for one in files if not _is_archive(one)][: ROWS + 1]:
         name = file.name or "file"
@@ -57,8 +62,7 @@ def uploaded_texts(files: Iterable[UploadedFile]) -> tuple[list[tuple[str, str]]
 
 
 def uploaded_archives(files: Iterable[UploadedFile]) -> tuple[WorkspaceSource, list[str]]:
-    """What is in archives and bundles: texts, and at most one repository; and a sentence about each that is not
-    taken."""
+    """The texts and at most one repository of the archives and bundles, and a sentence for each that is refused."""
     found, wrong = list[WorkspaceSource](), list[str]()
     for file in filter(_is_archive, files):
         try:

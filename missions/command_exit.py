@@ -1,4 +1,4 @@
-"""Which commands have ended, as their spools say, and their ends made to come."""
+"""Which commands have ended, by their spools, and how all commands of a mission are ended."""
 
 import time
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from .terminals.output_spool import SpoolState
 from .terminals.wait_detection import InputWait
 from .tools.commands import command_status_text
 
-EXIT_TIMEOUT = 12.0  # it is killed before
+EXIT_TIMEOUT = 12.0  # seconds; the supervisor kills a command before
 
 
 def ended_commands(mission: Mission) -> list[CommandEnd]:
-    """Of those of which no row says so yet."""
+    """Ends of commands whose rows do not record them yet."""
     return [end for one in mission.terminals.all() if one.is_running and (end := command_exit(one))]
 
 
@@ -37,27 +37,28 @@ def command_exit(terminal: Terminal) -> CommandEnd | None:
 
 
 def wait_for_exits(mission: Mission) -> list[CommandEnd]:
-    """All that lives is told to end, and ends. It is told again: one that was begun this moment does not listen yet."""
+    """Stop all running commands and return the ends of all that are not recorded yet.
+
+    The request to stop is repeated, because a command that has just started does not receive it yet.
+    """
     until = time.monotonic() + EXIT_TIMEOUT
-    living = [one for one in mission.terminals.all() if one.is_running]
-    while time.monotonic() < until and any(_lives(one) for one in living):
+    running = [terminal for terminal in mission.terminals.all() if terminal.is_running]
+    while time.monotonic() < until and any(_lives(terminal) for terminal in running):
         workspace.stop_all(mission.pk, "finished")
         time.sleep(0.1)
-    return [*ended_commands(mission), *_never(living)]
+    return [*ended_commands(mission), *_never_started(running)]
 
 
 def _lives(terminal: Terminal) -> bool:
     return workspace.spool(terminal.mission_id, terminal.spool).state == SpoolState.LIVES
 
 
-def _never(living: list[Terminal]) -> Iterator[CommandEnd]:
-    """Those that never began."""
-    for one in living:
-        if workspace.spool(one.mission_id, one.spool).state in (SpoolState.NEW, SpoolState.REFUSED):
-            yield CommandEnd(one.pk, None, "never_began", 0, 0, "", "")
+def _never_started(terminals: list[Terminal]) -> Iterator[CommandEnd]:
+    for terminal in terminals:
+        if workspace.spool(terminal.mission_id, terminal.spool).state in (SpoolState.NEW, SpoolState.REFUSED):
+            yield CommandEnd(terminal.pk, None, "never_began", 0, 0, "", "")
 
 
-def asks(terminal: Terminal) -> bool:
-    """Whether it waits for somebody who types."""
+def waits_for_input(terminal: Terminal) -> bool:
     spool = workspace.spool(terminal.mission_id, terminal.spool)
     return command_status_text(spool) in (InputWait.ASKS, InputWait.PASSWORD, InputWait.FULL_SCREEN)

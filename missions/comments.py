@@ -1,5 +1,4 @@
-"""What people say to a mission: a message to one of its crew, that it shall pause, or go on; and what they type where a
-command asks."""
+"""How people steer a mission: messages to its agents, pause and resume, and input to its terminals."""
 
 import time
 from typing import Any
@@ -27,20 +26,22 @@ NO_WORDS = "Write what you want to say."
 TYPED_LENGTH = 1_000
 ENTER = "enter"
 ENDED = "That command has ended: nothing listens there any more."
-TYPING_TIMEOUT = 4.0  # seconds: what an agent typed before is typed first
+TYPING_TIMEOUT = 4.0  # seconds to wait until earlier input of agents has been typed
 
 
 class MessageRefused(Exception):
-    """Nothing was said. The text is a sentence for people."""
+    """The mission's state does not allow it. The text is a sentence for people."""
 
 
 class InvalidMessage(Exception):
-    """What was sent cannot be. The text is a sentence for people."""
+    """The input is invalid. The text is a sentence for people."""
 
 
 def post_message(mission: UUID, user: Any, words: str, to: str = "") -> None:
-    """To the coordinator, or to the agent that is named. Read before its next step; one that has stopped is woken.
-    Refused, Wrong, Over."""
+    """Send a message to the coordinator, or to the agent named `to`.
+
+    The agent reads it before its next step; an agent that has stopped is woken. Raises InvalidMessage and RunEnded.
+    """
     try:
         words = validate_text(words.strip(), WORDS_LENGTH, NO_WORDS)
     except ValidationError as error:
@@ -55,13 +56,13 @@ def post_message(mission: UUID, user: Any, words: str, to: str = "") -> None:
         name = record_name(user) or "the command line"
         writes.save_agent_message(mission, sender=0, recipient=number, text=words, by_name=name)
         RunAuthor.objects.note(mission, user, AuthorContribution.SAID)
-        writes.ask_no_more_how_it_goes_on(mission)
+        writes.void_stuck_question(mission)
 
     apply_and_announce(mission, write)
 
 
 def pause(mission: UUID, user: Any, on: bool) -> None:
-    """It takes effect after the acts that are under way. Refused, Over."""
+    """Pause (`on`) or resume the mission; calls that are running end first. Raises MessageRefused and RunEnded."""
 
     def write() -> None:
         if bool(Mission.objects.active().get(pk=mission).paused) == on:
@@ -71,11 +72,15 @@ def pause(mission: UUID, user: Any, on: bool) -> None:
     apply_and_announce(mission, write)
 
 
-# ---- where a command asks ---------------------------------------------------------------------------------------
+# ---- input to terminals -----------------------------------------------------------------------------------------
 
 
 def answer_terminal(mission: UUID, user: Any, number: int, text: str, key: str = ENTER) -> None:
-    """Type into a terminal, once, as written down before: a text, a key behind it, or both. Refused, Wrong, Over."""
+    """Type a text, a key, or a text and then a key into terminal `number`.
+
+    The row is written before anything is typed, so that it is typed exactly once. Raises MessageRefused, InvalidMessage
+    and RunEnded.
+    """
     terminal = Terminal.objects.filter(mission=mission, number=number).select_related("mission").first()
     if terminal is None:
         raise InvalidMessage("There is no such terminal.")
@@ -88,15 +93,15 @@ def answer_terminal(mission: UUID, user: Any, number: int, text: str, key: str =
     if not text and not key:
         raise InvalidMessage("Write what is to be typed, or choose a key.")
     spool = workspace.spool(mission, terminal.spool)
-    typed = _as_typed(spool, text, key)
+    typed = _encode_input(spool, text, key)
     made: list[TerminalInput] = []
 
     def write() -> None:
-        _as_typed(spool, text, key)  # once more: what asks for a secret since then gets none, and no row has it
+        _encode_input(spool, text, key)  # checked again: the command may ask for a password by now
         before = terminal.inputs.aggregate(Max("number"))["number__max"] or 0
         by = record_name(user) or "the command line"
         line = {"number": before + 1, "text": clean_storable_text(typed), "by_name": by[:150]}
-        writes.ask_no_more_how_it_goes_on(mission)
+        writes.void_stuck_question(mission)
         made.append(TerminalInput.objects.create(terminal=terminal, step=None, **line))
         RunAuthor.objects.note(mission, user, AuthorContribution.SAID)
 
@@ -104,8 +109,8 @@ def answer_terminal(mission: UUID, user: Any, number: int, text: str, key: str =
     _type(spool, made[-1])
 
 
-def _as_typed(spool: OutputSpool, text: str, key: str) -> str:
-    """What the terminal is sent, as what runs there reads it now."""
+def _encode_input(spool: OutputSpool, text: str, key: str) -> str:
+    """The characters to send, in the present mode of the terminal. Raises if the command has ended or hides input."""
     if spool.state != SpoolState.LIVES:
         raise MessageRefused(ENDED)
     try:

@@ -1,4 +1,4 @@
-"""Two missions side by side: what came of them, and what stands in their files."""
+"""Two missions side by side: their results and the files that they changed."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def compare_missions(a: MissionDisplay, b: MissionDisplay, erased: bool) -> Comp
 
 
 def _crew(display: MissionDisplay, erased: bool) -> Crew:
-    """By name, model and what is written of each, where that is still there."""
+    """Name, model and description of each agent; without descriptions where texts were erased."""
     return [(one.name, one.model, *([] if erased else [one.description])) for one in display.agents]
 
 

@@ -1,7 +1,7 @@
-"""What no row holds of the files that a mission has changed: the bytes of those that are no text, and which of them are
-programs. A fork of an earlier step needs both.
+"""Contents of changed files that are in no row: the bytes of binary files, and which files are executable.
 
-They lie beside the workspace by their digests, on the machine that the mission works on, and go with its texts.
+Forks of earlier steps need both. They are stored beside the workspace by their digests, on the machine of the mission,
+and are deleted with the mission's texts.
 
 Why so: docs/decisions.md, Forks.
 """
@@ -17,11 +17,11 @@ from uuid import UUID
 from . import workspace
 from .workspace_files import FileChange, FileProblem, digest_of
 
-RUNS = "runs-"  # begins the name of what says that a file is a program
+EXECUTABLE_PREFIX = "runs-"  # of the names of empty files, each of which marks a version as executable
 
 
 class StoredContents(Protocol):
-    """A version of a file, as its row says."""
+    """The columns of a file version that this module reads."""
 
     path: str
     digest: str
@@ -38,24 +38,24 @@ def folder(mission: UUID | str) -> Path:
 
 
 def keep(mission: UUID, changes: Iterable[FileChange]) -> None:
-    """Of what these say of the workspace, as long as it is so: what is otherwise by now comes with the next ones."""
+    """Store what these changes need, unless the workspace differs by now: then the next changes include it."""
     place = workspace.workspace(mission)
     for one in changes:
         if one.change == "D":
             continue
-        with suppress(FileProblem, OSError):  # then that step cannot be forked, and says so
-            if place.runs(one.path):
-                _put(folder(mission) / _program(one.path, one.digest), b"")
+        with suppress(FileProblem, OSError):  # without it the step cannot be forked, and `missing` reports it
+            if place.is_executable(one.path):
+                _put(folder(mission) / _executable_mark(one.path, one.digest), b"")
             if has_no_text(one) and digest_of(data := place.data(one.path)) == one.digest:
                 _put(folder(mission) / one.digest, data)
 
 
-def _program(path: str, digest: str) -> str:
-    return RUNS + sha256(f"{path}\0{digest}".encode()).hexdigest()
+def _executable_mark(path: str, digest: str) -> str:
+    return EXECUTABLE_PREFIX + sha256(f"{path}\0{digest}".encode()).hexdigest()
 
 
 def _put(path: Path, data: bytes) -> None:
-    """Whole or not at all, and once."""
+    """Write the file atomically, unless it exists."""
     if path.exists():
         return
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -65,32 +65,32 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def missing(mission: UUID, versions: Iterable[StoredContents]) -> list[str]:
-    """The paths of those whose bytes are not there (any more), in their order."""
+    """The sorted paths of binary files whose bytes are not stored, or no longer."""
     here = folder(mission)
     return sorted(one.path for one in versions if has_no_text(one) and not (here / one.digest).exists())
 
 
 def copy(origin: UUID, mission: UUID, versions: Iterable[StoredContents]) -> None:
-    """Give the mission what it needs of these. OSError where something is not there, or cannot be written."""
+    """Copy what these versions need to another mission. Raises OSError if something is missing or cannot be written."""
     source, target = folder(origin), folder(mission)
     for one in versions:
         names = [one.digest] if has_no_text(one) else []
-        if (source / _program(one.path, one.digest)).exists():
-            names.append(_program(one.path, one.digest))
+        if (source / (mark := _executable_mark(one.path, one.digest))).exists():
+            names.append(mark)
         for name in names:
             _put(target / name, (source / name).read_bytes())
 
 
 def read(mission: UUID, versions: Mapping[str, StoredContents]) -> dict[str, bytes]:
-    """Of what is no text, as far as it is here."""
+    """The bytes of the binary files by path, without those that are not stored."""
     here = folder(mission)
     found = {path: here / one.digest for path, one in versions.items() if has_no_text(one)}
     return {path: place.read_bytes() for path, place in found.items() if place.exists()}
 
 
 def mark_programs(mission: UUID, versions: Mapping[str, StoredContents]) -> None:
-    """In a workspace that was just made."""
+    """Make the files executable that were so, in a workspace that was just created."""
     here, place = folder(mission), workspace.workspace(mission)
     for path, one in versions.items():
-        if (here / _program(path, one.digest)).exists():
-            place.let_run(path)
+        if (here / _executable_mark(path, one.digest)).exists():
+            place.make_executable(path)

@@ -1,7 +1,7 @@
-"""How whoever owns a workspace wants work to be done there: texts of known names, and one that a crew has of its own.
+"""Conventions of a workspace (AGENTS.md and similar files) and of a crew, which agents follow.
 
-They rank below what people say and the core rules, and above all other files. They are taken as they are when a mission
-begins, so that no agent gives itself customs.
+They rank below messages of people and the core rules, and above all other files. They are read once, when a mission is
+submitted, so that agents cannot write conventions for themselves.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -10,17 +10,17 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-NAMES = (  # in this order, for what comes first is kept where there is too much
+NAMES = (  # by priority: the last ones are left out where there is too much
     *("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".github/copilot-instructions.md"),
     *("CONVENTIONS.md", "CONTRIBUTING.md"),
 )
-CREW = "crew"  # in place of a name, of the text that a crew has
-LONGEST, TOGETHER, LEAST = 6_000, 12_000, 200  # characters
+CREW = "crew"  # in place of a file name: the conventions of the crew
+LONGEST, TOGETHER, LEAST = 6_000, 12_000, 200  # characters: of one, of all, of one that is shortened
 
 
 @dataclass(frozen=True)
 class Custom:
-    """`text`: as far as it is told; `length`: of all of it."""
+    """`text` may be shortened; `length` is that of the whole text, in characters."""
 
     name: str
     text: str
@@ -32,7 +32,7 @@ class Custom:
 
 
 def chosen(files: Mapping[str, str], of_crew: str = "") -> list[Custom]:
-    """What is told of these, as far as there is room: that of the crew first, and none twice."""
+    """The conventions that agents read, within the limits: those of the crew first, and none twice."""
     given = [(CREW, of_crew), *((name, files.get(name, "")) for name in NAMES)]
     found: list[Custom] = []
     room = TOGETHER
@@ -46,23 +46,26 @@ def chosen(files: Mapping[str, str], of_crew: str = "") -> list[Custom]:
 
 
 def for_next(before: Iterable[Custom], of_crew: str) -> list[Custom]:
-    """Of a mission that goes on from another one: those of its workspace, whatever a crew has made of them since."""
+    """The conventions of a mission that continues another one.
+
+    Those of the workspace stay as they were at first, whatever agents have written to the files since.
+    """
     own = chosen({}, of_crew)
     return [*own, *(one for one in before if one.name != CREW)]
 
 
-def written(customs: Iterable[Custom]) -> str:
-    """As a row has them; empty where there are none."""
+def to_json(customs: Iterable[Custom]) -> str:
+    """The value of the column `customs`; empty if there are none."""
     found = [asdict(one) for one in customs]
     return json.dumps(found, ensure_ascii=False) if found else ""
 
 
-def read(text: str) -> list[Custom]:
+def from_json(text: str) -> list[Custom]:
     return [Custom(**one) for one in json.loads(text)] if text else []
 
 
-def told(customs: Iterable[Custom]) -> list[tuple[str, str]]:
-    """Names and texts as agents read them."""
+def for_agents(customs: Iterable[Custom]) -> list[tuple[str, str]]:
+    """Pairs of name and text, as agents read them."""
     return [(_name(one), f"{one.text}{_rest(one)}") for one in customs]
 
 
@@ -74,6 +77,6 @@ def _rest(one: Custom) -> str:
     return f"\n[{one.length - len(one.text):,} characters more]" if one.cut else ""
 
 
-def shown(customs: Iterable[Custom]) -> str:
-    """Their names in one line, for people."""
+def names_line(customs: Iterable[Custom]) -> str:
+    """The names in one line, for people."""
     return ", ".join(f"{'the crew’s own' if one.name == CREW else one.name}{' (cut)' * one.cut}" for one in customs)

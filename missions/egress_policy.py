@@ -1,4 +1,4 @@
-"""Who is asked before something leaves the sandbox: the capability is asked about, never the wording of a command.
+"""Who must approve before something leaves the sandbox. It depends on the capability, never on a command's wording.
 
 Why so: docs/decisions.md, What leaves a mission.
 """
@@ -14,16 +14,16 @@ from .tools.commands import WITH_NETWORK
 from .tools.publish import PUBLISH_COMMIT
 
 CAPABILITIES = {WITH_NETWORK: "network", PUBLISH_COMMIT: "publish"}
-COUNCIL = "Leaving review"  # one that is ready-made, and is asked where it is still there, however it is called now
-HOURS = 24  # then whoever wanted it reads that nobody decided
+COUNCIL = "Leaving review"  # first name of a council that the installation comes with; found also after a rename
+HOURS = 24  # until a gate expires; the agent then reads that nobody decided
 NEVER, BOTH = "never", "both"
 APPROVER_CHOICES = {
     "network": {BOTH: "A council and a person", "person": "A person", NEVER: "Never"},
     "publish": {BOTH: "A council and a person", "person": "A person", "council": "A council", NEVER: "Never"},
     "typing": {"person": "People who may steer it", NEVER: "Nobody"},
 }
-"""Who may be asked about what leaves, and who beside agents types into terminals, as whoever begins a mission says it;
-what is usual first."""
+"""Choices when a mission is submitted, the default first: approvers of each capability, and who types into terminals
+besides agents."""
 REFUSED_TEXT = "It was refused before, and is not asked again: {why}"
 NOT_POSSIBLE_TEXT = "never: this mission has no {capability}."
 ALLOW_OR_REFUSE = (
@@ -32,14 +32,17 @@ ALLOW_OR_REFUSE = (
 )
 
 
-def egress_policy(said: Mapping[str, str]) -> dict[str, Any]:
-    """Of a new mission. Usually a person and a council decide, neither of whom knows what the other says; a person
-    alone where there is no council."""
-    typing = said.get("typing") or "person"
-    return {name: _asked(said.get(name) or BOTH) for name in CAPABILITIES.values()} | {"typing": typing}
+def egress_policy(choices: Mapping[str, str]) -> dict[str, Any]:
+    """The policy of a new mission.
+
+    By default a person and a council decide, neither of whom sees the other's decision; without a council a person
+    decides alone.
+    """
+    typing = choices.get("typing") or "person"
+    return {name: _approvers(choices.get(name) or BOTH) for name in CAPABILITIES.values()} | {"typing": typing}
 
 
-def _asked(who: str) -> Any:
+def _approvers(who: str) -> Any:
     if who == NEVER:
         return NEVER
     council = _council() if who != "person" else {}
@@ -47,7 +50,7 @@ def _asked(who: str) -> Any:
 
 
 def _council() -> dict[str, Any]:
-    """Nothing where it is archived. Where another has had its name it is not known: the gate says so."""
+    """The council's name and id; empty if it is archived. The id is None if it was not found, which the gate shows."""
     try:
         found = find_council(COUNCIL)
     except CouncilUnknown:
@@ -61,7 +64,7 @@ def council_uses() -> Iterator[CouncilUse]:
 
 
 def policy_for_tool(mission: Mission, tool: str) -> Any:
-    """None: as for any tool."""
+    """The policy for a tool that leaves the sandbox; None for all others, which follow the usual rules."""
     capability = CAPABILITIES.get(tool)
     if capability is None:
         return None

@@ -1,4 +1,4 @@
-"""The HTTP API of missions. Who calls, and what an error looks like, is the site's business.
+"""The HTTP API of missions. Authentication and error responses are in `magi_site.api`.
 
 Why so: docs/decisions.md, The API.
 """
@@ -26,7 +26,7 @@ from . import attachments, comments, forms, memory_endpoints, procedure, publish
 from .egress_policy import APPROVER_CHOICES
 from .models import Mission
 from .models.files import patch_text
-from .responses import said_object, terminal_fields
+from .responses import output_fields, terminal_fields
 from .spec import decides_about_branches
 
 router = run_router("mission")
@@ -47,8 +47,8 @@ ENDED_TEXT = "The mission is over: nobody hears it any more. A new one can go on
 @requires_scope(TokenScope.SUBMIT, "mission")
 @count_submission
 def submit_mission(request: HttpRequest, asked: schemas.NewMission, key: IdempotencyHeader = None) -> HttpResponse:
-    """A crew of agents pursues it in a sandbox without network. 422 where no command can be held on this machine. The
-    same request under the same key brings the mission that was submitted first."""
+    """A crew of agents works towards it in a sandbox without network. 422 where this machine cannot confine commands.
+    The same request with the same key returns the mission that was submitted first."""
     digests = [digest for file in request.FILES.getlist(FILES) for digest in (file.name or "", _digest(file))]
     return submit_response(request, "mission", asked, key, partial(_submit, request, asked), digests)
 
@@ -69,7 +69,7 @@ def _submit(request: HttpRequest, asked: schemas.NewMission, **once: str) -> Mis
     crew = [one.model_dump() for one in asked.agents] if asked.agents is not None else None
     faults = FieldErrors()
     with faults.has():
-        _see(request, asked.mission)
+        _check_may_continue(request, asked.mission)
     uploads = request.FILES.getlist(FILES)
     texts, no_texts = attachments.uploaded_texts(uploads)
     packed, not_taken = attachments.uploaded_archives(uploads)
@@ -82,8 +82,8 @@ def _submit(request: HttpRequest, asked: schemas.NewMission, **once: str) -> Mis
     return procedure.submit(owner=credential_of(request).owner, limited=True, **once, **values)
 
 
-def _see(request: HttpRequest, pk: str | None) -> None:
-    """Nobody goes on with what they may not see."""
+def _check_may_continue(request: HttpRequest, pk: str | None) -> None:
+    """Raise for a mission to continue that the caller may not see."""
     try:
         if pk:
             get_run_or_refuse(request, UUID(pk), "mission")
@@ -99,7 +99,7 @@ def _see(request: HttpRequest, pk: str | None) -> None:
 )
 @requires_scope(TokenScope.STEER, "mission")
 def post_mission_message(request: HttpRequest, id: UUID, asked: schemas.MissionMessageIn) -> HttpResponse:
-    """Read before the next step of whom it is for; who has stopped is woken."""
+    """The agent reads it before its next step; an agent that has stopped is woken."""
     get_run_or_refuse(request, id, "mission", STEER)
     try:
         comments.post_message(id, credential_of(request).owner, asked.text, asked.to)
@@ -118,7 +118,7 @@ def post_mission_message(request: HttpRequest, id: UUID, asked: schemas.MissionM
 )
 @requires_scope(TokenScope.STEER, "mission")
 def pause_mission(request: HttpRequest, id: UUID) -> HttpResponse:
-    """It takes effect after the acts that are under way. Terminals live on."""
+    """It takes effect after the tool calls that are running. Terminals keep running."""
     return _paused(request, id, True)
 
 
@@ -148,7 +148,7 @@ def _paused(request: HttpRequest, pk: UUID, on: bool) -> HttpResponse:
     summary="Get the branches that a mission has published, as one file that git reads",
 )
 def mission_bundle(request: HttpRequest, id: UUID) -> HttpResponse:
-    """404 where nothing was published, or on another machine."""
+    """404 where nothing was published, or it was published on another machine."""
     reject_unknown_parameters(request)
     get_run_or_refuse(request, id, "mission")
     if (data := publishing.read_bundle(id)) is None:
@@ -162,7 +162,7 @@ def mission_bundle(request: HttpRequest, id: UUID) -> HttpResponse:
     summary="Get a commit that a gate asks about, as one file that git reads",
 )
 def mission_commit(request: HttpRequest, id: UUID, commit: str) -> HttpResponse:
-    """All bytes that would be published. 404 where it was made on another machine."""
+    """Exactly what would be published. 404 where the commit was made on another machine."""
     _check_may_read_branches(request, id)
     if (data := publishing.bundled_commit(id, commit)) is None:
         raise ApiError(404, NO_COMMIT_TEXT)
@@ -181,7 +181,7 @@ def mission_commit_mailbox(request: HttpRequest, id: UUID, commit: str) -> HttpR
 
 
 def _check_may_read_branches(request: HttpRequest, pk: UUID) -> None:
-    """Whoever decides whether a branch leaves may read it, and needs no other right to the mission."""
+    """Approvers of a branch may read it without any other right to the mission."""
     reject_unknown_parameters(request)
     if not decides_about_branches(credential_of(request).owner, pk):
         get_run_or_refuse(request, pk, "mission")
@@ -224,10 +224,10 @@ def mission_patch(request: HttpRequest, id: UUID) -> HttpResponse:
     summary="Get a command of a mission, with what it said",
 )
 def mission_terminal(request: HttpRequest, id: UUID, number: int) -> HttpResponse:
-    """What one that lives has said so far, and its screen as it is now."""
+    """Of a running command, its output so far and its present screen."""
     reject_unknown_parameters(request)
     row = get_run_or_refuse(request, id, "mission")
     one = next((one for one in row.terminals.all() if one.number == number), None)
     if one is None:
         raise ApiError(404, "There is no such terminal.")
-    return json_response(terminal_fields(one) | said_object(one))
+    return json_response(terminal_fields(one) | output_fields(one))

@@ -1,4 +1,4 @@
-"""A mission's record: what its rows tell, what it is found by, and what of it cannot be.
+"""A mission's record: entries from its rows, search labels, and the checks of entries.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -46,8 +46,8 @@ SUMMARY, CHECK, CARRIED = "mission.summary", "mission.check", "mission.carried"
 ACTIVE, RECALLED, PROPOSED, CONNECTED = (f"mission.{name}" for name in ("active", "recalled", "proposed", "connected"))
 
 
-# of an agent entries tell the number alone, which those of other missions have, too
-OF_AGENTS: Sequence[Any] = (
+# rows with an agent: their entries have only its number, so it is checked that the agent is of the same mission
+AGENT_ROWS: Sequence[Any] = (
     MissionStep,
     CarriedStep,
     AgentStop,
@@ -59,20 +59,20 @@ OF_AGENTS: Sequence[Any] = (
 
 
 def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
-    """Add what the rows of these missions say to the drafts of their runs."""
+    """Add the entries of these missions to the drafts of their runs. `new`: only those of the submission."""
     missions = Mission.objects.select_related("crew_version", "repository").prefetch_related("agents")
     for mission in missions.filter(pk__in=list(told)):
         first = FileVersion.objects.filter(mission=mission, step=None).order_by("number")
-        _tell_submission(told[mission.pk][SUBMITTED][0], mission, list(first))
+        _fill_submission(told[mission.pk][SUBMITTED][0], mission, list(first))
         for ended in told[mission.pk][ENDED]:
             ended.texts |= {"result": mission.result, "unproven": mission.unproven}
     Fork.objects.tell(told)
     if not new:
-        for kind, draft, pk in _all(list(told)):
+        for kind, draft, pk in _drafts(list(told)):
             told[pk][kind].append(draft)
 
 
-def _tell_submission(draft: EntryDraft, mission: Mission, first: Sequence[FileVersion]) -> None:
+def _fill_submission(draft: EntryDraft, mission: Mission, first: Sequence[FileVersion]) -> None:
     crew = [one for one in mission.agents.all() if not one.parent]
     draft.facts |= {
         "crew": mission.crew,
@@ -105,8 +105,8 @@ def _agent(one: MissionAgent) -> dict[str, Any]:
     return {name: getattr(one, name) for name in names}
 
 
-def _all(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
-    """Each kind in its order, which nothing that comes later changes."""
+def _drafts(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
+    """Kind, draft and mission of each entry. Within a kind later rows come last, so sealed entries keep their place."""
     for agent in MissionAgent.objects.filter(mission__in=of, parent__gt=0).order_by("pk"):
         yield _told(SPAWNED, agent, _agent(agent), {"description": agent.description})
     for past in CarriedStep.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
@@ -130,7 +130,7 @@ def _all(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
 
 
 def _memories(of: list[UUID]) -> Iterator[tuple[str, EntryDraft, UUID]]:
-    """Of long-term memory: their texts are told by the chain that they have."""
+    """Entries about long-term memories, without texts: those are in the chain of each memory. Also connections."""
     for one in MemoryActivation.objects.filter(mission__in=of).select_related("agent").order_by("pk"):
         yield _told(ACTIVE, one, {"agent": one.agent.number, "memory": one.memory_id, "on": one.on}, {})
     for use in MemoryUse.objects.filter(mission__in=of).select_related("agent", "version").order_by("pk"):
@@ -205,7 +205,7 @@ def _result(one: MissionStep) -> tuple[str, EntryDraft, UUID]:
 
 
 def labels(said: RunEntries) -> Iterator[str]:
-    """Those that its rows make beside what any run is found by, from what is told of it."""
+    """Search labels from the mission's entries, in addition to those that every run has."""
     [submitted, *_] = said[SUBMITTED]
     yield label_term("rehearsal", any(is_rehearsal(one["model"]) for one in submitted.facts["agents"]))
     if version := submitted.facts.get("crew_version"):
@@ -217,20 +217,24 @@ def labels(said: RunEntries) -> Iterator[str]:
 
 
 def misnamed(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
-    """Whose agents are found by another name than they have, or have what is none of theirs."""
+    """Pairs of mission and fault: a search name of an agent that does not match, or a row of a foreign agent."""
     for agent in MissionAgent.objects.filter(mission__in=runs).order_by("pk"):
         if agent.folded != fold_name(agent.name):
             yield agent.mission_id, f"Its agent {agent.number} is found by another name than it has."
-    for model in OF_AGENTS:
+    for model in AGENT_ROWS:
         for row in model.objects.filter(mission__in=runs).exclude(agent__mission=F("mission")):
             yield row.mission_id, f"{row} belongs to an agent of another mission."
 
 
-# ---- what cannot be -------------------------------------------------------------------------------------------
+# ---- checks ---------------------------------------------------------------------------------------------------
 
 
 def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
-    """Steps without a gap, of agents that there are; and never green by a word alone."""
+    """Return a fault of the entries, or an empty string.
+
+    Steps must be numbered without gaps and belong to known agents. The outcome "done" needs a check that passed, if one
+    was wanted, and a step that finished the mission.
+    """
     submitted = next((one for one in entries if one["kind"] == SUBMITTED), None)
     if submitted is None:
         return ""
@@ -255,12 +259,12 @@ def _numbers(submitted: dict[str, Any], entries: Iterable[dict[str, Any]]) -> st
 
 def _outcome(asked: dict[str, Any], entries: Sequence[dict[str, Any]]) -> str:
     outcomes = [one["facts"].get("outcome") for one in entries if one["kind"] == ENDED]
-    came_to = next((one for one in reversed(outcomes) if one), None)
-    if not came_to:
+    last_outcome = next((one for one in reversed(outcomes) if one), None)
+    if not last_outcome:
         return ""
     check = next((one["facts"] for one in entries if one["kind"] == CHECK), None)
     wanted = asked["check_wanted"] or check is not None
-    if came_to == DONE and outcome(wanted, check["exit_code"] if check else None, "") != DONE:
+    if last_outcome == DONE and outcome(wanted, check["exit_code"] if check else None, "") != DONE:
         return "It came out as done, and its check did not pass."
     steps = {(one["facts"]["agent"], one["facts"]["number"]) for one in entries if _finishes(one)}
     if not any(_is_done(one, steps) for one in entries):

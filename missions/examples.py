@@ -1,16 +1,21 @@
-"""Goals to try, each with its files, and what a rehearsal does with them: every command really runs."""
+"""Example goals with their files and the scripts of their rehearsals, whose commands really run."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 ScriptedStep = tuple[str, str, dict[str, Any]]
-"""A sentence, a tool, its arguments."""
+"""Reasoning, name of a tool, its arguments."""
 
 
 @dataclass(frozen=True)
 class MissionExample:
-    """`name`: what the mission is called; a rehearsal knows it by its goal. `acts` of the coordinator, `helped`: of a
-    helper, once it is written to. `result`: what the last step says, where nothing went wrong."""
+    """An example; a rehearsal recognises it by its goal.
+
+    name: title of the mission
+    acts: steps of the coordinator
+    helped: steps of a helper after its first message
+    result: text of the last step if nothing went wrong
+    """
 
     key: str
     title: str
@@ -225,7 +230,7 @@ OPERATED = MissionExample(
 EXAMPLES = {one.key: one for one in (FAULT, TABLE, OPERATED)}
 
 
-# ---- whatever else is wanted --------------------------------------------------------------------------------------
+# ---- all other goals --------------------------------------------------------------------------------------------
 
 FAULTY = "def total(numbers):\n    return sum(numbers[1:])\n\n\nassert total([1, 2, 3]) == 6, total([1, 2, 3])\n"
 SHOWS = "python3 total.py && echo passed"

@@ -1,4 +1,4 @@
-"""Missions that go on from a step of another one: what would be left behind, and how the new one begins.
+"""Forks of missions: the preview of what a fork leaves behind, and the submission of the new mission.
 
 Why so: docs/decisions.md, Forks.
 """
@@ -86,7 +86,10 @@ class MissionForks:
 
 
 def _moment(row: Mission, number: int) -> MissionMoment:
-    """ForkRefused, also where not all of it is there as it was."""
+    """The state after step `number`.
+
+    Raises NoForkPoint for a step that does not exist, and ForkRefused if the step or its files are not complete.
+    """
     moment = MissionMoment(row, number)
     if not 0 < number <= len(moment.steps):
         raise NoForkPoint(f"There is no step {number}: the mission has {len(moment.steps)}.")
@@ -100,12 +103,15 @@ def _moment(row: Mission, number: int) -> MissionMoment:
 
 
 def _head(moment: MissionMoment) -> str:
-    """The commit on which the crew stood after the step; empty where that is not known."""
+    """The crew's commit after the step; empty if it is not known."""
     return commits.head_after(publishing.repository(moment.mission.pk), [one.key for one in moment.done])
 
 
 def _repository(moment: MissionMoment) -> Cloned | None:
-    """That which the mission began with, with the commits of its crew by then. ForkRefused where it is not here."""
+    """The repository of the mission with the crew's commits up to the step; None if it began without one.
+
+    Raises ForkRefused if the repository is not on this machine.
+    """
     row = moment.mission
     if (before := row.begun_with) is None:
         return None
@@ -124,7 +130,7 @@ def _columns(agent: MissionAgent) -> dict[str, Any]:
     return {name: getattr(agent, name) for name in names}
 
 
-# ---- what is shown --------------------------------------------------------------------------------------------
+# ---- the preview ----------------------------------------------------------------------------------------------
 
 
 def _undone(moment: MissionMoment) -> Iterator[Section]:
@@ -149,7 +155,7 @@ def _differences(moment: MissionMoment) -> Sequence[Any]:
 
 
 def _memories(moment: MissionMoment) -> Iterator[str]:
-    """Of each agent whose notes were otherwise then, the lines that came and went since."""
+    """The lines of each agent's short-term memory that were added or removed since."""
     for agent in moment.crew:
         made = [one for one in moment.mission.short_memories.all() if one.agent_id == agent.pk]
         now = max(made, key=lambda one: one.version).text if made else ""
@@ -166,7 +172,7 @@ def _message(one: MissionMessage, names: dict[int, str]) -> str:
 
 
 def _accepted(moment: MissionMoment) -> Iterator[str]:
-    """What the mission proposed for the library after the step, and somebody has accepted: it stays there."""
+    """Memories that the mission proposed after the step and somebody has accepted; a fork does not undo them."""
     found = MemoryVersion.objects.filter(mission=moment.mission, made__gt=moment.at, accepted=True)
     for one in found.select_related("memory").order_by("pk"):
         yield f"{one.memory.name}, version {one.number}"

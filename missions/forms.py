@@ -1,4 +1,4 @@
-"""What a new mission must be, for every door: the page, the command line, the API."""
+"""Validation of a new mission, for the page, the command line and the API."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -27,9 +27,9 @@ from .tools import NAMES
 from .workspace_files import LONGEST, FileProblem, relative_path
 
 GOAL_LENGTH, CHECK_LENGTH, MODEL_LENGTH, CREW_LENGTH, GIT_LENGTH = 20_000, 16_000, 200, 100, 1_000
-A_RESULT = 500  # tokens of what a first tool brings
+RESULT_TOKENS = 500  # estimate for the result of a first tool call
 COORDINATES, OF_OTHERS = "finish", "mcp."
-LIMITS = ("steps", "minutes", "agents")  # that have a field of their own
+LIMITS = ("steps", "minutes", "agents")  # those with a field in the form
 
 
 def _limit(name: str, label: str) -> forms.IntegerField:
@@ -78,10 +78,15 @@ def submit_values(
     note: str = "",
     repository: Cloned | None = None,
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """What `Mission.objects.submit` takes, and what is wrong with it, by fields. `crew`: agents instead of a ready-made
-    one; `follows`: the id of a mission that is over and may be seen, whose files it goes on with, and with its crew
-    where no other is named; `note`: what the crew should know of where the files are from; `repository`: one that was
-    uploaded, which they come on top of."""
+    """Return the arguments of `procedure.submit` and a list of problems by field; one of them is empty.
+
+    crew: agents instead of a saved crew
+    limits: limits without a field in the form
+    follows: id of an ended mission whose files the new one continues with; its crew too, if no other is named. The
+        caller has checked that it may be seen.
+    note: what agents should know about the origin of the files
+    repository: an uploaded repository, to which the files are added
+    """
     form = MissionForm({name: value for name, value in given.items() if value is not None})
     problems = first_errors(form) if not form.is_valid() else []
     if lacking := workspace.missing_programs():
@@ -134,16 +139,19 @@ def submit_values(
 def _customs(
     files: Sequence[tuple[str, str]], repository: Cloned | None, version: CrewVersion | None, before: Mission | None
 ) -> str:
-    """Of the workspace as its owner made it, and of the crew."""
+    """The conventions of the crew and of the workspace as it was uploaded, as JSON."""
     of_crew = version.customs if version else ""
     if before is not None:
-        return customs.written(customs.for_next(customs.read(before.customs), of_crew))
+        return customs.to_json(customs.for_next(customs.from_json(before.customs), of_crew))
     found = texts_at(cloning.staged(repository.staged), repository.commit, customs.NAMES) if repository else {}
-    return customs.written(customs.chosen({**found, **dict(files)}, of_crew))
+    return customs.to_json(customs.chosen({**found, **dict(files)}, of_crew))
 
 
 def _repository(address: str, uploaded: Cloned | None, before: Mission | None) -> Cloned | None:
-    """The one that it begins with, cloned last of all: that takes longest. RepositoryRefused."""
+    """The repository to begin with, or None. Called after all other checks, since cloning takes longest.
+
+    Raises RepositoryRefused.
+    """
     row = before.begun_with if before else None
     if len([one for one in (address, uploaded, row) if one]) > 1:
         raise RepositoryRefused(
@@ -161,7 +169,7 @@ def _repository(address: str, uploaded: Cloned | None, before: Mission | None) -
 
 
 def _as_before(before: Mission, model: str) -> Iterator[dict[str, Any]]:
-    """Those who were there from the beginning."""
+    """The agents of an earlier mission, without those that were spawned."""
     for one in before.crew_list:
         if not one.parent:
             said = {name: getattr(one, name) for name in ("name", "description", "tools", "rights")}
@@ -211,16 +219,17 @@ def _of_crew(crew: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str]]:
 
 
 def _of_names(held: Sequence[dict[str, Any]], field: str) -> Iterator[tuple[str, str]]:
-    """Also of crews that were saved, or began, when more could be names."""
+    """Problems of names. Saved crews are checked too: they may be older than a rule for names."""
     for number, one in enumerate(held):
         if wrong := agent_name_problem(one["name"], [other["name"] for other in held[:number]]):
             yield field, wrong
 
 
 def _too_long(goal: str, check: str, crew: Sequence[dict[str, Any]], own: bool) -> Iterator[tuple[str, str]]:
-    """For models of which it is known how much they read. `own`: the agents were named one by one."""
+    """Problems of first requests that exceed a model's context, where it is known. `own`: agents were given one by one,
+    so the problem is reported at the agent's field."""
     for number, one in enumerate(crew):
-        prompt = prompt_tokens(first_step(one, goal, check, coordinates=number == 0)) + A_RESULT
+        prompt = prompt_tokens(first_step(one, goal, check, coordinates=number == 0)) + RESULT_TOKENS
         if said := too_long(one["model"], prompt, f"the first request to {one['name']}"):
             shorten = "Name another model, shorten the goal, or give the agent fewer tools."
             yield (f"agents.{number}.model" if own else "model"), f"{said} {shorten}"

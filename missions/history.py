@@ -1,4 +1,4 @@
-"""What the history of missions is asked for beside what any history is."""
+"""The filters that the history of missions has in addition to the common ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -23,6 +23,6 @@ class MissionHistoryForm(filters.RunHistoryForm):
 
 
 def team_choices() -> list[tuple[int, str]]:
-    """Those that are offered, and those that have worked."""
+    """Crews that are not archived, and archived ones that have missions."""
     worked = Exists(Mission.objects.filter(crew_version__crew=OuterRef("pk")))
     return list(Crew.objects.filter(Q(archived=None) | worked).order_by("name").values_list("pk", "name"))

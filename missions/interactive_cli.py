@@ -1,4 +1,4 @@
-"""A conversation with a mission on a terminal: each line that is typed is said to its crew, or decides at its gate.
+"""A conversation with a mission on a terminal: each line is a message to its crew or a decision at a gate.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -29,8 +29,10 @@ NOTHING_WAITS = "Nothing that was shown here waits for you: nothing was decided.
 
 
 class InteractiveSession:
-    """Listens in a thread of its own. `say`: tells on the terminal what came of a line, where that is no echo. What is
-    typed decides at the gate whose text was shown, and at no other one."""
+    """Reads lines of stdin in a thread. A line decides only at the gate whose text was shown last.
+
+    `say` prints errors and questions on the terminal.
+    """
 
     def __init__(self, user: Any, say: Callable[[str], None]) -> None:
         self._user, self._say = user, say
@@ -44,7 +46,7 @@ class InteractiveSession:
         self._mission, self.last = mission, str(mission)
 
     def next_goal(self) -> str:
-        """What is typed once a mission is over; empty at the end of the input."""
+        """Wait for the first line after a mission has ended; empty at the end of the input."""
         self._mission = None
         return self._goals.get() if self.listens or not self._goals.empty() else ""
 
@@ -52,28 +54,28 @@ class InteractiveSession:
         return bool(self._user and may_decide(Gate.objects.with_decisions().get(pk=gate.pk), self._user))
 
     def asks(self, gate: Gate) -> list[str]:
-        """The text, which has been read from now on, and what can be typed, in lines."""
+        """The gate's text and the possible answers, as lines. The next decision is about this gate."""
         self._shown, self._digest = gate.pk, gate.digest
         return [f"  {gate.text}", *self._question(Gate.objects.with_decisions().get(pk=gate.pk))]
 
     def _question(self, gate: Gate) -> list[str]:
         found = self._options(gate)
-        if _takes_any_words(found):
+        if _takes_free_text(found):
             return [f"  {QUESTION}"]
         return [*listed(found), "  Write the number or the word of one. Words of your own follow a colon."]
 
     def _options(self, gate: Gate) -> list[DecisionOption]:
         return [one for one in options(gate, self._user) if one.decision in DECIDED_STATES]
 
-    # ---- its thread -----------------------------------------------------------------------------------------
+    # ---- the thread -----------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
         for line in sys.stdin:
-            self._hear(line.strip())
+            self._receive(line.strip())
         self.listens = False
         self._goals.put("")
 
-    def _hear(self, words: str) -> None:
+    def _receive(self, words: str) -> None:
         if self._mission is None:
             if words:
                 self._goals.put(words)
@@ -88,8 +90,7 @@ class InteractiveSession:
             connection.close()
 
     def handle_line(self, mission: UUID, words: str) -> None:
-        """Decide by this line at the gate that was shown, or say it to the crew. An empty line asks again, and decides
-        nothing."""
+        """Decide at the shown gate, or send the line to the crew. An empty line shows the question again."""
         gate = Gate.objects.with_decisions().filter(run=mission, pk=self._shown).first()
         to, _, rest = words[1:].partition(" ") if words.startswith("@") else ("", "", words)
         if gate and not to and gate.pending and self.may_decide(gate):
@@ -113,24 +114,24 @@ class InteractiveSession:
 
 
 def _read(words: str, found: Sequence[DecisionOption]) -> Typed:
-    if not _takes_any_words(found):
+    if not _takes_free_text(found):
         return read(words, found, needs_words=[OTHER_ANSWER])
     if not words:
         raise UnreadableDecision(QUESTION)
     return Typed(found[0], words)
 
 
-def _takes_any_words(found: Sequence[DecisionOption]) -> bool:
-    """Whether whatever is typed is the answer: nothing was given to choose from."""
+def _takes_free_text(found: Sequence[DecisionOption]) -> bool:
+    """Whether the gate has no choices, so that any text is an answer."""
     return len(found) == 1 and found[0].decision == DecisionValue.ANSWER
 
 
 def _is_a_decision(gate: Gate | None, words: str) -> bool:
-    """Whether it can only be meant for a gate: for the one that was shown last, or for any."""
+    """Whether the line is meant for a gate: it is a word such as "approve", or a choice of the gate shown last."""
     if words.partition(" ")[0].casefold() in SYNONYMS.values():
         return True
     choices = [DecisionOption(**one) for one in gate.choices] if gate else []
-    if _takes_any_words(choices):
+    if _takes_free_text(choices):
         return False
     with suppress(UnreadableDecision):
         return bool(read(words, choices))

@@ -1,4 +1,4 @@
-"""The HTTP API of long-term memories: as they are, proposed, accepted.
+"""The HTTP API of long-term memories: read, propose, accept.
 
 Why so: docs/decisions.md, Memory.
 """
@@ -30,7 +30,7 @@ Library = Annotated[str, Query(description="The name of a library; empty: everyb
 Version = Annotated[int | None, Query(ge=1, description="Another version than the one that holds.")]
 
 
-def memory_in_short(one: MemoryVersion) -> dict[str, Any]:
+def memory_summary(one: MemoryVersion) -> dict[str, Any]:
     memory, mission = one.memory, one.mission_id
     state = "proposed" if one.decided is None else "accepted" if one.accepted else "refused"
     return {
@@ -44,7 +44,7 @@ def memory_in_short(one: MemoryVersion) -> dict[str, Any]:
 
 
 def memory_object(one: MemoryVersion) -> dict[str, Any]:
-    return {**memory_in_short(one), **{name: getattr(one, name) for name in ("text", *LISTS)}}
+    return {**memory_summary(one), **{name: getattr(one, name) for name in ("text", *LISTS)}}
 
 
 @router.get(
@@ -54,13 +54,13 @@ def memory_object(one: MemoryVersion) -> dict[str, Any]:
     summary="Long-term memories of crews",
 )
 def memories(request: HttpRequest, asked: Query[schemas.SoughtMemories]) -> HttpResponse:
-    """What holds by now, and what waits to be accepted: without the texts, and without who sees them."""
+    """Current versions and proposals; without texts and lists of readers, unless `full` is set."""
     reject_unknown_parameters(request, *schemas.SoughtMemories.model_fields)
     held = MemoryVersion.objects.current(asked.library).order_by("memory__folded")
     waits = MemoryVersion.objects.proposed().filter(memory__library=asked.library).order_by("pk")
     if asked.full:
         return json_response({"results": list(map(memory_object, held)), "proposals": list(map(memory_object, waits))})
-    short = [list(map(memory_in_short, some.defer("text", "front", *LISTS))) for some in (held, waits)]
+    short = [list(map(memory_summary, some.defer("text", "front", *LISTS))) for some in (held, waits)]
     return json_response(dict(zip(("results", "proposals"), short, strict=True)))
 
 
@@ -71,7 +71,7 @@ def memories(request: HttpRequest, asked: Query[schemas.SoughtMemories]) -> Http
     summary="One memory, with its text",
 )
 def memory(request: HttpRequest, name: str, library: Library = "", version: Version = None) -> HttpResponse:
-    """As it holds now, or in another of its versions, such as one that waits to be accepted."""
+    """The current version, or another one, such as a proposal."""
     reject_unknown_parameters(request, "library", "version")
     one = _named(name, library)
     found = memory_review.current_version(one) if version is None else one.versions.filter(number=version).first()
@@ -88,7 +88,7 @@ def memory(request: HttpRequest, name: str, library: Library = "", version: Vers
 )
 @requires_scope(TokenScope.SUBMIT, "mission")
 def propose_memory(request: HttpRequest, asked: schemas.NewMemory) -> HttpResponse:
-    """No mission has it before somebody has accepted it."""
+    """Missions use it once somebody has accepted it."""
     said = MemoryFile(asked.name, asked.description, asked.text, **_lists(asked))
     version = _done(lambda: memory_review.propose(said, _by(request), library=asked.library, base=0))
     return json_response(memory_object(version), HTTPStatus.CREATED)
@@ -102,7 +102,7 @@ def propose_memory(request: HttpRequest, asked: schemas.NewMemory) -> HttpRespon
 )
 @requires_scope(TokenScope.SUBMIT, "mission")
 def change_memory(request: HttpRequest, name: str, asked: schemas.MemoryChange, library: Library = "") -> HttpResponse:
-    """What is not said stays. 409 where another version holds by now than the one that it was written from."""
+    """Fields that are left out stay as they are. 409 where `base` is no longer the current version."""
     reject_unknown_parameters(request, "library")
     current = memory_review.current_version(_named(name, library))
     if current is None:
@@ -123,8 +123,8 @@ def change_memory(request: HttpRequest, name: str, asked: schemas.MemoryChange, 
 def accept_memory(
     request: HttpRequest, name: str, asked: schemas.MemoryDecision, library: Library = ""
 ) -> HttpResponse:
-    """Accepted, it holds from each agent's next step on. It needs the scope `accept`, and the right to change memories:
-    what writes them must not accept them itself."""
+    """An accepted version is used from each agent's next step on. This needs the scope `accept` and the permission to
+    change memories, so that programs that propose memories cannot accept them."""
     reject_unknown_parameters(request, "library")
     if not credential_of(request).owner.has_perm(ACCEPT):
         raise ApiError(403, "You may not accept memories. Ask who administers this site for the right to.")

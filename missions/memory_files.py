@@ -1,8 +1,8 @@
-"""A memory as a file: Markdown with front matter. What is not known there stays as it stood, byte for byte.
+"""Memories as files: Markdown with front matter. Unknown keys are preserved byte for byte.
 
-Front matter is YAML, read by PyYAML's safe loader. Of our keys each value is a text or a list of texts, as it is
-written: no word becomes a truth or a number, for a list that is read otherwise than it was meant hides a memory, or
-shows it. A key that stands there twice is refused.
+Front matter is YAML, read by PyYAML's safe loader. The values of our keys are texts or lists of texts: words such as
+`no` and `1` do not become booleans or numbers, since a list that is misread hides a memory or shows it to others.
+Duplicate keys are refused.
 
 Why so: docs/decisions.md, Memory.
 """
@@ -24,12 +24,12 @@ FILE = re.compile(r"\w[\w. -]*\.md")
 
 
 class InvalidMemoryFile(ValueError):
-    """No memory. The text is a sentence that says where and why."""
+    """The file or its values are invalid. The text is a sentence with the place and the reason."""
 
 
 @dataclass(frozen=True)
 class MemoryFile:
-    """`front`: the lines between, and with, the two of dashes, as they stood; empty where it was made anew."""
+    """`front` is the front matter as it was read, with its lines of dashes; empty for a memory that was not a file."""
 
     name: str
     description: str
@@ -41,7 +41,7 @@ class MemoryFile:
 
 
 def parse_memory_file(source: str) -> MemoryFile:
-    """Wrong."""
+    """Raises InvalidMemoryFile."""
     front = FRONT.match(source)
     if front is None:
         raise InvalidMemoryFile(
@@ -61,8 +61,9 @@ def parse_memory_file(source: str) -> MemoryFile:
 
 
 def memory_file_text(memory: MemoryFile) -> str:
-    """As it stood where its front matter still says the same; else anew, with the lines of keys that are not ours."""
-    if memory.front and _says(memory.front) == _known(memory):
+    """The file's text. The front matter stays as it was read if it still has the same values; otherwise it is written
+    again, with the lines of unknown keys."""
+    if memory.front and _front_values(memory.front) == _own_values(memory):
         return memory.front + memory.text
     lists = {name: list(getattr(memory, name)) for name in LISTS if getattr(memory, name)}
     ours = {"name": memory.name, "description": memory.description, **lists}
@@ -71,7 +72,7 @@ def memory_file_text(memory: MemoryFile) -> str:
 
 
 def memory_problem(memory: MemoryFile) -> str:
-    """Why it can be no memory; empty where it can."""
+    """Why the memory is invalid; empty if it is valid."""
     if not 0 < len(memory.name.strip()) <= NAME_LENGTH:
         return f"A memory has a name of 1 to {NAME_LENGTH} characters."
     if len(memory.description) > DESCRIPTION_LENGTH:
@@ -84,7 +85,7 @@ def memory_problem(memory: MemoryFile) -> str:
 
 
 def file_name(name: str) -> str:
-    """For a memory that came in no file."""
+    """The file name of a memory that did not come from a file."""
     return (re.sub(r"[^\w-]+", "_", name.strip()).strip("_") or "memory") + ".md"
 
 
@@ -95,7 +96,10 @@ def file_problem(file: str) -> str:
 
 
 def rename_agents(names: tuple[str, ...], change: str) -> tuple[str, ...]:
-    """After a change as in “+tester,-reader”; without signs these are all that there are then. Wrong."""
+    """Apply a change such as “+tester,-reader” to a list of names; names without signs replace the whole list.
+
+    Raises InvalidMemoryFile.
+    """
     words = [one.strip() for one in change.split(",") if one.strip()]
     if not any(one[0] in "+-" for one in words):
         return tuple(words)
@@ -108,14 +112,14 @@ def rename_agents(names: tuple[str, ...], change: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-# ---- the lines between the dashes ------------------------------------------------------------------------------
+# ---- front matter ----------------------------------------------------------------------------------------------
 
 
-def _known(memory: MemoryFile) -> tuple[object, ...]:
+def _own_values(memory: MemoryFile) -> tuple[object, ...]:
     return tuple(getattr(memory, name) for name in KEYS)
 
 
-def _says(front: str) -> tuple[object, ...] | None:
+def _front_values(front: str) -> tuple[object, ...] | None:
     try:
         found = _values(front)
         return (found.get("name"), found.get("description", ""), *(_names(name, found.get(name, [])) for name in LISTS))
@@ -123,8 +127,8 @@ def _says(front: str) -> tuple[object, ...] | None:
         return None
 
 
-class _Words(yaml.SafeLoader):
-    """Leaves words as they are, but for those of nothing, and takes no key twice."""
+class _TextLoader(yaml.SafeLoader):
+    """Reads all scalars as text, except null, and refuses duplicate keys."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         names = [str(key.value) for key, _ in node.value]
@@ -133,29 +137,29 @@ class _Words(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_Words.yaml_implicit_resolvers = {
+_TextLoader.yaml_implicit_resolvers = {
     sign: [one for one in found if one[0] == NULL] for sign, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
-class _Indented(yaml.SafeDumper):
-    """With the signs of lists below their keys, as people write them."""
+class _IndentedDumper(yaml.SafeDumper):
+    """Indents lists below their keys, as people write them."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
 
 
 def dumped(values: dict[str, Any]) -> str:
-    """As YAML, in the order that they have."""
+    """The values as YAML, in their order."""
     about: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
-    return yaml.dump(values, Dumper=_Indented, **about)
+    return yaml.dump(values, Dumper=_IndentedDumper, **about)
 
 
 def loaded(front: str) -> dict[str, Any]:
-    """All that stands there, however deep: texts, lists and mappings of these, and None. Wrong."""
+    """All values, nested ones too: texts, lists, mappings and None. Raises InvalidMemoryFile."""
     pairs_of(front)
     try:
-        found: dict[str, Any] = yaml.load("\n".join(_lines(front)), Loader=_Words)  # noqa: S506 - it is a safe loader
+        found: dict[str, Any] = yaml.load("\n".join(_lines(front)), Loader=_TextLoader)  # noqa: S506 - it is a safe loader
     except yaml.MarkedYAMLError as error:
         line = f"Line {error.problem_mark.line + 2}: " if error.problem_mark else ""
         raise InvalidMemoryFile(f"{line}{error.problem}.") from error
@@ -163,10 +167,10 @@ def loaded(front: str) -> dict[str, Any]:
 
 
 def pairs_of(front: str) -> list[tuple[str, yaml.Node, int]]:
-    """Keys at the top, their values, and the lines on which they begin. Wrong."""
+    """The top-level keys, their values and the lines of the keys, from 0. Raises InvalidMemoryFile."""
     inner = "\n".join(_lines(front))
     try:
-        node = yaml.compose(inner, Loader=_Words)
+        node = yaml.compose(inner, Loader=_TextLoader)
     except yaml.MarkedYAMLError as error:
         line = f"Line {error.problem_mark.line + 2}: " if error.problem_mark else ""
         raise InvalidMemoryFile(f"{line}{error.problem or error.context}.") from error
@@ -205,7 +209,7 @@ def _text(node: yaml.Node) -> str:
 
 
 def _names(key: str, said: str | list[str]) -> tuple[str, ...]:
-    """One name may stand without a list."""
+    """The names of a list; a single name needs no list."""
     names = [said] if isinstance(said, str) and said else said or []
     if not all(isinstance(one, str) and 0 < len(one) <= NAME_LENGTH for one in names):
         raise InvalidMemoryFile(f"“{key}” is a list of names of at most {NAME_LENGTH} characters.")
@@ -213,10 +217,10 @@ def _names(key: str, said: str | list[str]) -> tuple[str, ...]:
 
 
 def _others(front: str) -> Iterator[str]:
-    """The lines of keys that are not ours, and comments of their own lines."""
+    """The lines of unknown keys, and comments that have a line of their own."""
     try:
         begins = {line: name for name, _, line in pairs_of(front)}
-    except InvalidMemoryFile:  # kept as it was read before it had to be YAML: what is ours stands in columns
+    except InvalidMemoryFile:  # stored before front matter had to be YAML; our own values are in columns
         return
     ours = False
     for number, line in enumerate(_lines(front)):

@@ -1,4 +1,4 @@
-"""Memories proposed, accepted and refused, each in the chain of memories at once; and read from files and written back.
+"""Proposing, accepting and refusing memories, with their audit entries; import from files and export to them.
 
 Why so: docs/decisions.md, Memory.
 """
@@ -34,11 +34,11 @@ COMMAND = "the command line"
 
 
 class MemoryChanged(Exception):
-    """Another version holds by now. The text says which."""
+    """The proposal was written from a version that is no longer current. The text names the current one."""
 
 
 class MemoryAlreadyDecided(Exception):
-    """There is nothing left to decide."""
+    """Somebody has already accepted or refused the proposal."""
 
 
 @after_deadlock
@@ -53,12 +53,18 @@ def propose(
     mission: Mission | None = None,
     accepted: bool = False,
 ) -> MemoryVersion:
-    """A new version, or a new memory. `base`: the version that it was written from, if that is known. Wrong,
-    ChangedMeanwhile. `accepted`: whoever writes it accepts it."""
+    """Create a proposal: a new version, or a new memory with its first version.
+
+    base: number of the version from which it was written, 0 for a new memory, None if unknown
+    mission: the mission whose agent proposes it; its record then has the entry
+    accepted: accept it at once
+
+    Raises InvalidMemoryFile, and MemoryChanged if `base` is not the current version.
+    """
     said = MemoryFile(**{name: _kept(value) for name, value in vars(said).items()})
     if wrong := memory_files.memory_problem(said):
         raise InvalidMemoryFile(wrong)
-    if mission is None:  # rows and entries have one order; what a mission proposes is told by its own record
+    if mission is None:  # rows and entries must have the same order; proposals of missions are in their own records
         LogLeaf.objects.lock()
     memory = _memory(said.name, library, file)
     current = current_version(memory)
@@ -103,7 +109,10 @@ def current_version(memory: Memory) -> MemoryVersion | None:
 @after_deadlock
 @transaction.atomic
 def decide_proposal(version: int, by: str, accept: bool) -> MemoryVersion:
-    """Accept what was proposed, from each agent's next step on, or refuse it. Decided, ChangedMeanwhile."""
+    """Accept a proposal, which agents see from their next step on, or refuse it.
+
+    Raises MemoryAlreadyDecided, and MemoryChanged if the proposal was not written from the current version.
+    """
     LogLeaf.objects.lock()
     row = MemoryVersion.objects.select_related("memory").get(pk=version)
     memory = Memory.objects.select_for_update().get(pk=row.memory_id)
@@ -127,7 +136,7 @@ def _decide(row: MemoryVersion, accept: bool, by: str) -> EntryDraft:
 
 
 def memory_changes(version: MemoryVersion, **lists: str) -> MemoryFile:
-    """The same with other readers, each list as in `memory_files.rename_agents`. Wrong."""
+    """The memory with changed lists of readers; see `memory_files.rename_agents`. Raises InvalidMemoryFile."""
     said = version.as_file
     after: dict[str, Any] = {
         name: memory_files.rename_agents(getattr(said, name), change) for name, change in lists.items()
@@ -139,7 +148,7 @@ def memory_changes(version: MemoryVersion, **lists: str) -> MemoryFile:
 
 
 def import_memories(folder: Path, library: str, by: str = COMMAND) -> Iterator[tuple[str, str]]:
-    """Accept what stands in the files of a folder: the name of each, and what was wrong with it, or nothing."""
+    """Import and accept the Markdown files of a folder; yield the name and the error of each, or an empty string."""
     for path in sorted(folder.glob("*.md")):
         try:
             said = memory_files.parse_memory_file(decoded(path.read_bytes()).text)
@@ -156,7 +165,7 @@ def import_memories(folder: Path, library: str, by: str = COMMAND) -> Iterator[t
 
 
 def export_memories(folder: Path, library: str) -> list[str]:
-    """The files of all that is accepted there."""
+    """Write the accepted memories of a library to files; return the sorted names."""
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for one in MemoryVersion.objects.current(library):
@@ -165,11 +174,11 @@ def export_memories(folder: Path, library: str) -> list[str]:
     return sorted(names)
 
 
-# ---- evidence ---------------------------------------------------------------------------------------------------
+# ---- the audit log ----------------------------------------------------------------------------------------------
 
 
 class MemoryEntrySource:
-    """A `ChainEntrySource`: each version, and what was decided about it."""
+    """A `ChainEntrySource` of the chain of memories: versions and decisions about them."""
 
     def chain_keys(self) -> Iterable[UUID]:
         return [MEMORIES] if MemoryVersion.objects.exists() else []
@@ -196,7 +205,7 @@ def _proposed(row: MemoryVersion) -> EntryDraft:
 
 
 def _decided(row: MemoryVersion) -> EntryDraft:
-    """The texts of what was accepted alone: what else a mission had proposed goes with its texts."""
+    """Has texts only if the version was accepted: other proposals are redacted with their mission's texts."""
     facts = {**_facts(row), "accepted": row.accepted, "by": row.decided_by}
     facts["mission"] = str(row.mission_id) if row.mission_id else None
     return EntryDraft(

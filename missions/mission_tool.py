@@ -1,4 +1,4 @@
-"""What agents of others can have a mission do: a goal of theirs is pursued in a sandbox, and they wait for it.
+"""The tool by which agents of other procedures start a mission and wait for its result.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -43,7 +43,7 @@ class MissionToolArguments(BaseModel):
 
 
 def submit(asked: MissionToolArguments, use: ToolUse, made_by: Mapping[str, Any]) -> Mission:
-    """Whoever rehearses has it rehearsed."""
+    """Submit the mission. A rehearsal starts rehearsals."""
     files = [(one.path, one.text) for one in asked.files]
     rehearsed = _rehearsed_by(use.run)
     values, wrong = forms.submit_values({**asked.model_dump(exclude={"files"}), "model": rehearsed}, files)
@@ -55,13 +55,13 @@ def submit(asked: MissionToolArguments, use: ToolUse, made_by: Mapping[str, Any]
 
 
 def _rehearsed_by(run: Run) -> str:
-    """The model of a rehearsal; empty where others are asked."""
+    """The model of the calling run if it is a rehearsal, otherwise empty."""
     asked = ModelCall.objects.filter(run=run).order_by("-pk").values_list("model", flat=True).first()
     return asked if asked and is_rehearsal(asked) else ""
 
 
 def mission_result(run: Run) -> ToolOutput:
-    """What it came to; as text of strangers where it has read any."""
+    """The outcome for the calling agent; marked as untrusted text if the mission has read any."""
     mission = Mission.objects.with_agents().get(pk=run.pk)
     outside = ToolCall.objects.filter(run=run, outside=True).exists()
     return ToolOutput("\n".join(filter(None, (_outcome(mission), _check(mission), _files(mission)))), outside=outside)

@@ -1,4 +1,4 @@
-"""A unified difference, read and applied to texts: whole or not at all. It knows no files.
+"""Unified diffs: parsed, and applied to texts as a whole or not at all. This module does not access files.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -19,7 +19,7 @@ MOST_FILES = 50
 
 @dataclass(frozen=True)
 class Hunk:
-    """`line`: where it says that it begins, from 1 on; the lines have their ends."""
+    """`line` is the first line according to the header, from 1; all lines include their line ends."""
 
     line: int
     before: Sequence[str]
@@ -35,7 +35,7 @@ class FilePatch:
 
 
 def parse_patch(patch: str) -> list[FilePatch]:
-    """FileProblem with the line that is wrong."""
+    """Parse a patch of at most MOST_FILES files. Raises FileProblem, which names the wrong line."""
     lines = (patch.rstrip("\n") + "\n").splitlines(keepends=True)
     if untaken := next((line.strip() for line in lines if line.startswith(UNSUPPORTED_LINES)), ""):
         raise FileProblem("not_taken", f"Only lines of text are changed by a patch, not: {untaken[:200]}")
@@ -83,11 +83,11 @@ def _sides(lines: Sequence[str], at: int) -> tuple[list[str], list[str]]:
     before, after = list[str](), list[str]()
     for number, line in enumerate(lines, at):
         if line.startswith("diff --git "):
-            break  # of the next file
+            break  # begins the next file
         if line.startswith(NO_END):
             _without_end(lines[number - at - 1][:1], before, after)
             continue
-        sign, text = (line[:1], line[1:]) if line.strip("\r\n") else (" ", line)  # an empty one has lost its blank
+        sign, text = (line[:1], line[1:]) if line.strip("\r\n") else (" ", line)  # models omit the blank of empty lines
         if sign not in " +-":
             raise FileProblem("no_patch", f"Line {number}: it begins with none of blank, + and -.")
         if sign in " -":
@@ -98,13 +98,13 @@ def _sides(lines: Sequence[str], at: int) -> tuple[list[str], list[str]]:
 
 
 def _without_end(sign: str, before: list[str], after: list[str]) -> None:
-    """What stands above has no end of its line."""
+    """Remove the line end of the last line; the patch marks it as "No newline at end of file"."""
     for side in [before] * (sign in " -") + [after] * (sign in " +"):
         side[-1] = side[-1].rstrip("\r\n")
 
 
 def apply_patch(patches: Sequence[FilePatch], texts: Mapping[str, str | None]) -> dict[str, str | None]:
-    """What each file is then; None of what is not there. FileProblem where one of them does not fit."""
+    """The new text of each file; None for removed and missing files. Raises FileProblem if a hunk does not fit."""
     return {one.path: _applied(one, texts[one.path]) for one in patches}
 
 
@@ -125,11 +125,14 @@ def _applied(one: FilePatch, text: str | None) -> str | None:
 
 
 def _place(path: str, number: int, lines: Sequence[str], hunk: Hunk, shift: int) -> int:
-    """Where it says, or the one place where its lines stand: models count badly."""
+    """The index of a hunk's first line: where its header says, or else the only place where its lines occur.
+
+    Models often count lines wrongly.
+    """
     before, size = list(hunk.before), len(hunk.before)
-    said = max(0, hunk.line - 1 + shift) if before else max(0, hunk.line + shift)
-    if list(lines[said : said + size]) == before and said <= len(lines):
-        return said
+    stated = max(0, hunk.line - 1 + shift) if before else max(0, hunk.line + shift)
+    if list(lines[stated : stated + size]) == before and stated <= len(lines):
+        return stated
     found = [at for at in range(len(lines) - size + 1) if list(lines[at : at + size]) == before] if before else []
     if len(found) == 1:
         return found[0]
@@ -140,7 +143,7 @@ def _place(path: str, number: int, lines: Sequence[str], hunk: Hunk, shift: int)
 
 
 def _nearest(lines: Sequence[str], before: Sequence[str]) -> str:
-    """The first line of it that stands nowhere, and what is most like it."""
+    """A sentence with the first line that does not occur in the file, and the most similar line there."""
     missing = next((line for line in before if line not in lines), "").strip("\r\n")
     near = difflib.get_close_matches(missing, [line.strip("\r\n") for line in lines[:5_000]], 1, 0.5)
     there = f" The nearest line is: {near[0][:300]}" if near else ""

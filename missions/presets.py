@@ -1,4 +1,4 @@
-"""Who is there from the beginning of a mission: crews by their names, and columns of their agents."""
+"""Crews by name, the columns of their agents, and their sections of the library."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def team_names() -> list[str]:
 
 
 def find_team(which: str | int) -> CrewVersion | None:
-    """Of that name or id; the first that is offered where none is named, if there is any. ValidationError."""
+    """The crew with this name or id, or without one the first that is offered. Raises ValidationError."""
     if which:
         version: CrewVersion = preset_named(Crew, which).current
         return version
@@ -35,12 +35,12 @@ def find_team(which: str | int) -> CrewVersion | None:
 
 
 def agent_rows(version: CrewVersion | None, model: str) -> list[dict[str, Any]]:
-    """Without a crew: a coordinator alone."""
+    """The agents of a crew as columns; without a crew a coordinator alone."""
     return [agent_row(one, model) for one in (version.agents if version else [COORDINATOR])]
 
 
 def agent_row(one: dict[str, Any], model: str) -> dict[str, Any]:
-    """Columns of an agent; what was not said stands as it does where nothing is."""
+    """The columns of an agent, with defaults for values that are None or empty."""
     said = {name: value for name, value in one.items() if value is not None and value != ""}
     return {"tools": list(NAMES), "model": model, **said}
 

@@ -1,4 +1,4 @@
-"""A mission, performed: what comes next follows from its rows alone, so it goes on where it was left.
+"""Performing a mission. The next action follows from its rows alone, so any engine can continue it after a crash.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -23,7 +23,7 @@ from engine.tools import own_tools
 from runs import submissions
 
 from . import contents, egress_policy, publishing, questions, rules, sandbox_selftest, workspace, workspace_sources
-from .command_exit import asks, ended_commands, wait_for_exits
+from .command_exit import ended_commands, wait_for_exits, waits_for_input
 from .egress_policy import ALLOW_OR_REFUSE
 from .models import Mission, MissionAgent, MissionStep, Terminal, memory_selection, queries, writes
 from .prompts import memory, steps
@@ -61,7 +61,7 @@ SUMMARY = ResponseFormat(
     max_tokens=tokens_for(memory.LONGEST_SUMMARY + memory.MOST_FACTS * memory.LONGEST_FACT),
 )
 SANDBOX_CODE = "sandbox"
-MAX_LAST_CHANGES = 20  # times that changes are kept at the end: all files that are looked at, by MOST_CHANGES
+MAX_LAST_CHANGES = 20  # rounds of MOST_CHANGES files: enough for all files that are looked at
 
 
 def submit(**values: Any) -> Mission:
@@ -70,8 +70,10 @@ def submit(**values: Any) -> Mission:
 
 
 def held_back(run: Run) -> int:
-    """One last step of whoever coordinates: no mission is left without an end because others have spent what there
-    was."""
+    """The cost of one last step of the coordinator, in billionths of a US dollar.
+
+    It is kept back so that a mission can finish after its budget is spent. 0 if nothing is reserved.
+    """
     if not Run.objects.filter(pk=run.pk, reserved__gt=0).exists():
         return 0
     model = MissionAgent.objects.values_list("model", flat=True).get(mission=run.pk, number=rules.COORDINATOR)
@@ -89,15 +91,15 @@ async def perform(run: RunContext) -> CommitChange:
         what = await run.read(partial(queries.next_action, mission, run.seconds_worked, run.now))
         if isinstance(what, rules.MissionFinished):
             return await _conclude(run, mission)
-        await _go_on(run, crew, mission, what)
+        await _take_action(run, crew, mission, what)
 
 
-async def _go_on(run: RunContext, crew: "AgentScheduler", mission: Mission, what: rules.NextAction) -> None:
+async def _take_action(run: RunContext, crew: "AgentScheduler", mission: Mission, what: rules.NextAction) -> None:
     match what:
         case rules.MissionPaused(by):
             raise Suspend(f"Paused by {by}")
         case rules.WaitForEvent(until):
-            if until is None and (asking := await _in_vain(run, mission)):
+            if until is None and (asking := await _commands_that_all_ask(run, mission)):
                 await _stuck(run, mission, queries.told_that_nothing_is_left(mission), asking)
             else:
                 raise Suspend(_waited_for(mission), until)
@@ -117,8 +119,8 @@ def _waited_for(mission: Mission) -> str:
 
 
 async def _prepare(run: RunContext) -> None:
-    """The sandbox is tried where it was not yet; then the workspace is made of the rows of what it holds at first."""
-    with suppress(LaunchRefused):  # then no command begins, and each that is asked for says why
+    """Probe the sandbox, if this process has not, and create the workspace from rows, if it does not exist."""
+    with suppress(LaunchRefused):  # commands then fail, each with the reason
         await asyncio.to_thread(sandbox_selftest.ensure_probed)
     if (workspace.mission_folder(run.pk) / workspace.PREPARED).exists():
         return
@@ -127,7 +129,7 @@ async def _prepare(run: RunContext) -> None:
     begun = await run.read(partial(queries.begun_with, run.pk))
     kept = await run.read(partial(queries.newest_versions, run.pk))
     try:
-        fill = await asyncio.to_thread(_taken, run.pk, begun) if begun else None
+        fill = await asyncio.to_thread(_take_repository, run.pk, begun) if begun else None
         files |= await asyncio.to_thread(contents.read, run.pk, kept)
         await asyncio.to_thread(workspace.prepare, run.pk, files.items(), fill)
         await asyncio.to_thread(contents.mark_programs, run.pk, kept)
@@ -137,9 +139,11 @@ async def _prepare(run: RunContext) -> None:
         await asyncio.to_thread(workspace.remove_files, run.pk, begun.gone)
 
 
-def _taken(mission: Any, begun: queries.BegunWith) -> Callable[[Path], None]:
-    """What makes the workspace of a repository, which is fetched once more where it does not lie here.
-    RepositoryRefused, GitFailed."""
+def _take_repository(mission: Any, begun: queries.BegunWith) -> Callable[[Path], None]:
+    """Prepare the mission's repository and return the function that fills its workspace.
+
+    A repository that is not on this machine is fetched again. Raises RepositoryRefused and GitFailed.
+    """
     place = publishing.repository(mission)
     if not checkout.take(place, begun.staged):
         again = workspace_sources.source_from_git(begun.address).repository  # only where that is still allowed
@@ -149,45 +153,48 @@ def _taken(mission: Any, begun: queries.BegunWith) -> Callable[[Path], None]:
     return partial(checkout.fill, mission, place, begun.crew)
 
 
-async def _in_vain(run: RunContext, mission: Mission) -> list[Terminal]:
-    """The commands that live, where each of them waits for input and whoever began it knows that."""
+async def _commands_that_all_ask(run: RunContext, mission: Mission) -> list[Terminal]:
+    """The running commands, if every one waits for input and its agent knows that; otherwise empty."""
     living = [one for one in mission.terminals.all() if one.is_running]
     told = await run.read(lambda: all(queries.was_told_that_it_asks(mission, one) for one in living))
-    return living if told and await asyncio.to_thread(lambda: all(map(asks, living))) else []
+    return living if told and await asyncio.to_thread(lambda: all(map(waits_for_input, living))) else []
 
 
 async def _stuck(run: RunContext, mission: Mission, told: bool, asking: Sequence[Terminal] = ()) -> None:
-    """Never a silent idle loop: the coordinator is told once, then a person is asked."""
+    """Tell the coordinator once that nothing can wake it; after that, ask a person."""
     if not told:
         numbers = [one.number for one in asking]
         await run.write(partial(writes.notify_nothing_left, run.pk, numbers), "told")
         return
     heard = len(mission.messages_in_order)
     due = partial(writes.refuse_answered, run.pk, heard)
-    with suppress(writes.AlreadyAnswered):  # by words that came since the look
+    with suppress(writes.AlreadyAnswered):  # by a message that came after the rows were read
         gate = await run.gate(f"{rules.STUCK_STEP}{heard}", due=due, **questions.about_nobody(mission, asking))
         await run.write(partial(writes.save_answer, run.pk, gate.pk), "decided")
 
 
 async def _ask_for_more(run: RunContext, mission: Mission, limit: str) -> None:
-    """Nothing new begins until a person has said whether it goes on."""
+    """Ask a person whether the limit is extended. No step begins before the answer."""
     gate = await run.gate(**await run.read(partial(questions.about_limit, mission, limit)))
-    await run.write(partial(writes.keep_limit_answer, run.pk, gate.pk), "decided")
+    await run.write(partial(writes.save_limit_answer, run.pk, gate.pk), "decided")
 
 
 # ---- one agent ------------------------------------------------------------------------------------------------
 
 
 class AgentScheduler:
-    """The agents in one claim. Thinking is parallel, acting takes turns."""
+    """Runs the steps of agents within one claim. Models are asked in parallel; tools that write run one at a time."""
 
     def __init__(self, run: RunContext) -> None:
         self._run, self.steps, self._acting = run, 0, asyncio.Lock()
         self._seen: Mission
 
     async def pursue(self, at_once: int) -> None:
-        """Everybody who can, in turns, also who is made or woken meanwhile; until other runs shall have theirs. Beside
-        one that waits at a gate the others go on as long as they can, and their timers hold."""
+        """Run all agents that can step, including those that are spawned or woken meanwhile.
+
+        It ends after rules.STEPS_AT_ONCE steps, so that other runs get a turn. While one agent waits at a gate, the
+        others continue as long as they can, and their timers stay in effect.
+        """
         try:
             await TurnScheduler(at_once, self._due, self._step_of).run_until_idle()
         except Suspend as waits:
@@ -195,7 +202,7 @@ class AgentScheduler:
             self._seen = await run.read_snapshot(partial(queries.load_mission, run.pk))
             what = await run.read(partial(queries.next_action, self._seen, run.seconds_worked, run.now))
             if not isinstance(what, rules.ContinueAgents):
-                return  # nobody waits any more for what was asked
+                return  # the mission no longer waits for the gate
             timer = await run.read(partial(queries.next_timer, self._seen, run.now))
             raise earliest_wait([waits, Suspend(until=timer)]) from None
 
@@ -215,18 +222,18 @@ class AgentScheduler:
             await self._act(mission, agent)
         except RunFailed as failure:
             if agent.coordinates:
-                raise  # its failure is the run's
+                raise  # without its coordinator the run fails
             await self._run.write(partial(writes.save_failure, self._run.pk, agent.pk, str(failure)), "halt")
         self.steps += 1
 
     async def _ask_about(self, mission: Mission, number: int) -> None:
-        """How an agent that has stopped goes on. The others go on meanwhile, and may let it go on, too."""
+        """Ask a person how a stopped agent shall continue. Other agents continue meanwhile and may resume it, too."""
         run, agent = self._run, mission.agent(number)
         halt = queries.halt_of(mission, number)
         due = partial(writes.refuse_revived, run.pk, number, halt.heard)
         with suppress(writes.AlreadyAnswered):
             gate = await run.gate(due=due, **questions.about_agent(mission, agent, halt))
-            await run.write(partial(writes.keep_halt_answer, run.pk, halt.pk, gate.pk), "decided")
+            await run.write(partial(writes.save_halt_answer, run.pk, halt.pk, gate.pk), "decided")
 
     async def _act(self, mission: Mission, agent: MissionAgent) -> None:
         run, number = self._run, agent.number
@@ -236,7 +243,7 @@ class AgentScheduler:
             return
         made = mission.steps_of(number)
         if made and made[-1].settled is None:
-            await self._before(mission, agent, made[-1])
+            await self._prepare_tool(mission, agent, made[-1])
             await self._use(mission, made[-1])
             return
         work = await run.read(partial(queries.agent_work, mission, number, run.seconds_worked, run.now))
@@ -268,9 +275,11 @@ class AgentScheduler:
         key = step_key(mission, agent)
         await run.request_model(key, agent.model, fitted.messages, form, keep, left_out=fitted.left_out)
 
-    async def _before(self, mission: Mission, agent: MissionAgent, step: MissionStep) -> None:
-        """What a model is asked for a tool, or for one that stops: then its history is made short first, if it is long.
-        Asked again after a crash, nothing is left to ask."""
+    async def _prepare_tool(self, mission: Mission, agent: MissionAgent, step: MissionStep) -> None:
+        """Make the requests to models that the step's tool needs: summaries and shorter memories.
+
+        A long history is also summarised before `wait`. After a crash, finished requests are not repeated.
+        """
         run, number = self._run, agent.number
         earlier = await run.read(partial(queries.history_of, mission, number))
         if earlier and step.tool in (SUMMARIZE, "wait"):
@@ -283,7 +292,7 @@ class AgentScheduler:
             await self._shorten(mission, agent, version, text)
 
     async def _use(self, mission: Mission, step: MissionStep) -> None:
-        """The tool of a step. Those that write take turns, and what they changed is kept with what came of them."""
+        """Execute the tool of a step and save its result. Tools that write run one at a time, with changed files."""
         run = self._run
         if step.tool == ASK_PERSON:
             await self._ask_person(mission, step)
@@ -297,7 +306,7 @@ class AgentScheduler:
             await run.write(partial(writes.save_result, run.pk, step.pk, call, (), ()), "result")
             return
         async with self._acting:
-            await self._keep(step, await self._acted(mission, step, name))
+            await self._save_result(step, await self._call_tool(mission, step, name))
 
     async def _ask_person(self, mission: Mission, step: MissionStep) -> None:
         asked = ask_person.AskPersonArguments.model_validate(step.arguments)
@@ -307,8 +316,11 @@ class AgentScheduler:
         said = (answer, ask_person.result_of(answer))
         await self._run.write(partial(writes.save_question, self._run.pk, step.pk, gate.pk, *said), "decided")
 
-    async def _acted(self, mission: Mission, step: MissionStep, name: str) -> ToolCall:
-        """What was refused once is not asked again; what leaves the sandbox is asked about, exactly as it would be."""
+    async def _call_tool(self, mission: Mission, step: MissionStep, name: str) -> ToolCall:
+        """Call a tool that writes. A call that was rejected at a gate before fails without another gate.
+
+        A call that leaves the sandbox needs an approval of its exact arguments.
+        """
         run = self._run
         if why := await run.read(partial(queries.was_refused, mission, step)):
             return ToolCall(status=ToolCall.Status.FAILED, error=egress_policy.REFUSED_TEXT.format(why=why))
@@ -329,7 +341,7 @@ class AgentScheduler:
         return await self._run.read(lambda: step.call)
 
     async def _commit(self, mission: Mission, step: MissionStep) -> dict[str, Any]:
-        """What would be published: the commit is made once, whatever the files become while somebody decides."""
+        """The arguments of the publication. The commit is made before the gate, so later changes do not affect it."""
         said, run = step.arguments, self._run
         if wrong := publishing.branch_problem(said["branch"]):
             raise NotPublished(f"branch: {wrong}")
@@ -341,7 +353,7 @@ class AgentScheduler:
         said |= {"goal": mission.goal, "to": publishing.publish_target() or publishing.BUNDLE_OF_MISSION}
         return said | vars(made) | vars(at)
 
-    async def _keep(self, step: MissionStep, call: ToolCall) -> None:
+    async def _save_result(self, step: MissionStep, call: ToolCall) -> None:
         run = self._run
         changes = await _changes(run)
         await asyncio.to_thread(contents.keep, run.pk, changes)
@@ -351,7 +363,7 @@ class AgentScheduler:
         await run.write(partial(writes.save_result, run.pk, step.pk, call, changes, ends), "result")
 
     async def _shorten(self, mission: Mission, agent: MissionAgent, version: int, text: str) -> None:
-        """What its active memories say already is left out."""
+        """Ask the model for a shorter memory. It is shown the active memories, to leave out what they contain."""
         run = self._run
         known = await run.read(partial(memory_selection.memories_of_agent, mission, agent))
         texts = [one.version.text for one in memory_selection.memories_in_prompt(known)]
@@ -363,7 +375,10 @@ class AgentScheduler:
         await run.request_model(key, agent.model, fitted.messages, SHORTER, keep, left_out=fitted.left_out)
 
     async def _summarise(self, mission: Mission, agent: MissionAgent, prompt: steps.Messages) -> None:
-        """The dump is of the whole prompt, before anything of it is left out. Where it fails, the history stays."""
+        """Summarise older steps. The stored dump is the whole prompt, before it is fitted to the model.
+
+        If the request fails, the history stays as it is.
+        """
         run, number = self._run, agent.number
         done = await run.read(partial(queries.history_of, mission, number))
         summary = queries.summary_of(mission, agent)
@@ -379,7 +394,7 @@ class AgentScheduler:
 
 
 def step_key(mission: Mission, agent: MissionAgent) -> str:
-    """Of the next step. One that came to nothing after all its attempts is asked for under another key."""
+    """The key of the agent's next step. After a failure of all attempts, the step has a new key."""
     after = len(mission.steps_of(agent.number))
     errors = sum(one.agent_id == agent.pk and one.after == after for one in mission.halts.all())
     return f"{agent.number}.{after + 1}" + (f"-{errors}" if errors else "")
@@ -389,13 +404,13 @@ def step_key(mission: Mission, agent: MissionAgent) -> str:
 
 
 async def _conclude(run: RunContext, mission: Mission) -> CommitChange:
-    """What lives is ended, and what shall show the result is run where nothing of it lives on."""
+    """End running commands, save the last changes, and run the check in a fresh sandbox."""
     if any(one.is_running for one in mission.terminals.all()):
         ends = await asyncio.to_thread(wait_for_exits, mission)
         await run.write(partial(writes.save_command_exits, run.pk, ends), "ends")
     await _keep_last_changes(run)
     if mission.begun_with:
-        with suppress(NotPublished):  # then its page has no patch for git, and all else is kept
+        with suppress(NotPublished):  # the mission then has no mailbox for git am; nothing else depends on it
             message = f"{mission.run.title}\n\n{mission.finish.arguments['result'] if mission.finish else ''}".strip()
             await asyncio.to_thread(publishing.keep_end, run.pk, message)
     finish = mission.finish
@@ -404,13 +419,13 @@ async def _conclude(run: RunContext, mission: Mission) -> CommitChange:
         call = await run.execute_tool("check", "fresh_check", {"command": command})
         facts = output_facts(call.output) if call.done else {}
         reason = facts.get("reason", "") if call.done else call.error
-        code = None if reason else facts.get("exit_code")  # what was ended says nothing by its code
-        await run.write(partial(writes.keep_check, run.pk, command, call, code, reason), "check")
+        code = None if reason else facts.get("exit_code")  # the exit code of a killed command means nothing
+        await run.write(partial(writes.save_check, run.pk, command, call, code, reason), "check")
     return partial(writes.conclude, run.pk)
 
 
 async def _keep_last_changes(run: RunContext) -> None:
-    """Of commands that went on beside the last step, and what was too much to be told after it."""
+    """Save changes of commands that ran beside the last step, and those beyond the limit of one step."""
     for _ in range(MAX_LAST_CHANGES):
         if not (changes := await _changes(run)):
             break

@@ -1,9 +1,10 @@
-"""What leaves a mission as a branch, in a bare repository of our own: the commits of its crew, where it began with a
-repository, else one commit on what the workspace held at first.
+"""Publishing branches, through a bare repository of our own for each mission.
 
-No git runs in a workspace from outside. Of a repository the sandbox gives objects (`repositories/commits.py`), else
-the files are read by descriptors, and the commits are made of their bytes. So no hook, filter, attribute or
-configuration of a workspace takes part.
+A mission that began with a repository publishes the commits of its crew; any other, one commit on its first files.
+
+Outside the sandbox git never runs in a workspace. Commits of a crew come out of the sandbox as objects
+(`repositories/commits.py`); other commits are made from the bytes of the files. So hooks, filters, attributes and
+configuration of a workspace have no effect.
 
 Why so: docs/decisions.md, What leaves a mission.
 """
@@ -34,34 +35,41 @@ from .repositories.contents import EMPTY, blobs
 from .repositories.git import NAME, GitFailed, without_password
 from .workspace_files import FIRST, MAX_TEXT_BYTES, FileChange, FileProblem, digest_of, text_of
 
-READABLE = 1_000_000  # characters that somebody can be asked to read: what is longer is not published
-BEGINNING = 10_000  # bytes of what the mission began with that are shown, too; of more the names are
+READABLE = 1_000_000  # characters of a gate's text; a longer difference is not published
+BEGINNING = 10_000  # bytes; if the first files have more, the gate shows only their names
 FILES, TOGETHER = 5_000, 100_000_000
-BRANCH = re.compile(r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}", re.ASCII)  # no letter that looks like another
+BRANCH = re.compile(
+    r"[A-Za-z0-9](?:[\w.-]|/(?=[A-Za-z0-9])){0,99}", re.ASCII
+)  # ASCII, so that no letter looks like another
 COMMIT = NAME
 HEADS = "refs/heads/"
-TARGETS = "targets"  # in a repository: which commit a branch had where it goes, by the steps that would publish it
+TARGETS = "targets"  # folder in a repository: the branch's commit at the target, in a file for each publishing step
 EXISTS = (
     "branch_exists: {to} has a branch {branch} at {there}, which this commit does not hold: the push would be refused. "
     "Publish under another name."
 )
-END = "end"  # the key of what all of it is at the end
+END = "end"  # the key of the commit with the final state
 BUNDLE = "application/x-git-bundle"
 MAILBOX = "application/mbox"
-BUNDLE_OF_MISSION = "the bundle of this mission"  # where branches go that go nowhere else
+BUNDLE_OF_MISSION = "the bundle of this mission"  # the target if MAGI_PUBLISH_TO is not set
 COMMIT_AUTHOR = "MAGI <magi@localhost>"
 
 
 class NotPublished(Exception):
-    """In a sentence."""
+    """The text is a sentence for the agent, and often begins with a code such as "branch_exists:"."""
 
 
 @dataclass(frozen=True)
 class PreparedCommit:
-    """`difference`: a line for each file of the branch, then all lines that are shown of them. `digest`: SHA-256 of the
-    lines of files. `files`: how many are otherwise than at the beginning; `left_out`: of how many not all is shown.
-    `base` and `commits`: of a mission that began with a repository, its commit and those of the crew; `merged`: those
-    of other branches of the repository, which go along."""
+    """A commit that is ready to be published, as the gate shows it.
+
+    files: number of files that differ from the beginning
+    difference: one line for each file of the branch, then the diff
+    digest: SHA-256 (hex) of the lines of files
+    left_out: number of files that are not shown completely
+    base, commits: commit of the repository, and those of the crew on it, if the mission began with one
+    merged: commits of other branches of the repository that are published with it
+    """
 
     commit: str
     files: int
@@ -75,8 +83,11 @@ class PreparedCommit:
 
 @dataclass(frozen=True)
 class PublishTarget:
-    """What is where a branch goes. `there`: the commit that it has now, empty where it is new; `effect`: what the push
-    does, in a sentence."""
+    """The target of a branch.
+
+    there: the commit that the branch has there now; empty if it does not exist
+    effect: a sentence that says what the push does
+    """
 
     there: str
     effect: str
@@ -87,12 +98,12 @@ def repository(mission: UUID | str) -> Path:
 
 
 def bundle(mission: UUID | str) -> Path:
-    """All that was published of it, as one file that git reads."""
+    """The path of the git bundle with all published branches of the mission."""
     return repository(mission).with_suffix(".bundle")
 
 
 def read_bundle(mission: UUID | str) -> bytes | None:
-    """None where nothing was published of it, or on another machine."""
+    """The bundle; None if nothing was published, or on another machine."""
     try:
         return bundle(mission).read_bytes()
     except OSError:
@@ -100,7 +111,7 @@ def read_bundle(mission: UUID | str) -> bytes | None:
 
 
 def publish_target() -> str:
-    """Where branches go, without what stands there of passwords; empty where they stay here."""
+    """The address of the target without password; empty if branches are only put into the bundle."""
     return without_password(settings.PUBLISH_TO or "")
 
 
@@ -112,8 +123,15 @@ def branch_problem(branch: str) -> str:
 
 
 def prepare(mission: UUID, key: str, message: str, by: str, first: Mapping[str, bytes], moment: int) -> PreparedCommit:
-    """The commit of this step: made once, and found again whatever the files have become since. Where the mission began
-    with a repository it is the newest of its crew, and the last one where something was not committed. NotPublished."""
+    """Make the commit that step `key` publishes. A repeated call returns the same commit, even if files changed.
+
+    If the mission began with a repository, it is the crew's newest commit, or a new one with uncommitted changes.
+
+    first: the files at the beginning, by path
+    moment: Unix time of the commit, in seconds
+
+    Raises NotPublished.
+    """
     with _alone(mission):
         name = f"refs/magi/{key}"
         commit = _git(mission, "rev-parse", "--verify", "--quiet", name, fails=True).strip()
@@ -141,8 +159,11 @@ def _saved(mission: UUID, key: str, message: str) -> str:
 
 
 def target(mission: UUID, key: str, branch: str, commit: str) -> PublishTarget:
-    """What the push of this step would do. It is looked up once, so that the gate shows what is then done.
-    NotPublished where it would be refused there, or change nothing."""
+    """What the push of step `key` would do.
+
+    The target is looked up once for each step, so that the push does what the gate has shown. Raises NotPublished if
+    the target would refuse the push, or it would change nothing.
+    """
     kept = repository(mission) / TARGETS / key
     with _alone(mission):
         where, _, there = kept.read_text().partition("\n") if kept.exists() else ("", "", "")
@@ -150,7 +171,7 @@ def target(mission: UUID, key: str, branch: str, commit: str) -> PublishTarget:
             there = _there(mission, branch)
         if not there:
             found = PublishTarget("", "The branch is not there yet: it is made.")
-        elif _goes_on(mission, there, commit):
+        elif _is_ancestor(mission, there, commit):
             found = PublishTarget(there, f"The branch is there, at {there}, and moves on from that: a fast-forward.")
         elif publish_target():
             raise NotPublished(EXISTS.format(branch=branch, to=publish_target(), there=there))
@@ -166,8 +187,10 @@ def target(mission: UUID, key: str, branch: str, commit: str) -> PublishTarget:
 
 
 def _there(mission: UUID, branch: str) -> str:
-    """The commit of this branch where it goes; empty where there is none. NotPublished, also where another branch is in
-    its way."""
+    """The commit of this branch at the target; empty if there is none.
+
+    Raises NotPublished, also if git cannot have the branch beside an existing one (`a` and `a/b`).
+    """
     name = HEADS + branch
     above = [HEADS + "/".join(branch.split("/")[:depth]) for depth in range(1, branch.count("/") + 1)]
     listed = _listed(mission, name, f"{name}/*", *above)
@@ -180,7 +203,7 @@ def _there(mission: UUID, branch: str) -> str:
 
 
 def _listed(mission: UUID, *names: str) -> str:
-    """Commits and branches of where branches go, among them all of these names. NotPublished."""
+    """Lines of commit, tab and reference at the target, with at least these references. Raises NotPublished."""
     if not settings.PUBLISH_TO:
         return _git(mission, "for-each-ref", "--format=%(objectname)\t%(refname)", HEADS)
     try:
@@ -191,18 +214,22 @@ def _listed(mission: UUID, *names: str) -> str:
         ) from error
 
 
-def _goes_on(mission: UUID, there: str, commit: str) -> bool:
-    """Whether the commit holds this one, which it can only where this one lies here."""
+def _is_ancestor(mission: UUID, there: str, commit: str) -> bool:
+    """Whether `there` is an ancestor of the commit. A commit that is not in our repository cannot be one."""
     known = _git(mission, "cat-file", "-t", there, fails=True).strip() == "commit"
     return known and _git(mission, "merge-base", there, commit, fails=True).strip() == there
 
 
 def publish(mission: UUID, branch: str, commit: str, shown: str, there: str = "") -> str:
-    """Push it where branches go, if that is said; besides it is in the bundle. Where it is now. `shown`, `there`: the
-    difference that was decided about, and the commit that the branch had then. NotPublished, also where either is
-    another by now."""
+    """Push the commit to the target, if there is one, and add it to the bundle. Return the target's name.
+
+    shown: the difference that was approved
+    there: the commit that the branch had at the target then
+
+    Raises NotPublished, also if either is different by now.
+    """
     with _alone(mission):
-        if not beginning(repository(mission)):  # else each object was looked at when it came
+        if not beginning(repository(mission)):  # objects of a crew were checked when they were taken
             _git(mission, "fsck", "--strict", "--no-dangling")
         if _described(mission, commit).difference != shown:
             raise NotPublished(f"changed: the files of commit {commit} are not those that were shown. Publish again.")
@@ -219,8 +246,8 @@ def publish(mission: UUID, branch: str, commit: str, shown: str, there: str = ""
 
 
 def _push(mission: UUID, branch: str, commit: str, there: str) -> None:
-    """Where the branch is still what it was: that is looked at and written there in one."""
-    if there and not _goes_on(mission, there, commit):
+    """Push with a lease: the target compares and updates the branch in one step."""
+    if there and not _is_ancestor(mission, there, commit):
         raise NotPublished(EXISTS.format(branch=branch, to=publish_target(), there=there))
     lease = f"--force-with-lease={HEADS}{branch}:{there}"
     _git(
@@ -229,7 +256,7 @@ def _push(mission: UUID, branch: str, commit: str, there: str) -> None:
 
 
 def bundled_commit(mission: UUID, commit: str) -> bytes | None:
-    """One that was made and perhaps not published, as a file that git reads; None where it is not here."""
+    """A git bundle with a prepared commit, published or not; None if it is not on this machine."""
     if not (COMMIT.fullmatch(commit) and (repository(mission) / "HEAD").exists()):
         return None
     with _alone(mission):
@@ -240,14 +267,17 @@ def bundled_commit(mission: UUID, commit: str) -> bytes | None:
 
 
 def _without(mission: UUID) -> tuple[str, ...]:
-    """What a bundle leaves out: what the repository has, with which the mission began."""
+    """Arguments that leave out the commits of the repository with which the mission began."""
     return ("--not", commits.ORIGIN) if beginning(repository(mission)) else ()
 
 
 def changes(mission: UUID, known: Mapping[str, str], paths: Collection[str]) -> list[FileChange]:
-    """What is otherwise in the workspace than `known`, digests by paths. Before the first change of a file of the
-    repository stands what it was; `paths`: of which anything is kept. Of the first files alone, where their texts
-    together are too long: once these are known, the next call returns others."""
+    """Changes of the workspace since `known`, digests by path.
+
+    The first change of a file of the repository is preceded by its original; `paths` are those that have a stored
+    version already. If all texts together are too long, only the first changes are returned: once they are saved, the
+    next call returns others.
+    """
     place = repository(mission)
     first = {path: name for path, name in first_blobs(place).items() if path not in paths}
     found = workspace.changes(mission, known, first)
@@ -265,14 +295,14 @@ def changes(mission: UUID, known: Mapping[str, str], paths: Collection[str]) -> 
 
 
 def first_text(mission: UUID, path: str) -> str | None:
-    """Of a file of the repository at first; None where it has none there, empty where it is no text."""
+    """The text of a file as the repository had it; None if it is not there, empty if it is binary."""
     place = repository(mission)
     name = first_blobs(place).get(path)
     return text_of(b"".join(blobs(place, [name]))) if name else None
 
 
 def branching(mission: UUID, commit: str) -> BranchCommits | None:
-    """What a commit of the crew has beside the repository that it began with; None where it is not here."""
+    """The crew's commits up to this one; None if they are not on this machine."""
     if not (COMMIT.fullmatch(commit) and beginning(repository(mission))):
         return None
     try:
@@ -282,14 +312,14 @@ def branching(mission: UUID, commit: str) -> BranchCommits | None:
 
 
 def ended_with(mission: UUID) -> str:
-    """The commit that all of it was at the end; empty where it did not begin with a repository, or is not here."""
+    """The commit with the final state; empty if the mission began without a repository or is on another machine."""
     if not beginning(repository(mission)):
         return ""
     return _git(mission, "rev-parse", "--verify", "--quiet", f"refs/magi/{END}", fails=True).strip()
 
 
 def keep_end(mission: UUID, message: str) -> str:
-    """All of it as it is now, once, as a commit. NotPublished."""
+    """Commit the final state, once, and return the commit. Raises NotPublished."""
     if not beginning(repository(mission)):
         raise NotPublished("not_here: the repository of this mission is on another machine.")
     with _alone(mission):
@@ -302,15 +332,17 @@ def keep_end(mission: UUID, message: str) -> str:
 
 
 def keep_head(mission: UUID, key: str) -> None:
-    """The commits on which the crew stands after this step, where its mission began with a repository that is here."""
+    """Save the crew's HEAD after this step, for forks. Does nothing without a repository on this machine."""
     if beginning(repository(mission)):
         with _alone(mission):
             commits.keep_head(mission, repository(mission), key)
 
 
 def newest_made(mission: UUID) -> str:
-    """The commit that was last made to be published, by when it was made here: its own date is what a crew says; empty
-    where there is none."""
+    """The commit that was prepared last; empty if there is none.
+
+    It is found by the time of its reference: a crew can write any date into a commit.
+    """
     place = repository(mission)
     if not beginning(place):
         return ""
@@ -320,7 +352,7 @@ def newest_made(mission: UUID) -> str:
 
 
 def mailed(mission: UUID, commit: str) -> bytes | None:
-    """The commits of the crew up to this one, as git am takes them; None where they are not here."""
+    """The crew's commits up to this one as a mailbox for git am; None if they are not on this machine."""
     if not (COMMIT.fullmatch(commit) and beginning(repository(mission))):
         return None
     try:
@@ -330,7 +362,7 @@ def mailed(mission: UUID, commit: str) -> bytes | None:
 
 
 def is_published(mission: UUID, branch: str, commit: str) -> bool:
-    """Whether it was, as whoever comes after a crash finds it. NotPublished."""
+    """Whether the target has the commit; asked after a crash. Raises NotPublished."""
     return _there(mission, branch) == commit
 
 
@@ -362,7 +394,7 @@ def _plain(name: str) -> str:
 
 
 def _files(mission: UUID) -> Iterator[bytes]:
-    """Of the workspace as it is now, without links and without what lies in a folder of git's."""
+    """The files of the workspace for git fast-import, without links and without git's own folders."""
     place, count, size = workspace.workspace(mission), 0, 0
     for one in place.files():
         if any(_is_of_git(part) for part in Path(one.path).parts):
@@ -378,7 +410,7 @@ def _files(mission: UUID) -> Iterator[bytes]:
 
 
 def _is_of_git(part: str) -> bool:
-    """In whatever way a file system of others may read it."""
+    """Whether some file system may read the name as .git or .gitmodules: case, NTFS short names, ignored signs."""
     plain = re.sub(r"[^a-z0-9.~]", "", part.casefold())
     return plain.rstrip(".") in (".git", "git~1") or plain == ".gitmodules"
 
@@ -388,7 +420,7 @@ def _file(path: str, data: bytes, runs: bool) -> bytes:
     return b'M %s inline "%s"\ndata %d\n%s\n' % (b"100755" if runs else b"100644", quoted, len(data), data)
 
 
-# ---- what is shown ----------------------------------------------------------------------------------------------
+# ---- the text of the gate ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -400,14 +432,14 @@ class _Blob:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A file of a commit: what it holds, and whether it is a program."""
+    """A file of a commit; `runs`: it is executable."""
 
     blob: _Blob
     runs: bool
 
 
 def _described(mission: UUID, commit: str) -> PreparedCommit:
-    """By what is in the repository alone. NotPublished where the commit is not there."""
+    """Describe a commit from the repository, not from the workspace. Raises NotPublished if it is not there."""
     if beginning(repository(mission)):
         return _described_commits(mission, commit)
     before, now = f"{commit}~1", commit
@@ -456,7 +488,7 @@ def _along(found: BranchCommits) -> Iterator[str]:
 
 
 def _left_out(mission: UUID, commit: str, no_text: int, began: int) -> Iterator[str]:
-    """What is not in the text, and where it is read."""
+    """Sentences that say what the text leaves out, and at which address it is."""
     if no_text:
         at = reverse("mission-commit", args=[mission, commit])
         files = counted(no_text, "file")
@@ -477,12 +509,12 @@ def _line(path: bytes, first: _Entry | None, last: _Entry | None) -> str:
 
 
 def _patch(mission: UUID, before: str, now: str) -> str:
-    """What is no UTF-8 in it is written as \\xNN."""
+    """The diff; bytes that are not UTF-8 are written as \\xNN."""
     return _git_bytes(mission, *DIFF, before, now).decode(errors="backslashreplace")
 
 
 def _entries(mission: UUID, commit: str) -> dict[bytes, _Entry]:
-    """The files of a commit by their paths, in the order of these."""
+    """The files of a commit, sorted by path."""
     listed = [one.partition(b"\t") for one in _git_bytes(mission, "ls-tree", "-r", "-z", commit).split(b"\0")[:-1]]
     heads = [(head.split(), path) for head, _, path in listed]
     blobs = _blobs(mission, {name for (_, _, name), _ in heads})

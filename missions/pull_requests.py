@@ -1,5 +1,4 @@
-"""A branch that was published, as it is proposed elsewhere: where a forge opens a pull request, and what is written
-there.
+"""Pull requests for published branches: the forge's address for a new one, and its text.
 
 Why so: docs/decisions.md, What leaves a mission.
 """
@@ -30,10 +29,10 @@ TITLE = 200  # characters
 class ForgeRepository:
     kind: str
     host: str
-    path: str  # owner and name, of GitLab also groups between
+    path: str  # owner/name; GitLab may have groups in between
 
     def request(self, branch: str, base: str = "") -> str:
-        """Where a pull request for this branch is opened."""
+        """The URL of the page that opens a pull request for this branch."""
         place = f"https://{self.host}/{quote(self.path)}"
         head = quote(branch, safe="/")
         if self.kind == "GitHub":
@@ -51,7 +50,7 @@ class ForgeRepository:
 
 
 def forge_of(remote: str) -> ForgeRepository | None:
-    """None where it is no repository of a forge that is known by the name of its host."""
+    """The repository of a remote address; None unless the host's name contains that of a known forge."""
     if "://" in remote:
         parts = urlsplit(remote)
         host, path = (parts.hostname or "", parts.path) if parts.scheme in ("https", "ssh") else ("", "")
@@ -65,21 +64,20 @@ def forge_of(remote: str) -> ForgeRepository | None:
 
 
 def opens_at(mission: Mission, branch: str) -> str:
-    """The forge's page for a pull request; empty where branches go to none."""
+    """The URL of the page that opens a pull request; empty if branches are not published to a forge."""
     found = forge_of(settings.PUBLISH_TO or "")
     row = mission.begun_with
     return found.request(branch, row.branch if row else "") if found else ""
 
 
 def patch_for(mission: Mission) -> bytes:
-    """All that it changed: as git am takes it where it began with a repository that lies here, else the lines of what
-    is kept as text."""
+    """All changes: a mailbox for git am if the mission's repository is on this machine, otherwise a unified diff."""
     end = publishing.ended_with(mission.pk)
     return (publishing.mailed(mission.pk, end) if end else None) or patch_text(mission.files.all()).encode()
 
 
 def described(mission: Mission, message: str, commits: list[str]) -> str:
-    """Title, an empty line, and Markdown: what was done, whether the check passed, and where the record is."""
+    """Title, empty line, and Markdown with the result, the check, the commits and the address of the record."""
     title = message.strip().partition("\n")[0][:TITLE]
     parts = [title, *_parts(mission, message, commits)]
     return "\n\n".join(part for part in parts if part) + "\n"

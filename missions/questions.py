@@ -1,5 +1,4 @@
-"""What a person is asked about a mission as a whole, in words: an agent that has stopped, a limit that is reached,
-nobody who can go on. Each says why, and what can be done.
+"""Texts and choices of gates about a mission as a whole: a stopped agent, a reached limit, no agent that can continue.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -51,7 +50,7 @@ def about_agent(mission: Mission, agent: MissionAgent, halt: AgentStop) -> dict[
 
 
 def about_limit(mission: Mission, limit: str) -> dict[str, Any]:
-    """One that nobody answers within a day ends the mission."""
+    """The gate about a limit. Without an answer within HOURS the mission ends."""
     used, more = _of_limit(mission, limit)
     text = (
         f"The mission has used the {used} that it may take. {more} Otherwise its coordinator has one last step, and "
@@ -64,7 +63,7 @@ def about_limit(mission: Mission, limit: str) -> dict[str, Any]:
 
 
 def _of_limit(mission: Mission, limit: str) -> tuple[str, str]:
-    """What it has, and what it would have."""
+    """The present limit in words, and a sentence with the extended one."""
     if limit == "spend":
         held = cost_limit(mission) or 0
         return format_dollars(held), f"To go on, it may cost {format_dollars(held + (mission.run.spend or 0))} in all."

@@ -1,8 +1,7 @@
-"""How a mission is rehearsed: a stated script in place of models, so that everything can be watched with no key.
+"""Rehearsals of missions: scripts instead of models, so that a mission can be tried without an API key.
 
-Which script that is follows from the goal (`examples`); for any other one a small program is written, run and
-corrected. An act is left out where there is no tool for it. Commands really run, files really change. A helper waits
-until somebody writes to it.
+The goal selects the script (`examples`); for other goals a small program is written, run and corrected. Steps whose
+tool the agent does not have are left out. Commands really run and change files. A helper waits for a message.
 """
 
 import json
@@ -36,12 +35,12 @@ def rehearse_step(messages: Messages) -> str:
 
 
 def _is_helped(now: dict[str, Any]) -> bool:
-    """Whether whoever is written to is of the crew."""
+    """Whether the crew has a helper to write to."""
     return any(str(one).startswith(HELPER) for one in now.get("you_may_write_to", ()))
 
 
 def _helping(example: MissionExample, tools: Sequence[str], number: int) -> str:
-    """It waits; once it is woken it does its part, and waits again."""
+    """The step of a helper: it waits, does its part once it is woken, and waits again."""
     own = [("I wait until somebody needs me.", "wait", {}), *(one for one in example.helped if one[1] in tools)]
     if "run_command" not in tools or number > len(own):
         return _said("I wait until somebody needs me.", "wait" if "wait" in tools else None, {})
@@ -49,7 +48,7 @@ def _helping(example: MissionExample, tools: Sequence[str], number: int) -> str:
 
 
 def _with_numbers(act: ScriptedStep, now: dict[str, Any]) -> ScriptedStep:
-    """The command that lives is the one that asks."""
+    """Replace the placeholder "asks" by the number of the running command."""
     sentence, tool, arguments = act
     if arguments.get("command_id") == "asks":
         living = [one for one in now["commands"] if " lives: " in one]
@@ -72,12 +71,12 @@ def _said(sentence: str, tool: str | None, arguments: dict[str, Any] | None) -> 
 
 
 def now_of(messages: Messages) -> Any:
-    """What the last part of the prompt says, whatever stands before it."""
+    """The values of the prompt's last fenced part."""
     text = messages[-1]["content"]
     return read_fence(text[text.rindex("BEGIN MATERIAL ") :])
 
 
 def text_of(label: str, prompt: str) -> str:
-    """The first that stands between lines with this word; empty where there is none."""
+    """The first text between boundary lines with this label; empty if there is none."""
     found = re.search(rf"^BEGIN {label} (\S+)\n(.*?)\nEND {label} \1$", prompt, re.MULTILINE | re.DOTALL)
     return found[2] if found else ""

@@ -1,4 +1,4 @@
-"""A mission as it was at a moment."""
+"""The rows of a mission as they were at an earlier moment."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -47,7 +47,7 @@ def _terminal(one: Terminal, moment: datetime) -> Terminal:
 
 
 def moments(seen: RunSnapshot[Mission]) -> Iterator[datetime]:
-    """Whenever its page changed, but for what its gates say: the house knows that."""
+    """The moments at which its page changed, without gates, which the common code of replays adds."""
     row = seen.row
     yield from moments_of_calls(seen.calls)
     yield from (one.made for one in row.steps.all())

@@ -1,4 +1,4 @@
-"""What the API says of a mission beside what it says of any run."""
+"""The fields of missions in the API, in addition to those of all runs."""
 
 from typing import Any
 
@@ -81,8 +81,8 @@ def terminal_fields(one: Terminal) -> dict[str, Any]:
     return {name: getattr(one, name) for name in names} | {"living": one.is_running}
 
 
-def said_object(one: Terminal) -> dict[str, Any]:
-    """What it has said; while it lives its screen, and what it waits for. It reads files."""
+def output_fields(one: Terminal) -> dict[str, Any]:
+    """The output; of a running command also its screen and what it waits for. Reads files."""
     spool = workspace.spool(one.mission_id, one.spool)
     if not one.is_running or spool.state not in (SpoolState.LIVES, SpoolState.ENDED, SpoolState.CUT):
         return {"text": one.output, **OVER}

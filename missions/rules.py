@@ -1,4 +1,4 @@
-"""Who of a crew works next, when a mission waits, is stuck or over, and what nobody may do more of: on paper.
+"""The pure rules of missions: whose turn it is, when a mission waits, is stuck or ends, names, limits and outcomes.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -14,7 +14,7 @@ from typing import Any, Self
 from engine.names import look_alike
 
 DONE, UNPROVEN = "done", "unproven"
-RESERVED = (  # what the rules of a crew and its prompts call somebody
+RESERVED = (  # names that prompts and rules use for groups and roles
     *(
         "all",
         "everybody",
@@ -32,19 +32,19 @@ RESERVED = (  # what the rules of a crew and its prompts call somebody
     *("system", "assistant", "mission", "agent", "coordinator", "parent", "crew", "tool", "material"),
 )
 PERSON = "human_user"
-COORDINATOR = 1  # the number of whoever may finish
-STUCK_STEP, HALT_STEP, LIMIT_STEP = "stuck.", "halt.", "limit."  # begin names of gates: how does it go on?
+COORDINATOR = 1  # the number of the agent that may finish the mission
+STUCK_STEP, HALT_STEP, LIMIT_STEP = "stuck.", "halt.", "limit."  # prefixes of steps of gates about the mission
 OWN_STEPS = (STUCK_STEP, HALT_STEP, LIMIT_STEP)
-MORE, END, GO_ON, OTHERWISE, LEAVE = "more", "end", "go_on", "otherwise", "leave"  # what is chosen there
-GROWS = ("steps", "minutes", "spend")  # of which a person is asked for more before it ends
-NEAR = 0.85  # of a limit: from here on every agent is told
+MORE, END, GO_ON, OTHERWISE, LEAVE = "more", "end", "go_on", "otherwise", "leave"  # choices there
+GROWS = ("steps", "minutes", "spend")  # limits that a person may extend
+NEAR = 0.85  # share of a limit from which on prompts mention it
 SAME_TOLD, SAME_STOPS = 3, 5  # equal calls in a row
 REFUSALS = 3  # in a row stop an agent
-MOST_MESSAGES, KEPT_MESSAGES, KEPT_SHARE = 30, 8, 0.6  # of a history: an answer, its result, what was heard
+MOST_MESSAGES, KEPT_MESSAGES, KEPT_SHARE = 30, 8, 0.6  # messages of a history; share of the context
 LEAST_SUMMARISED = 8
 MEMORY_LENGTH = 1_500
-A_STEP = 11_000, 250  # tokens that a step reads and writes, about
-STEPS_AT_ONCE = 20  # then other runs take their turn
+A_STEP = 11_000, 250  # estimated input and output tokens of one step
+STEPS_AT_ONCE = 20  # then other runs get a turn
 
 
 class AgentState(StrEnum):
@@ -55,7 +55,7 @@ class AgentState(StrEnum):
 
 @dataclass(frozen=True)
 class MissionLimits:
-    """Of the whole tree; the children of its agents count as well."""
+    """Limits of a mission. They include the child runs of its agents."""
 
     steps: int = 120
     minutes: int = 60
@@ -70,7 +70,7 @@ class MissionLimits:
 
     @classmethod
     def of(cls, said: dict[str, Any]) -> Self:
-        """ValueError with a sentence where one is none, or larger than may be."""
+        """Raises ValueError with a sentence for an unknown limit or a number out of range."""
         known = {field.name for field in fields(cls)}
         for name, value in said.items():
             if name not in known:
@@ -91,9 +91,17 @@ MOST = {
 
 @dataclass(frozen=True)
 class AgentSituation:
-    """One agent as its rows say: `open` a step whose tool has not come to its end; `stops` its last step was one after
-    which it does nothing by itself; `unread` and `revives` messages, the latter of those who may let one in error go
-    on; `woken`: a terminal of its own has ended, or asks, or its timer is over."""
+    """The state of one agent, computed from its rows.
+
+    last: when its last step began
+    open: its last step is not settled
+    stops: its last step was one after which it does nothing by itself
+    halted: it has stopped in error
+    unread: it has unread messages
+    revives: one of them is from somebody who may resume an agent in error
+    woken: a command of its own has ended or asks for input, or its timer has elapsed
+    until: when its timer elapses
+    """
 
     number: int
     last: datetime | None = None
@@ -104,7 +112,7 @@ class AgentSituation:
     revives: bool = False
     woken: bool = False
     until: datetime | None = None
-    asks: bool = False  # it has come to an error, and a person has not said yet how it goes on
+    asks: bool = False  # it has stopped in error, and a person must say how it shall continue
 
     @property
     def state(self) -> AgentState:
@@ -117,14 +125,14 @@ class AgentSituation:
 
 @dataclass(frozen=True)
 class ContinueAgents:
-    """With the number of an agent below nought a person is asked about it."""
+    """Let these agents step. A negative number means that a person is asked about that agent."""
 
     agents: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Reached:
-    """A limit, of which a person is asked for more."""
+    """A limit was reached, and a person is asked to extend it."""
 
     limit: str
 
@@ -161,7 +169,11 @@ def what_next(
     told: bool = False,
     at_once: int,
 ) -> NextAction:
-    """`living`: a terminal lives whose end wakes somebody; `told`: the coordinator was told that nothing is left."""
+    """The next action of a mission.
+
+    living: a command is running whose end wakes an agent
+    told: the coordinator was told that nothing else can wake it
+    """
     if finished:
         return MissionFinished()
     if paused:
@@ -175,14 +187,14 @@ def what_next(
 
 
 def next_agents(agents: Iterable[AgentSituation], at_once: int) -> tuple[int, ...]:
-    """Who steps now: the one whose last step is oldest first."""
+    """The agents that step now; the one whose last step is oldest comes first."""
     running = [one for one in agents if one.state == AgentState.RUNNING]
     running.sort(key=lambda one: (one.last is not None, one.last, one.number) if one.last else (False, 0, one.number))
     return tuple(one.number for one in running[:at_once])
 
 
 def questions(agents: Iterable[AgentSituation]) -> tuple[int, ...]:
-    """About whom a person is asked."""
+    """Negative numbers of the agents about which a person is asked."""
     return tuple(-one.number for one in agents if one.asks)
 
 
@@ -190,12 +202,12 @@ def questions(agents: Iterable[AgentSituation]) -> tuple[int, ...]:
 
 
 def fold_name(name: str) -> str:
-    """As names are compared, on both sides."""
+    """The form in which names are compared: NFKC, stripped and case-folded."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
 def agent_name_problem(name: str, taken: Iterable[str]) -> str:
-    """Why nobody can be called so; empty where somebody can."""
+    """Why an agent cannot have this name; empty if it can."""
     if not 0 < len(name) <= 40 or not all(sign.isalnum() or sign in "-_" for sign in name):
         return "A name has 1 to 40 letters, digits, - or _."
     if reserved := look_alike(name, RESERVED):
@@ -214,7 +226,7 @@ class MemoryAccess(StrEnum):
 def memory_access(
     name: str, *, active_for: Sequence[str], visible_to: Sequence[str], except_for: Sequence[str]
 ) -> MemoryAccess:
-    """What an agent of this name has of a memory."""
+    """The access of an agent of this name to a memory with these lists."""
     if _among(name, except_for):
         return MemoryAccess.NOTHING
     if _among(name, active_for):
@@ -238,11 +250,11 @@ class LimitsUsed:
     messages: int = 0
     terminals: int = 0
     output: float = 0  # MiB
-    spend: float = 0  # the share of what it may cost
+    spend: float = 0  # share of the spend limit
 
 
 def share_used(used: LimitsUsed, limits: MissionLimits) -> dict[str, float]:
-    """Of each limit after which nothing new begins, how much is used up."""
+    """The used share of each limit that ends a mission."""
     shares = {"steps": used.steps / limits.steps, "minutes": used.minutes / limits.minutes, "spend": used.spend}
     return shares | {"output": used.output / limits.output}
 
@@ -252,12 +264,12 @@ def near_limits(used: LimitsUsed, limits: MissionLimits) -> list[str]:
 
 
 def reached_limits(used: LimitsUsed, limits: MissionLimits) -> str:
-    """The limit after which nothing new begins; empty where there is none."""
+    """The first limit that is used up; empty if none is."""
     return next((name for name, part in share_used(used, limits).items() if part >= 1), "")
 
 
 def spawn_problem(limits: MissionLimits, used: LimitsUsed, *, depth: int, children: int) -> str:
-    """Why an agent at this depth may not make another one; empty where it may."""
+    """Why an agent at this depth with this many children may not spawn another one; empty if it may."""
     if depth >= limits.depth:
         return f"Agents may be made {limits.depth} deep, and you are at {depth}."
     if used.agents >= limits.agents:
@@ -268,7 +280,7 @@ def spawn_problem(limits: MissionLimits, used: LimitsUsed, *, depth: int, childr
 
 
 def with_more(limits: MissionLimits, times: Mapping[str, int]) -> MissionLimits:
-    """As much again as often as a person has allowed it, and never more than there may be at all."""
+    """The limits after a person has extended each `times` times, each time by its first value, up to MOST."""
     grown = {name: min(MOST[name], getattr(limits, name) * (times[name] + 1)) for name in times if name in MOST}
     return replace(limits, **grown)
 
@@ -277,16 +289,21 @@ def may_grow(limit: str, limits: MissionLimits) -> bool:
     return limit in GROWS and (limit not in MOST or getattr(limits, limit) < MOST[limit])
 
 
-# ---- going round in circles -----------------------------------------------------------------------------------
+# ---- repeated steps -------------------------------------------------------------------------------------------
 
-PASSES = 1.0  # seconds that somebody waits are a change, for the world has gone on
+PASSES = 1.0  # seconds of waiting that count as a change, since something may have happened
 ONLY_SLEEPS = re.compile(r"sleep\s+[\d.]+[smh]?")
 
 
 @dataclass(frozen=True)
 class StepMove:
-    """A step: `same`, what it was and came to; `asked`, when its model was; `begun` and `settled`, its act. `waits`: it
-    was there to let time pass, as long as it `settled`, or until the next one."""
+    """A step, to find repetitions.
+
+    same: tool, arguments and result
+    asked: when the model was asked
+    begun, settled: start and end of the tool call
+    waits: the call's purpose is to let time pass
+    """
 
     same: tuple[str, ...]
     asked: datetime
@@ -296,8 +313,10 @@ class StepMove:
 
 
 def same_in_a_row(moves: Sequence[StepMove], changed: datetime | None = None) -> int:
-    """How often the newest of these was the same, with nothing changed in between. `changed`: when files, output or
-    messages were otherwise last."""
+    """How many of the newest moves are equal without a change in between.
+
+    `changed` is when files, output or messages changed last.
+    """
     count = 1
     for older, newer in zip(reversed(moves[:-1]), reversed(moves), strict=False):
         if older.same != moves[-1].same or (changed and older.settled <= changed) or _time_passed(older, newer):
@@ -312,16 +331,18 @@ def _time_passed(older: StepMove, newer: StepMove) -> bool:
 
 
 def waits(tool: str, args: Mapping[str, Any], state: str = "") -> bool:
-    """Whether such a call is there to let time pass. `state`: of the command that it waited for, as its result says; of
-    one that has ended nothing was to be waited for."""
+    """Whether the purpose of such a call is to let time pass.
+
+    `state` is that of the command in the call's result; after a command has ended, no time passes.
+    """
     if tool == "run_command":
         return bool(ONLY_SLEEPS.fullmatch(args.get("command", "").strip()))
     return state != "ended" and (tool == "wait" or (tool == "command_status" and args.get("wait", 0) >= PASSES))
 
 
-# ---- what came of it ------------------------------------------------------------------------------------------
+# ---- outcome --------------------------------------------------------------------------------------------------
 
-CHECK_ASKS, CHECK_TIMEOUT = "asks", "timeout"  # why a check was ended
+CHECK_ASKS, CHECK_TIMEOUT = "asks", "timeout"  # reasons why a check was killed
 WHY_ENDED = {
     CHECK_ASKS: "it waited for somebody to type something, and nobody is there. Let it ask nothing, as by an option "
     "like --yes, or by < /dev/null",
@@ -330,12 +351,12 @@ WHY_ENDED = {
 
 
 def why_check_failed(reason: str) -> str:
-    """The end of a sentence."""
+    """The reason, as the end of a sentence."""
     return WHY_ENDED.get(reason) or reason.replace("_", " ").rstrip(".") or "it was cut short"
 
 
 def outcome(check_wanted: bool, exit_code: int | None, unproven: str) -> str:
-    """Never green by a word alone: where a check was wanted it has to have passed."""
+    """Done only if a wanted check has passed, and the coordinator has named nothing unproven."""
     if unproven:
         return UNPROVEN
     return DONE if not check_wanted or exit_code == 0 else UNPROVEN
@@ -345,7 +366,7 @@ def outcome(check_wanted: bool, exit_code: int | None, unproven: str) -> str:
 
 
 def enough_for_summary(messages: int) -> bool:
-    """Some besides those that are kept: what fills the room may be the newest."""
+    """Whether there is enough to summarise besides the newest messages, which stay."""
     return messages >= KEPT_MESSAGES + LEAST_SUMMARISED
 
 
@@ -354,7 +375,10 @@ def due_for_summary(messages: int, filled: float) -> bool:
 
 
 def kept_steps(messages: Sequence[int]) -> int:
-    """How many of the newest steps stay beside a summary, each with so many messages: no call without its result."""
+    """How many of the newest steps stay beside a summary. Whole steps stay, so that no call loses its result.
+
+    `messages` are the numbers of messages of all steps.
+    """
     count = left = 0
     for number in reversed(messages):
         left += number
@@ -365,7 +389,7 @@ def kept_steps(messages: Sequence[int]) -> int:
 
 
 def keep_tail(text: str, most: int = MEMORY_LENGTH) -> str:
-    """Whole lines are left out, with a mark, where a compression was still too long."""
+    """Cut whole lines from the beginning, with a mark, if the text is longer than `most` characters."""
     mark = "[earlier lines were cut]"
     if len(text) <= most:
         return text

@@ -1,5 +1,6 @@
-"""Whether commands can be held here, and whether the sandbox keeps in what would get out: tried before the first
-command, every day, and by the doctor. Until it holds, no command begins.
+"""The self-test of the sandbox: before the first command, once a day, and by the doctor.
+
+No command starts before the sandbox has passed.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -37,7 +38,7 @@ SOURCE_FOLDER = Path(__file__).resolve().parent.parent
 
 
 def probe_result(*, tries: bool) -> tuple[bool, str]:
-    """Whether it holds, and a sentence."""
+    """Whether commands can be sandboxed, and a sentence. `tries`: run the probe, otherwise only look for programs."""
     if not tries:
         lacking = workspace.missing_programs()
         return not lacking, lacking or "Commands can be held here. --probe tries what a hostile program would."
@@ -45,35 +46,35 @@ def probe_result(*, tries: bool) -> tuple[bool, str]:
     return found.holds, found.sentence
 
 
-def run_startup_probe() -> str:
-    """What the other level would hold here, in a sentence."""
+def report_landlock() -> str:
+    """A sentence that says what Landlock would contain on this machine."""
     with fake_secrets(_database(), SOURCE_FOLDER) as told:
         return landlock_report(told)
 
 
 def ensure_probed() -> None:
-    """Try it where that was not done since the machine came up. Refused where it does not hold."""
+    """Probe the sandbox unless there is a result of this boot. Raises LaunchRefused if it failed."""
     found = held.last_result(workspace.missions_folder()) or run_sandbox_probe(only_if_due=True)
     if not found.holds:
         raise LaunchRefused(found.sentence)
 
 
 def probe_metric() -> tuple[str, str, list[str], list[tuple[tuple[str, ...], int]]]:
-    """For `runs.metrics`: what was found when it was tried last on this machine."""
+    """The gauge for `runs.metrics`: the last result on this machine."""
     found = held.last_result(workspace.missions_folder())
     holds = bool(found and found.holds and not workspace.missing_programs())
     return "magi_sandbox_holds", "1 where commands of missions are held here.", [], [((), int(holds))]
 
 
 def probe_daily() -> bool:
-    """A chore."""
+    """Probe the sandbox if the last result is a day old. Returns False, as a chore without more to do."""
     if not workspace.containment_problem():
         run_sandbox_probe(only_if_due=True)
     return False
 
 
 def run_sandbox_probe(*, only_if_due: bool = False) -> ProbeResult:
-    """What comes of it, kept for whoever begins commands."""
+    """Probe the sandbox and store the result. `only_if_due`: return a result of less than a day instead."""
     if lacking := workspace.containment_problem():
         return ProbeResult(False, lacking, time.time())
     with _alone():
@@ -85,7 +86,7 @@ def run_sandbox_probe(*, only_if_due: bool = False) -> ProbeResult:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """One at a time on this machine."""
+    """Only one probe at a time on this machine."""
     workspace.missions_folder().mkdir(parents=True, exist_ok=True)
     with open(workspace.missions_folder() / "held.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -114,7 +115,7 @@ def _end(mission: str, bound: SandboxBound) -> dict[str, Any]:
 
 
 def _database() -> Path:
-    """A file of the record that nobody inside may read; with a server of its own, the folder of the keys."""
+    """A path that must not be readable inside: the SQLite file, or with PostgreSQL the folder of keys."""
     name = settings.DATABASES["default"]["NAME"]
     return (
         Path(name) if "sqlite" in settings.DATABASES["default"]["ENGINE"] else Path(settings.ENVIRONMENT.MAGI_DATA_DIR)
@@ -131,7 +132,7 @@ def _run(mission: str, name: str, program: tuple[str, ...], limits: Mapping[str,
 
 
 async def check_sandbox() -> DoctorFinding | None:
-    """Where it cannot even be made that is no fault: nothing but missions needs it."""
+    """The finding for the doctor. A machine without the sandbox is no fault: only missions need it."""
     if lacking := workspace.containment_problem():
         return DoctorFinding("sandbox", True, f"No mission can run commands here: {lacking}")
     found = await asyncio.to_thread(run_sandbox_probe)

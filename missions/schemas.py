@@ -1,4 +1,4 @@
-"""What the API takes and gives, for its description and for a first check."""
+"""Request and response schemas of the API of missions."""
 
 from typing import Annotated, Any, Literal
 

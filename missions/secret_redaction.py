@@ -1,4 +1,4 @@
-"""What looks like a secret in what a tool brings: taken out before a prompt or a row has it.
+"""Redaction of texts that look like secrets in tool results, before they reach a prompt or a row.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 PRIVATE = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-# of known providers: a beginning that nothing else has, and how it goes on
+# keys of known providers: an unmistakable prefix and its format
 KNOWN_FORMATS = re.compile(
     r"""\b(?:
       sk-(?:proj-|ant-)?[A-Za-z0-9_-]{16,} | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_[A-Za-z0-9_]{20,}
@@ -24,23 +24,23 @@ NAMED_SECRETS = re.compile(
     r"(?P<value>[A-Za-z0-9+/_=.~-]{16,200})"
 )
 URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,100}:(?P<value>[^\s/@]{3,200})@")
-HIGH_ENTROPY = 3.0  # bits a sign: words and paths have less, or no digit
+HIGH_ENTROPY = 3.0  # bits per character: words and paths have less, or no digit
 
 
 def redact_secrets(text: str) -> str:
-    """Each that is found by a number of its own, the same wherever it stands."""
+    """Replace each secret by “[secret N]”, the same number wherever it occurs."""
     found: dict[str, None] = {}
     for look in (PRIVATE, KNOWN_FORMATS):
         found |= dict.fromkeys(one[0] for one in look.finditer(text))
-    found |= dict.fromkeys(one["value"] for one in NAMED_SECRETS.finditer(text) if _is_drawn(one["value"]))
+    found |= dict.fromkeys(one["value"] for one in NAMED_SECRETS.finditer(text) if _looks_random(one["value"]))
     found |= dict.fromkeys(one["value"] for one in URL_CREDENTIALS.finditer(text))
     for number, secret in enumerate(found, 1):
         text = text.replace(secret, f"[secret {number}]")
     return text
 
 
-def _is_drawn(value: str) -> bool:
-    """As if by chance: digits among letters, and few of them twice."""
+def _looks_random(value: str) -> bool:
+    """Whether the value has letters, digits and a high entropy."""
     counted = Counter(value)
     bits = -sum(count / len(value) * math.log2(count / len(value)) for count in counted.values())
     mixed = any(one.isdigit() for one in value) and any(one.isalpha() for one in value)

@@ -1,4 +1,4 @@
-"""What a mission is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+"""The ProcedureSpec of missions, by which the engine, the pages and the API know them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -83,7 +83,7 @@ def viewer_context(mission: Mission, request: HttpRequest) -> dict[str, Any]:
 
 
 def decides_about_branches(user: Any, mission: UUID) -> bool:
-    """Whether somebody is asked whether a branch of it leaves, and so may read all of that."""
+    """Whether the user is an approver of a publication, and may therefore read the branch."""
     return any(may_see(gate, user) for gate in Gate.objects.with_decisions().filter(run=mission, tool=PUBLISH_COMMIT))
 
 
@@ -140,7 +140,7 @@ class MissionSpec(ProcedureSpec[Mission, MissionDisplay]):
         writes.erase(run)
 
     def related_run_ids(self, run: UUID) -> QuerySet[Run]:
-        """Those that follow it have its files."""
+        """Missions that continue this one: they have its files."""
         return Run.objects.filter(mission__follows=run)
 
     def rows(self) -> QuerySet[Mission]:
@@ -163,7 +163,7 @@ class MissionSpec(ProcedureSpec[Mission, MissionDisplay]):
         return list(row.run.calls.all())
 
     def estimate(self, row: Mission) -> int | None:
-        """Nobody knows how many steps it takes."""
+        """None, as the number of steps is unknown; 0 for a rehearsal."""
         return 0 if row.rehearsal else None
 
     def display(self, seen: RunSnapshot[Mission]) -> MissionDisplay:
@@ -195,8 +195,8 @@ class MissionSpec(ProcedureSpec[Mission, MissionDisplay]):
 
     def provenance(self, row: Mission) -> Iterator[tuple[str, str]]:
         yield "Crew", ", ".join(one.name for one in row.crew_list)
-        if held := customs.read(row.customs):
-            yield "Customs", customs.shown(held)
+        if held := customs.from_json(row.customs):
+            yield "Customs", customs.names_line(held)
         yield "Steps", str(len(row.steps.all()))
 
     def rehearsal(self, row: Mission) -> str:

@@ -1,5 +1,5 @@
-"""Crews as files of JSON, with the keys of `CrewVersion.held` and a name; or of Markdown, with these as front matter
-and the customs as its text."""
+"""Crews as files: JSON with the keys of `CrewVersion.held` and a name, or Markdown with these as front matter and the
+conventions as text."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ NO_TEXT = "It has to be a text."
 
 
 class InvalidMissionTeamFile(Exception):
-    """No crew: `problems` by their paths, each a sentence."""
+    """The file is invalid. `problems` are pairs of path and sentence."""
 
     def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
         super().__init__("\n".join(": ".join(filter(None, one)) for one in problems))
@@ -38,7 +38,7 @@ class InvalidMissionTeamFile(Exception):
 
 @dataclass(frozen=True)
 class ParsedMissionTeam:
-    """`held` as `Crew.objects.found` takes it."""
+    """A parsed crew; `held` is the content of a version."""
 
     name: str
     held: Mapping[str, Any]
@@ -49,7 +49,7 @@ def team_file_text(version: CrewVersion) -> str:
 
 
 def parse_team_file(text: str) -> ParsedMissionTeam:
-    """Wrong, with all that is wrong at once."""
+    """Parse JSON or Markdown. Raises InvalidMissionTeamFile with all problems."""
     if len(text) > LONGEST:
         raise InvalidMissionTeamFile([("", f"The file has {len(text):,} characters, and {LONGEST:,} are taken.")])
     if begins := FRONT.match(text):
@@ -71,7 +71,7 @@ def _of_front_matter(front: str, text: str) -> dict[str, Any]:
     return given | ({"customs": text.strip()} if text.strip() else {})
 
 
-def written_as_markdown(version: CrewVersion) -> str:
+def team_file_markdown(version: CrewVersion) -> str:
     held = version.held()
     own = held.pop("customs", "")
     return f"---\n{memory_files.dumped({'name': version.name, **held})}---\n{own}\n"

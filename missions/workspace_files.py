@@ -154,12 +154,12 @@ class Workspace:
             except OSError as error:
                 raise FileProblem("not_written", f"{path}: {error.strerror}.") from error
 
-    def runs(self, path: str) -> bool:
+    def is_executable(self, path: str) -> bool:
         """Whether it is a program. FileProblem."""
         with self._opened(path, os.O_PATH) as found:
             return bool(os.fstat(found).st_mode & 0o100)
 
-    def let_run(self, path: str) -> None:
+    def make_executable(self, path: str) -> None:
         """FileProblem."""
         with self._opened(relative_path(path), os.O_RDONLY | os.O_NONBLOCK) as found:
             os.fchmod(found, stat.S_IMODE(os.fstat(found).st_mode) & 0o777 | 0o111)

@@ -199,7 +199,7 @@ def tells(who: str, text: str) -> bool:
     return who in BLIND and CANARY.lower() in text.lower()
 
 
-# ---- by other ways --------------------------------------------------------------------------------------------
+# ---- by other ways ------------------------------------------------------------------------------------------
 
 OF_A_JUDGEMENT = [name for name, signs in ROUTES.items() if {"n", "o"} <= set("".join(signs)) and "admin" not in name]
 
@@ -318,7 +318,7 @@ def test_a_post_that_names_a_private_judgement_tells_nothing(cast: EverybodyCast
     assert Review.objects.count() == 1
 
 
-# ---- sockets ----------------------------------------------------------------------------------------------------
+# ---- sockets ------------------------------------------------------------------------------------------------
 
 
 def test_every_socket_is_declared() -> None:

@@ -1,4 +1,4 @@
-"""Who works, as a tree; what each of them did last; what they wrote to one another."""
+"""The agents as a tree, the last steps of each, and the messages between them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -36,8 +36,10 @@ MESSAGE_TOOLS = (
 
 @dataclass(frozen=True)
 class MissionStepView:
-    """`effect`: what it does to the world, in a word and, of what leaves the house, a sign; `fork`: where
-    another mission is begun from here, empty where none can be."""
+    """`effect` is a word for what the tool may change, `out` whether it acts outside the sandbox.
+
+    `fork` is the URL that forks the mission after this step, or empty.
+    """
 
     number: int
     reasoning: str
@@ -53,8 +55,14 @@ class MissionStepView:
 
 @dataclass(frozen=True)
 class MissionAgentView:
-    """`doing`: what stands beside the word; `keeps`: how full its memory and its history are; `growing` what is
-    just being answered, for the steps `coming`."""
+    """One agent and its newest steps.
+
+    doing: text beside the word of its state
+    keeps: how full its memory and its history are
+    growing: the answer that a model is writing, for the keys of steps in `coming`
+    earlier: number of steps that are not shown
+    carried: number of steps that came from the forked mission
+    """
 
     number: int
     name: str
@@ -83,13 +91,13 @@ class MissionMessageView:
 
 
 def agents(seen: RunSnapshot[Mission]) -> Iterator[MissionAgentView]:
-    """All of them, by their numbers."""
+    """All agents, by number."""
     for one in seen.row.crew_list:
         yield _agent(seen, one)
 
 
 def agent_tree(shown: Mapping[int, MissionAgentView], mission: Mission, parent: int = 0) -> Iterator[MissionAgentView]:
-    """Those below this one, each with those below it, without their steps."""
+    """The agents that `parent` has spawned, each with its own, without steps. `parent` 0 is the mission."""
     for one in mission.crew_list:
         if one.parent == parent:
             found = shown[one.number]
@@ -122,7 +130,7 @@ def _agent(seen: RunSnapshot[Mission], one: MissionAgent) -> MissionAgentView:
 
 
 def _forks(seen: RunSnapshot[Mission]) -> dict[int, str]:
-    """Where each of its steps is gone on from; while it runs nothing can be told whole."""
+    """URLs that fork the mission, by primary key of the step. Empty while it runs: its record is not complete then."""
     run = seen.run
     if run.redacted or not (run.is_ended or run.status == Run.Status.WAITING):
         return {}
@@ -147,7 +155,7 @@ def _state(seen: RunSnapshot[Mission], one: MissionAgent) -> tuple[str, str]:
 
 
 def _asks(seen: RunSnapshot[Mission], one: MissionAgent) -> bool:
-    """Whether its last step waits at a gate."""
+    """Whether one of its steps waits at a gate."""
     return any(gate.pending and gate.step.startswith(f"{one.number}.") for gate in seen.gates)
 
 
@@ -161,14 +169,14 @@ def _keeps(mission: Mission, one: MissionAgent) -> str:
 
 
 def _step(seen: RunSnapshot[Mission], one: MissionStep, fork: str) -> MissionStepView:
-    state, word = _came_to(seen, one)
+    state, word = _step_state(seen, one)
     effect, out = _effect(one.tool)
     return MissionStepView(
         one.number, one.reasoning, one.tool, _about(one), effect, out, state, word, _result(one), fork
     )
 
 
-def _came_to(seen: RunSnapshot[Mission], one: MissionStep) -> tuple[str, str]:
+def _step_state(seen: RunSnapshot[Mission], one: MissionStep) -> tuple[str, str]:
     if not one.tool:
         return "none", "Said"
     if not one.settled:
@@ -200,7 +208,7 @@ def _effect(name: str) -> tuple[str, bool]:
 
 
 def _about(one: MissionStep) -> str:
-    """The argument that says most."""
+    """The most telling argument: the first of MESSAGE_TOOLS that the call has."""
     try:
         arguments = json.loads(one.args) if one.args else {}
     except ValueError:
@@ -210,7 +218,7 @@ def _about(one: MissionStep) -> str:
 
 
 def _result(one: MissionStep) -> str:
-    """Its end, which says most; all of it stands in the record."""
+    """The end of the result, which is usually the telling part; the record has all of it."""
     head, _, rest = one.result.partition("\n")
     said = (rest if output_facts(head) else one.result).strip("\n")
     return said if len(said) <= LONGEST_RESULT else f"…{said[-LONGEST_RESULT:].partition(chr(10))[2]}"

@@ -1,4 +1,4 @@
-"""What is otherwise in the workspace than at the beginning, file by file, line by line, word by word."""
+"""Differences between the workspace and its first state: by files, lines and words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,17 @@ from ..models import FileVersion, Mission
 from ..models.files import diff_of_versions, first_versions, newest_file_versions
 
 WORDS = {"A": ("approve", "added"), "M": ("pending", "changed"), "D": ("reject", "removed")}
-CONTEXT_LINES = 3  # lines that stay beside what changed
+CONTEXT_LINES = 3  # unchanged lines shown around a change
 LONGEST, SHOWN_LINES = 400_000, 2_000
-WORDS_BESIDE = 60  # pairs of lines of one place that are compared word by word
+MAX_WORD_DIFF_LINES = 60  # longer blocks are not compared word by word
 
 
 @dataclass(frozen=True)
 class ChangedFileView:
-    """`digest`: of what is in it now; `size`: then, or before it was removed. `has_lines`: it is kept as text."""
+    """`digest` and `size` are those of the newest version; of a removed file `size` is the last one.
+
+    `has_lines` is false for binary files, of which no text is stored.
+    """
 
     path: str
     change: str
@@ -34,7 +37,10 @@ class ChangedFileView:
 
 @dataclass(frozen=True)
 class DiffLineView:
-    """`kind`: added, removed, same, or place, which leaves something out. `pieces`: what of it is otherwise."""
+    """`kind` is "added", "removed", "same", or "place" where lines are left out.
+
+    `pieces` are pairs of text and whether it differs.
+    """
 
     number: int
     kind: str
@@ -58,15 +64,15 @@ def changed_files(mission: Mission) -> Iterator[ChangedFileView]:
 
 
 def file_diffs(mission: Mission, most: int = SHOWN_LINES) -> list[FileDiff]:
-    return _shown(_changed(mission), most)
+    return _diffs(_changed(mission), most)
 
 
 def differences_of(before: Versions, after: Versions, most: int = SHOWN_LINES) -> list[FileDiff]:
-    """Between what was there at two moments."""
-    return _shown(_otherwise(before, after), most)
+    """The differences between the files at two moments."""
+    return _diffs(_changes(before, after), most)
 
 
-def _shown(changed: Iterable[Changed], most: int) -> list[FileDiff]:
+def _diffs(changed: Iterable[Changed], most: int) -> list[FileDiff]:
     found = []
     for path, before, after in changed:
         old, new = _text(before), _text(after)
@@ -77,10 +83,10 @@ def _shown(changed: Iterable[Changed], most: int) -> list[FileDiff]:
 
 def _changed(mission: Mission) -> Iterator[Changed]:
     versions = list(mission.files.all())
-    yield from _otherwise(first_versions(versions), newest_file_versions(versions))
+    yield from _changes(first_versions(versions), newest_file_versions(versions))
 
 
-def _otherwise(first: Versions, last: Versions) -> Iterator[Changed]:
+def _changes(first: Versions, last: Versions) -> Iterator[Changed]:
     for path in sorted(first.keys() | last.keys()):
         before, after = first.get(path), last.get(path)
         if (before and before.digest) != (after and after.digest):
@@ -101,7 +107,7 @@ def _file(path: str, before: FileVersion | None, after: FileVersion | None) -> C
     return ChangedFileView(path, change, *WORDS[change], *counts, empty, digest, there[-1].size, has_lines)
 
 
-@lru_cache(maxsize=128)  # a page is drawn again and again
+@lru_cache(maxsize=128)  # live pages are rendered again at each change
 def _counts(old: str, new: str) -> tuple[int, int]:
     lines = diff_of_versions("", old, new)[2:]
     added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
@@ -126,8 +132,8 @@ def _lines(old: str, new: str) -> Iterator[DiffLineView]:
 
 
 def _replaced(old: Sequence[str], new: Sequence[str], old_from: int, new_from: int) -> Iterator[DiffLineView]:
-    """Line beside line where there are as many: what of them is otherwise stands out."""
-    pairs = list(zip(old, new, strict=True)) if len(old) == len(new) <= WORDS_BESIDE else []
+    """The lines of one replaced block; compared word by word if both sides have the same number of lines."""
+    pairs = list(zip(old, new, strict=True)) if len(old) == len(new) <= MAX_WORD_DIFF_LINES else []
     pieces = [compare_texts(*pair) for pair in pairs]
     sides: list[tuple[Kind, int, Sequence[str]]] = [("removed", old_from, old), ("added", new_from, new)]
     for kind, begin, lines in sides:

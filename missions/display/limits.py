@@ -1,4 +1,4 @@
-"""Six numbers: how much of each limit is used up, and of one that is over, what it took."""
+"""Six gauges: how much of each limit is used, or what an ended mission has used in all."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ DECISION_LABELS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class LimitGauge:
-    """`share`: in percent; None where nothing bounds it."""
+    """`share` is in percent; None where there is no limit."""
 
     name: str
     value: str
@@ -35,7 +35,7 @@ class LimitGauge:
 def limit_gauges(seen: RunSnapshot[Mission]) -> Iterator[LimitGauge]:
     yield _of("Steps", len(seen.row.steps.all()), bounds_of(seen.row).steps)
     yield _cost(seen)
-    yield from _came_to(seen) if seen.run.is_ended else _going_on(seen)
+    yield from _ended_gauges(seen) if seen.run.is_ended else _running_gauges(seen)
 
 
 def _of(name: str, value: int, most: int) -> LimitGauge:
@@ -53,9 +53,9 @@ def _cost(seen: RunSnapshot[Mission]) -> LimitGauge:
     return LimitGauge("Cost", said, f"of {format_dollars(spend)}", min(100, round(100 * cost / spend)))
 
 
-def _going_on(seen: RunSnapshot[Mission]) -> Iterator[LimitGauge]:
+def _running_gauges(seen: RunSnapshot[Mission]) -> Iterator[LimitGauge]:
     bounds = bounds_of(seen.row)
-    seconds, most = _worked(seen), bounds.minutes * 60
+    seconds, most = _worked_seconds(seen), bounds.minutes * 60
     share = min(100, round(100 * seconds / most))
     yield LimitGauge("Time", format_seconds(timedelta(seconds=seconds)), f"of {bounds.minutes:,} min", share)
     yield _of("Terminals", sum(one.is_running for one in seen.row.terminals.all()), bounds.terminals)
@@ -64,8 +64,8 @@ def _going_on(seen: RunSnapshot[Mission]) -> Iterator[LimitGauge]:
     yield LimitGauge("Sandbox", "bubblewrap", "no network")
 
 
-def _worked(seen: RunSnapshot[Mission]) -> float:
-    """Over all claims; of that which goes on, up to the newest thing that happened."""
+def _worked_seconds(seen: RunSnapshot[Mission]) -> float:
+    """Seconds of work in all claims; of the present claim up to the newest step."""
     run, steps = seen.run, seen.row.steps.all()
     if not steps or not run.started:
         return 0.0
@@ -74,7 +74,7 @@ def _worked(seen: RunSnapshot[Mission]) -> float:
     return min(run.worked + max(0.0, now), max(0.0, (last - run.started).total_seconds()))
 
 
-def _came_to(seen: RunSnapshot[Mission]) -> Iterator[LimitGauge]:
+def _ended_gauges(seen: RunSnapshot[Mission]) -> Iterator[LimitGauge]:
     row = seen.row
     yield LimitGauge("Time", format_seconds(timedelta(seconds=seen.run.worked)), "of work")
     yield LimitGauge("Calls", f"{len(seen.calls):,}", f"model call{'s' * (len(seen.calls) != 1)}")

@@ -1,4 +1,4 @@
-"""What a mission came to: its result, its check, what was decided at its gates, and what is remarkable about it."""
+"""The outcome of a mission: result, check, decisions at its gates, published branches and remarks."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from .terminals import Lines, lines_of
 
 LONGEST_OUTPUT, SHOWN_LINES = 24_000, 400
 COMMIT_LENGTH = 40
-DIGEST = re.compile(r", sha256 [0-9a-f]{64}(?=, mode )")  # which the gate has
+DIGEST = re.compile(r", sha256 [0-9a-f]{64}(?=, mode )")  # in the gate's text; pages leave it out
 STATES = {
     Gate.State.APPROVED: ("approve", "Allowed"),
     Gate.State.REJECTED: ("reject", "Refused"),
@@ -32,7 +32,7 @@ STATES = {
 
 @dataclass(frozen=True)
 class CheckView:
-    """`note`: who ran it, and what came of it."""
+    """`note` says who ran the check and how it ended."""
 
     command: str
     state: str
@@ -53,10 +53,16 @@ class MissionGateView:
 
 @dataclass(frozen=True)
 class BranchView:
-    """That was published; `bundled`: a file with it can be had here. `base`: the commit of the repository that its
-    `commits` stand on, names and first lines, oldest first, where the mission began with one, `merged` those of its
-    other branches that went along, and `files` what is otherwise there; `before`: the commit that the branch had there
-    until then; `opens_at`: where a forge opens a pull request."""
+    """A published branch.
+
+    bundled: whether this machine has a git bundle with it
+    base: commit of the repository on which `commits` are based; empty if the mission began without a repository
+    commits: pairs of commit and subject, oldest first
+    merged: the same for commits of other branches that were published with it
+    before: commit of the branch at its target before it was published
+    files: one line for each file that differs from `base`
+    opens_at: URL at which a forge opens a pull request
+    """
 
     name: str
     commit: str
@@ -73,8 +79,12 @@ class BranchView:
 
 @dataclass(frozen=True)
 class MissionOutcomeView:
-    """`figures`: what to hold the result against; `by`: who finished it, and in which step; `without`: what
-    its workspace was made without, and why, where it began with a repository."""
+    """The outcome for the page.
+
+    figures: what its tools did, to compare the result with
+    by: the agent and step that finished it
+    without: pairs of path and reason for what the workspace was created without, if it began with a repository
+    """
 
     result: str
     unproven: str
@@ -90,7 +100,7 @@ class MissionOutcomeView:
 
 
 def outcome_view(seen: RunSnapshot[Mission]) -> MissionOutcomeView | None:
-    """None while it goes on."""
+    """None before the mission has ended."""
     mission = seen.row
     if not seen.run.is_ended:
         return None
@@ -111,7 +121,7 @@ def outcome_view(seen: RunSnapshot[Mission]) -> MissionOutcomeView | None:
 
 
 def figures(mission: Mission) -> str:
-    """What its tools really did, by counting, whatever its result says."""
+    """A sentence with what its tools did, counted from rows and not taken from the result that an agent wrote."""
     commands, files = len(mission.terminals.all()), len(list(changed_files(mission)))
     counted = [
         (commands, "command", "run"),
@@ -127,7 +137,7 @@ def _counted(number: int, noun: str, done: str) -> str:
 
 
 def branches(mission: Mission) -> Iterator[BranchView]:
-    """Of each its newest commit."""
+    """The published branches, each with its newest commit."""
     bundled = publishing.bundle(mission.pk).exists()
     for name, (said, call) in _published(mission).items():
         asked = PublishCommitArguments.model_validate_json(call.arguments) if call and call.arguments else None
@@ -147,7 +157,7 @@ def _of_asked(asked: PublishCommitArguments) -> dict[str, Any]:
 
 
 def _published(mission: Mission) -> dict[str, tuple[dict[str, Any], ToolCall | None]]:
-    """What was said of the newest commit of each branch, and the call that did it, by its name."""
+    """The facts of the newest publication of each branch and its tool call, by name of the branch."""
     steps = [one for one in mission.steps.all() if one.tool == PUBLISH and one.settled and one.ok]
     return {said["branch"]: (said, one.tool_call) for one in steps if (said := output_facts(one.result))}
 
@@ -176,7 +186,7 @@ def _gate(gate: Gate) -> MissionGateView:
 
 
 def _remarkable(seen: RunSnapshot[Mission]) -> Iterator[str]:
-    """What does not happen in each mission, and is worth a look."""
+    """Sentences about unusual events that a reviewer should look at."""
     row = seen.row
     yield from _restarted(seen)
     if made := [one for one in row.summaries.all() if one.covers and one.holds]:

@@ -1,4 +1,4 @@
-"""What the pages of a mission show: every word and number, before any HTML."""
+"""Everything that the pages of a mission show, as data for the templates."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from .terminals import SHOWN, TerminalView, key_of, terminals
 
 @dataclass(frozen=True)
 class PendingQuestion:
-    """A gate that waits; `mark` is otherwise as soon as somebody has said something there."""
+    """A pending gate. `state` changes as soon as somebody decides there."""
 
     number: int
     title: str
@@ -36,7 +36,7 @@ class PendingQuestion:
 
 @dataclass(frozen=True)
 class MissionDisplay:
-    """`slots`: places of terminals, the newest first; `places`: of agents that there are not yet."""
+    """`slots` are the shown terminals, newest first, padded by None; `places` the free numbers of agents."""
 
     id: str
     title: str
@@ -65,7 +65,7 @@ class MissionDisplay:
     rehearsal: bool
     is_ended: bool
     is_final: bool
-    is_followable: bool  # its texts are there: it can be judged, and another can go on with its files
+    is_followable: bool  # not redacted: it can be judged, and another mission can continue with its files
     announcement: str
     created: datetime
     asked_by: str
@@ -83,7 +83,7 @@ def display_of(seen: RunSnapshot[Mission]) -> MissionDisplay:
         id=str(run.pk),
         title=run.shown_title,
         goal=mission.goal,
-        customs=tuple(customs.told(customs.read(mission.customs))),
+        customs=tuple(customs.for_agents(customs.from_json(mission.customs))),
         state=plate,
         word=word,
         first=first,
@@ -124,7 +124,7 @@ fragment = partial(fragment_of, "missions")
 
 
 def fragments(display: MissionDisplay) -> Iterator[PageFragment]:
-    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    """All fragments. The socket comes last: it is removed from final pages, and with it the way to update others."""
     yield fragment("plate", single_fragment(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
     yield fragment("sub", single_fragment(display, "first", "rest", "used"))

@@ -1,4 +1,4 @@
-"""How a mission stands, in a word and in two sentences."""
+"""The status of a mission, as a word and as two sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -27,11 +27,11 @@ def status_text(mission: Mission, run: Run) -> tuple[str, str]:
 
 
 def status_sentences(seen: RunSnapshot[Mission]) -> tuple[str, str]:
-    """The first of them stands out."""
+    """Two sentences; the page shows the first one larger."""
     mission, run = seen.row, seen.run
     if run.is_ended:
         return _ended(mission, run), _when(run)
-    return _going_on(seen), " ".join(_so_far(mission))
+    return _running_sentence(seen), " ".join(_progress_sentences(mission))
 
 
 def _ended(mission: Mission, run: Run) -> str:
@@ -52,7 +52,7 @@ def _when(run: Run) -> str:
     return f"Ended at {run.ended:%H:%M:%S} UTC{f' after {lasted}' if lasted else ''}."
 
 
-def _going_on(seen: RunSnapshot[Mission]) -> str:
+def _running_sentence(seen: RunSnapshot[Mission]) -> str:
     mission, run = seen.row, seen.run
     if mission.paused:
         return f"Paused by {user_label(mission.paused)}. Acts that were under way come to their end."
@@ -60,7 +60,7 @@ def _going_on(seen: RunSnapshot[Mission]) -> str:
     if asked:
         return "One thing waits for a decision." if len(asked) == 1 else f"{len(asked)} things wait for decisions."
     if run.status == Run.Status.WAITING:
-        return ""  # for what, and since when, stands below
+        return ""  # the page's wait reason says for what, and since when
     if run.status == Run.Status.QUEUED:
         return "It begins as soon as there is room."
     waits = {number for number, question in questions(seen).items() if question.waits}
@@ -74,7 +74,7 @@ def _do(verb: str, names: Sequence[str], what: str) -> Sequence[str]:
 
 
 def questions(seen: RunSnapshot[Mission]) -> Mapping[int, OpenQuestion]:
-    """That models are asked now, by the numbers of their agents."""
+    """The requests to models that are open now, by number of the agent."""
     return {asked_in(step)[1]: question for step, question in by_step(seen.questions, seen.texts).items()}
 
 
@@ -87,7 +87,7 @@ def state_of(mission: Mission, agent: MissionAgent, now: datetime) -> AgentState
     return queries.agent_situation(mission, agent.number, now).state
 
 
-def _so_far(mission: Mission) -> Iterator[str]:
+def _progress_sentences(mission: Mission) -> Iterator[str]:
     rest = len(mission.crew_list) - len(active_agents(mission))
     if rest and len(mission.crew_list) > 1:
         words = AGENT_COUNT_WORDS[rest] if rest < len(AGENT_COUNT_WORDS) else f"{rest} agents"
@@ -99,7 +99,7 @@ def _so_far(mission: Mission) -> Iterator[str]:
 
 
 def announcement(mission: Mission, run: Run, word: str, asked: Sequence[object]) -> str:
-    """Never of what a command says."""
+    """The text for screen readers. It leaves out output of commands, which would interrupt at each line."""
     if run.is_ended or mission.paused:
         return f"{word}."
     if asked:

@@ -1,5 +1,7 @@
-"""Terminals as text in eight colours: the newest three, and what of them is still to come: lines of what only prints,
-else the screen with its cursor."""
+"""Terminals as text in eight colours: the newest three and their live output.
+
+A command that only prints is shown as lines, a full-screen program as its screen with the cursor.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,7 +23,7 @@ from ..tools.commands import CommandState, command_state
 
 SHOWN, SHOWN_LINES = 3, 200
 CURSOR = "cursor"
-TAIL_BYTES = 48_000  # bytes of a screen that are drawn again and again while it lives
+TAIL_BYTES = 48_000  # last bytes of the output that are drawn again at each change
 Lines = tuple[tuple[ScreenPiece, ...], ...]
 WORDS: dict[str, tuple[str, str]] = {
     InputWait.RUNNING: ("judging", "Running"),
@@ -34,8 +36,7 @@ WAITS = {WaitKind.TIME: "Sleeps", WaitKind.CHILD: "Waits for {children}"}
 
 @dataclass(frozen=True)
 class TerminalView:
-    """`asks`: whether it waits for something to be typed that anybody may type; `may_type`: whether anybody may type
-    there at all; `is_drawn`: its lines are a screen."""
+    """`asks`: it waits for input that people may type; `may_type`: people may type at all; `is_drawn`: full screen."""
 
     number: int
     command: str
@@ -50,7 +51,7 @@ class TerminalView:
 
 
 def terminals(seen: RunSnapshot[Mission], most: int = SHOWN) -> Iterator[TerminalView]:
-    """The newest first, living ones before all."""
+    """Running ones first, then the newest."""
     rows = sorted(seen.row.terminals.all(), key=lambda one: (one.is_running, one.number), reverse=True)
     for one in rows[:most]:
         yield terminal(seen, one)
@@ -94,26 +95,26 @@ def terminal_state(one: Terminal, over: bool) -> tuple[str, str]:
     return ("approve" if one.exit_code == 0 else "reject"), f"Exit {one.exit_code}"
 
 
-# ---- what they say --------------------------------------------------------------------------------------------
+# ---- output ---------------------------------------------------------------------------------------------------
 
 
 def key_of(number: int) -> str:
-    """Under which what it says grows, beside the steps of models."""
+    """The key of its live output, in the same mapping as the answers of models."""
     return f"terminal {number}"
 
 
 def new_output(mission: Mission) -> dict[str, str]:
-    """Of each that lives, what it waits for and the end of what it has said so far. It reads files."""
+    """For each running terminal, a line with its state and the end of its output. Reads files."""
     rows = [one for one in mission.terminals.all() if one.is_running]
-    return {key_of(one.number): _said(workspace.spool(one.mission_id, one.spool)) for one in rows}
+    return {key_of(one.number): _live_text(workspace.spool(one.mission_id, one.spool)) for one in rows}
 
 
-def _said(spool: OutputSpool) -> str:
+def _live_text(spool: OutputSpool) -> str:
     if spool.state != SpoolState.LIVES:
         return _head(CommandState(InputWait.RUNNING))
     shown = drawn.picture(spool, at_once=False)
     if shown.is_drawn:
-        return _head(command_state(spool), is_drawn=True) + _written(shown)
+        return _head(command_state(spool), is_drawn=True) + _screen_json(shown)
     part = spool.said(-TAIL_BYTES)
     text = part.data.decode(errors="replace")
     if part.start:
@@ -122,12 +123,12 @@ def _said(spool: OutputSpool) -> str:
 
 
 def _head(state: CommandState, is_drawn: bool = False) -> str:
-    """A line before what it says: how it stands, and what it waits for."""
+    """The first line of the live text, as JSON: state, what the command waits for, and whether it is a screen."""
     return json.dumps([state.word, state.wait.kind, state.wait.children, is_drawn]) + "\n"
 
 
-def _written(shown: drawn.Picture) -> str:
-    """A screen as a text that grows, as all that comes beside the rows of a mission."""
+def _screen_json(shown: drawn.Picture) -> str:
+    """The screen as JSON, because live output is passed on as texts."""
     last = max((number for number, row in enumerate(shown.rows) if row), default=0)
     rows = [list(row) for row in shown.rows[: max(last, shown.row if shown.has_cursor else 0) + 1]]
     if shown.has_cursor:
@@ -155,7 +156,7 @@ def lines_of(data: bytes) -> Lines:
 
 
 def full_output(one: Terminal) -> Lines:
-    """All that is kept of it: of one that lives, as far as it has come."""
+    """All stored output; of a running command its output so far."""
     if one.is_running:
         spool = workspace.spool(one.mission_id, one.spool)
         return tuple(tuple(line.pieces) for line in drawn.lines_of_command(spool))
@@ -163,7 +164,7 @@ def full_output(one: Terminal) -> Lines:
 
 
 def _of_past(one: Terminal) -> Lines:
-    """With its colours as long as its spool is there; what was erased is nowhere."""
+    """The output of an ended command, with colours while its spool exists. Empty if it was redacted."""
     if not one.output:
         return ()
     spool = workspace.spool(one.mission_id, one.spool)

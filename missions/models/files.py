@@ -1,4 +1,4 @@
-"""What stood in the files of a workspace after each step that changed one."""
+"""Versions of the workspace's files, one for each change by a step."""
 
 from collections.abc import Iterable, Sequence
 from difflib import unified_diff
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class FileVersionQuerySet(models.QuerySet["FileVersion"]):
     def record_initial(self, mission: "Mission", files: Iterable[tuple[str, str]]) -> None:
-        """What the workspace holds at first."""
+        """Record the files that were given with the goal, as versions without a step."""
         found = [(path, text.encode()) for path, text in files]
         changes = [FileChange(path, "A", digest_of(data), len(data), data.decode()) for path, data in found]
         self.add(mission, None, changes)
@@ -33,16 +33,16 @@ class FileVersionQuerySet(models.QuerySet["FileVersion"]):
         )
 
     def text_of(self, mission: UUID, path: str, first: str = "") -> str:
-        """As it was last kept; empty where it is not there, or is no text. `first`: where nothing is kept of it."""
+        """The newest stored text; empty if the file was removed or is binary. `first` if no version is stored."""
         last = self.filter(mission=mission, path=path).order_by("-number").first()
         return last.text if last else first
 
     def paths(self, mission: UUID) -> set[str]:
-        """Of which anything is kept, also where nothing is there now."""
+        """Paths of all stored versions, also of removed files."""
         return set(self.filter(mission=mission).values_list("path", flat=True))
 
     def digests(self, mission: UUID) -> dict[str, str]:
-        """Of what is there now, by paths."""
+        """Digests of the present files, by path."""
         found: dict[str, str] = {}
         for path, change, digest in (
             self.filter(mission=mission).order_by("number").values_list("path", "change", "digest")
@@ -55,8 +55,11 @@ class FileVersionQuerySet(models.QuerySet["FileVersion"]):
 
 
 class FileVersion(models.Model):
-    """A file as it was after a step, or at the beginning where there is none. `change`: A, M or D; F before the first
-    change of what a repository held at first. `text` is empty of what is no text, or too long to be kept."""
+    """A file after a step, or at the beginning if `step` is None.
+
+    `change` is A, M or D, or F for a repository's original, recorded at the file's first change. `text` is empty for
+    binary files and for those that are too long.
+    """
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="files")
     step = models.ForeignKey("missions.MissionStep", on_delete=models.PROTECT, null=True, related_name="files")
@@ -81,7 +84,7 @@ class FileVersion(models.Model):
 
 
 def newest_file_versions(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
-    """What is there after all of these, by paths."""
+    """The files that exist after these versions, by path."""
     found: dict[str, FileVersion] = {}
     for one in sorted(versions, key=lambda one: one.number):
         if one.change == "D":
@@ -92,12 +95,12 @@ def newest_file_versions(versions: Iterable[FileVersion]) -> dict[str, FileVersi
 
 
 def first_versions(versions: Iterable[FileVersion]) -> dict[str, FileVersion]:
-    """What was there at first, as far as it is kept, by paths."""
+    """The stored files from the beginning of the mission, by path."""
     return newest_file_versions(one for one in versions if one.step_id is None or one.change == FIRST)
 
 
 def diff_of_versions(path: str, before: str, after: str) -> list[str]:
-    """Lines of a patch, without line ends."""
+    """The lines of a unified diff, without line ends."""
     old, new = (f"a/{path}" if before else "/dev/null"), (f"b/{path}" if after else "/dev/null")
     found = []
     for line in unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), old, new):
@@ -108,7 +111,7 @@ def diff_of_versions(path: str, before: str, after: str) -> list[str]:
 
 
 def patch_text(versions: Iterable[FileVersion]) -> str:
-    """From the beginning to what is there now, of what is kept as text."""
+    """A unified diff from the beginning to the present files, without binary files."""
     versions = list(versions)
     first = first_versions(versions)
     last = newest_file_versions(versions)

@@ -1,4 +1,4 @@
-"""What makes a mission worth a look: labels by which it is found once it is over."""
+"""Flags of missions that deserve a review: search labels that are set at the end."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ class MissionFlag(models.TextChoices):
 
 
 def flags_of(said: Mapping[str, Iterable[EntryDraft]]) -> Iterator[MissionFlag]:
-    """Of what is told of a mission that came to an outcome."""
+    """The flags that follow from the entries of a mission with an outcome."""
     known = {
         MissionFlag.REFUSED: any(one["said"] == DecisionValue.REJECT for one in _facts(said, DECIDED)),
         MissionFlag.CUT: any(one["reason"] == "cut" for one in _facts(said, TERMINAL_END)),

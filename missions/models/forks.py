@@ -1,4 +1,4 @@
-"""A mission that goes on from a step of another one: what comes along, and what it would leave behind.
+"""Forks of missions: the state at a step of the origin, and its copy into the new mission.
 
 Why so: docs/decisions.md, Forks.
 """
@@ -27,7 +27,7 @@ from .missions import AgentStop, Mission, MissionAgent, MissionMessage, MissionS
 from .short_term_memory import HistorySummary, ShortTermMemory
 from .terminals import Terminal
 
-RESULT = "mission.result"  # the kind of entry that tells what came of a step
+RESULT = "mission.result"  # the kind of entries with the result of a step
 FORKED = (
     "This mission goes on from another one, as that was after step {number}. Commands that ran there do not run here, "
     "and new ones are counted from 1.{lived}"
@@ -36,8 +36,11 @@ LIVED = " Ran then: {commands}. Begin them again where you need them."
 
 
 class CarriedStep(models.Model):
-    """A step of the mission from which this one was forked, as its agent remembers it. `number`: its place among all
-    that this agent has done, here and before; `heard`: the newest message of this mission that its prompt had."""
+    """A step of the origin, copied into the history of an agent of the fork.
+
+    `number` counts all steps of the agent, before and after the fork; `heard` is the newest message of this mission
+    that the step's prompt had.
+    """
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="carried")
     agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="carried")
@@ -59,7 +62,7 @@ class CarriedStep(models.Model):
     def __str__(self) -> str:
         return f"{self.agent.name} {self.number}"
 
-    # as of a step of this mission that has come to its end
+    # the same interface as a settled MissionStep
 
     @property
     def settled(self) -> datetime:
@@ -74,21 +77,23 @@ Past = MissionStep | CarriedStep
 
 
 def in_order(mission: Mission) -> list[MissionStep]:
-    """Its steps as they came to their ends, those that have not at last: by their places here it is forked."""
+    """Steps in the order in which they were settled, open ones last. A fork names a step by its place here, from 1."""
     return sorted(mission.steps.all(), key=lambda one: (one.settled is None, one.settled or one.made, one.pk))
 
 
 @dataclass(frozen=True)
 class MissionMoment:
-    """A mission, read with `whole()`, as it was when as many steps as `number` had come to their ends, of all agents.
-    What others were about to do then is undone."""
+    """The state of a mission, read with `with_agents()`, after `number` settled steps of all agents.
+
+    Steps that other agents had open at that moment count as undone.
+    """
 
     mission: Mission
     number: int
 
     @cached_property
     def steps(self) -> list[MissionStep]:
-        """In the order in which they came to their ends."""
+        """In the order in which they were settled."""
         return in_order(self.mission)
 
     @property
@@ -112,18 +117,18 @@ class MissionMoment:
 
     @cached_property
     def _until(self) -> Mapping[int, datetime]:
-        """Since when each agent, by its number, did what is undone."""
+        """When the first undone step of each agent began, by number of the agent."""
         return {one.agent.number: one.made for one in reversed(self.undone)}
 
     def has(self, made: datetime, agent: int) -> bool:
-        """Whether what this agent wrote then was there; 0 is a person, or the mission itself."""
+        """Whether something that this agent made at `made` existed at the moment; 0 is a person or the mission."""
         return made <= self.at and not (agent in self._until and made > self._until[agent])
 
-    # ---- what was there ---------------------------------------------------------------------------------------
+    # ---- the state --------------------------------------------------------------------------------------------
 
     @cached_property
     def crew(self) -> list[MissionAgent]:
-        """Without gaps in their numbers, by which messages name them."""
+        """All agents up to the highest number that existed: messages refer to agents by number, so no gap may arise."""
         there = [one.number for one in self.mission.crew_list if self.has(one.made, one.parent)]
         return [one for one in self.mission.crew_list if one.number <= max(there)]
 
@@ -138,7 +143,7 @@ class MissionMoment:
 
     @cached_property
     def files(self) -> dict[str, FileVersion]:
-        """What the workspace held, by paths."""
+        """The files of the workspace, by path."""
         kept = {one.pk for one in self.done}
         return newest_file_versions(
             one for one in self.mission.files.all() if one.step_id is None or one.step_id in kept
@@ -146,7 +151,7 @@ class MissionMoment:
 
     @cached_property
     def gone(self) -> list[FileVersion]:
-        """Of what the workspace did not hold any more, what stood last."""
+        """The last versions of files that had been removed, by path."""
         kept = {one.pk for one in self.done}
         rows = [one for one in self.mission.files.all() if one.step_id is None or one.step_id in kept]
         last = {one.path: one for one in sorted(rows, key=lambda one: one.number)}
@@ -154,19 +159,19 @@ class MissionMoment:
 
     @property
     def files_before(self) -> dict[str, FileVersion]:
-        """With those of a repository, as they were, that were changed after it alone."""
+        """The files, with originals of a repository's files that were first changed after the moment."""
         known = {*self.files, *(one.path for one in self.gone)}
         later = [one for one in self.mission.files.all() if one.change == FIRST and one.path not in known]
         return {**{one.path: one for one in later}, **self.files}
 
     @property
     def state(self) -> str:
-        """The digest of its files: of their paths and digests, as JSON, in the order of paths."""
+        """SHA-256 (hex) of the JSON of all pairs of path and digest, sorted by path."""
         return state_of(self.files.values())
 
     @property
     def lived(self) -> list[Terminal]:
-        """Commands that ran then."""
+        """Commands that were running."""
         kept = {one.pk for one in self.done}
         rows = [one for one in self.mission.terminals.all() if one.step_id in kept]
         return [one for one in rows if one.ended is None or one.ended > self.at]
@@ -186,18 +191,18 @@ class MissionMoment:
         return there[-1] if there else None
 
     def past(self, agent: MissionAgent) -> list[Past]:
-        """All that it had done, here and before."""
+        """All steps of the agent up to the moment, with those from before an earlier fork."""
         before = [one for one in self.mission.carried.all() if one.agent_id == agent.pk]
         return [*sorted(before, key=lambda one: one.number), *(one for one in self.done if one.agent_id == agent.pk)]
 
     def halts(self) -> list[AgentStop]:
-        """Of those that nobody had let go on. The one whose step it is goes on: somebody has looked at it."""
+        """Stops of agents that had not continued. The agent of the forked step continues: a person has looked at it."""
         counts = {one.pk: sum(step.agent_id == one.pk for step in self.done) for one in self.crew}
         found = [one for one in self.mission.halts.all() if one.made <= self.at and one.agent_id in counts]
         return [one for one in found if one.after == counts[one.agent_id] and one.agent_id != self.step.agent_id]
 
     def entry(self) -> AuditEntry | None:
-        """That which tells how the step came to its end; None where it is not in the record yet."""
+        """The audit entry with the step's result; None if it is not sealed yet."""
         place = (self.step.agent.number, self.step.number)
         for entry in AuditEntry.objects.filter(run=self.mission.pk, kind=RESULT).order_by("seq"):
             facts = json.loads(entry.line)["facts"]
@@ -211,12 +216,14 @@ def state_of(files: Iterable[FileVersion]) -> str:
     return sha256(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
 
-# ---- bring along ----------------------------------------------------------------------------------------------
+# ---- the copy -------------------------------------------------------------------------------------------------
 
 
 def bring_along(moment: MissionMoment, mission: Mission, words: str = "", by_name: str = "") -> None:
-    """All that the crew knew and had at that moment becomes rows of the new mission, in the transaction that submits
-    it. `words`: of the person who has forked it, to the coordinator."""
+    """Copy the state of the crew into rows of the new mission, in the transaction that submits it.
+
+    `words` is a message of the person `by_name` to the coordinator; may be empty.
+    """
     entry = moment.entry()
     if entry is None:
         raise ValueError("The step is not in the record.")
@@ -275,10 +282,10 @@ def _bring_messages(moment: MissionMoment, mission: Mission, words: str, by_name
 
 
 def _bring_files(moment: MissionMoment, mission: Mission) -> None:
-    """As what the workspace holds at first. Of what is no text its bytes lie beside."""
+    """Copy the files as initial versions; `contents.copy` copies the bytes of binary files."""
     names = ("path", "digest", "size", "text")
     rows = [{name: getattr(one, name) for name in names} | {"change": "A"} for _, one in sorted(moment.files.items())]
-    if mission.begun_with:  # what the crew had removed of the repository is removed again
+    if mission.begun_with:  # the clone has all files of the repository, so removals are repeated
         rows += [{"path": one.path, "size": 0, "change": "D"} for one in moment.gone]
     versions = [FileVersion(mission=mission, number=n, **one) for n, one in enumerate(rows, 1)]
     FileVersion.objects.bulk_create(versions)

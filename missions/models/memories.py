@@ -1,4 +1,4 @@
-"""What crews know from one mission to the next: long-term memories, in numbered versions that somebody has accepted.
+"""Long-term memories that crews share between missions, in numbered versions that somebody must accept.
 
 Why so: docs/decisions.md, Memory.
 """
@@ -21,8 +21,10 @@ MEMORIES = UUID("6d616769-0000-4000-8000-6d656d6f7279")  # the one chain of all 
 
 
 class Memory(models.Model):
-    """A name, and what stands behind it by now in its newest accepted version. `library`: the empty one is everybody's;
-    a mission may have another one besides. Neither name nor file ever changes."""
+    """A named memory; its text is in its newest accepted version.
+
+    The empty `library` is everybody's; a mission may use one more. Name and file never change.
+    """
 
     library = models.CharField(max_length=80, blank=True)
     name = models.CharField(max_length=60)
@@ -51,19 +53,23 @@ class MemoryVersionQuerySet(models.QuerySet["MemoryVersion"]):
         return found.filter(memory__library__in=libraries) if libraries else found
 
     def proposed(self) -> "MemoryVersionQuerySet":
-        """Those about which nobody has decided."""
+        """Proposals about which nobody has decided yet."""
         return self.filter(decided=None).select_related("memory", "mission__run")
 
     def held(self, library: str) -> "list[MemoryVersion]":
-        """What a mission with this library knows: a memory of its own stands in place of everybody's of that name."""
+        """Current versions for a mission with this library; a memory of the library hides everybody's of that name."""
         libraries = {"", library}
         found = {one.memory.folded: one for one in self.current(*libraries).order_by("memory__library")}
         return sorted(found.values(), key=lambda one: one.memory.folded)
 
 
 class MemoryVersion(models.Model):
-    """A text, who sees it, and whether somebody has accepted it. `base`: the number of the version that it was written
-    from, 0 of a new memory; `mission`: in which an agent has proposed it; `front`: as `MemoryFile.front`."""
+    """A text with its readers and the decision about it.
+
+    base: number of the version from which it was written, 0 for a new memory
+    mission: the mission whose agent proposed it
+    front: see `MemoryFile.front`
+    """
 
     memory = models.ForeignKey(Memory, on_delete=models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
@@ -107,12 +113,12 @@ class MemoryVersion(models.Model):
         return MemoryFile(self.memory.name, self.description, self.text, **lists, front=self.front)
 
     def visibility_for(self, agent: str) -> MemoryAccess:
-        """What an agent of this name has of it, if nothing was activated."""
+        """The access of an agent with this name, before it activates or deactivates the memory."""
         return rules.memory_access(agent, **{name: getattr(self, name) for name in LISTS})
 
 
 class MemoryActivation(models.Model):
-    """That an agent has brought a memory into its prompt, or put it away, for this mission alone."""
+    """An agent has included a memory in its prompts, or excluded it, in this mission."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="activations")
     agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="activations")
@@ -131,7 +137,7 @@ class MemoryActivation(models.Model):
 
 
 class MemoryUse(models.Model):
-    """That a version stands whole in the prompts of an agent from here on, or no longer."""
+    """From here on the prompts of an agent contain the whole version, or (`on` false) no longer."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="memory_uses")
     agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="memory_uses")
@@ -149,7 +155,7 @@ class MemoryUse(models.Model):
 
 
 def memories_in_use(uses: Iterable[MemoryUse]) -> dict[int, int]:
-    """Of one agent: the version that its last prompt had whole, by memories."""
+    """Primary keys of the versions that the agent's last prompt contained, by memory."""
     found: dict[int, int] = {}
     for one in uses:
         memory = one.version.memory_id
@@ -161,17 +167,17 @@ def memories_in_use(uses: Iterable[MemoryUse]) -> dict[int, int]:
 
 
 def memory_named(name: str, library: str) -> "Memory | None":
-    """Of this library, or else of everybody's."""
+    """The memory of this library, or else everybody's."""
     found = Memory.objects.filter(folded=fold_name(name), library__in={"", library})
     return found.order_by(F("library").desc()).first()
 
 
-def values_from_file(file: str, library: str) -> Memory | None:
+def memory_in_file(file: str, library: str) -> Memory | None:
     found = Memory.objects.filter(file=file, library__in={"", library})
     return found.order_by(F("library").desc()).first()
 
 
 def values_of(said: MemoryFile) -> dict[str, Any]:
-    """The columns of a version that say it."""
+    """The columns of a version with these values."""
     lists = {name: list(getattr(said, name)) for name in LISTS}
     return {"description": said.description, "text": said.text, "front": said.front, **lists}

@@ -1,4 +1,4 @@
-"""What an agent has of the long-term memories: whole in its prompts, by name, or in its folder alone."""
+"""Which long-term memories an agent has: whole in its prompts, listed by name, or only as files in its folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from ..rules import MemoryAccess
 from .memories import Memory, MemoryActivation, MemoryUse, MemoryVersion, memories_in_use
 from .missions import Mission, MissionAgent
 
-LIBRARY = "library"  # the right of an agent to find all memories
-TOGETHER = 12_000  # characters of all that stands whole in a prompt
+LIBRARY = "library"  # an agent's right to read all memories
+TOGETHER = 12_000  # characters of all whole memories in a prompt
 
 
 @dataclass(frozen=True)
 class KnownMemory:
-    """A memory as one agent has it now."""
+    """A memory and the present access of one agent to it."""
 
     version: MemoryVersion
     sight: MemoryAccess
@@ -27,14 +27,14 @@ class KnownMemory:
 
 
 def memories_of_agent(mission: Mission, agent: MissionAgent) -> list[KnownMemory]:
-    """All that it may see, by names. `mission` as `at_work` reads it."""
+    """The memories that the agent may see, by name. `mission` must be read with `active()`."""
     chosen = {one.memory_id: one.on for one in mission.activations.all() if one.agent_id == agent.pk}
     found = [KnownMemory(one, _sight(one, agent, chosen)) for one in MemoryVersion.objects.held(mission.library)]
     return [one for one in found if one.sight != MemoryAccess.NOTHING]
 
 
 def _sight(version: MemoryVersion, agent: MissionAgent, chosen: dict[int, bool]) -> MemoryAccess:
-    """What it may see it brings into its prompts, or puts away, by itself."""
+    """The agent's access; its own activations choose between whole and listed, and grant no access."""
     sight = version.visibility_for(agent.name)
     if sight == MemoryAccess.NOTHING or version.memory_id not in chosen:
         return sight
@@ -50,7 +50,7 @@ def length(found: Sequence[KnownMemory]) -> int:
 
 
 def memory_folder(mission: Mission, agent: MissionAgent) -> dict[str, str]:
-    """The files that stand in its folder: what it may see, or everything where it has the right to find it."""
+    """The files in the agent's folder of memories: those that it may see, or all if it has the right LIBRARY."""
     held = MemoryVersion.objects.held(mission.library)
     mine = (
         held
@@ -60,8 +60,8 @@ def memory_folder(mission: Mission, agent: MissionAgent) -> dict[str, str]:
     return {one.memory.file: memory_files.memory_file_text(one.as_file) for one in mine}
 
 
-def refresh_folder(mission: Mission, agent: MissionAgent, found: Sequence[KnownMemory]) -> list[str]:
-    """Of what its last prompt had whole, the names of those that have another version now."""
+def changed_memories(mission: Mission, agent: MissionAgent, found: Sequence[KnownMemory]) -> list[str]:
+    """Names of the memories that the last prompt contained whole and that have another version now."""
     before = _uses(mission, agent)
     now = {one.version.memory_id: one for one in memories_in_prompt(found)}
     return [now[memory].name for memory, pk in before.items() if memory in now and now[memory].version.pk != pk]
@@ -72,7 +72,7 @@ def _uses(mission: Mission, agent: MissionAgent) -> dict[int, int]:
 
 
 def note_uses(pk: UUID, agent: MissionAgent, versions: Sequence[int]) -> None:
-    """What the prompt of a step had whole, as far as it is otherwise than the one before. In its transaction."""
+    """Record which whole memories the step's prompt gained or lost. Called in the transaction that saves the step."""
     rows = MemoryUse.objects.filter(agent=agent).select_related("version").order_by("pk")
     before, now = set(memories_in_use(rows).values()), set(versions)
     made = [*((one, False) for one in sorted(before - now)), *((one, True) for one in sorted(now - before))]
@@ -84,8 +84,8 @@ def set_active(mission: Mission, agent: MissionAgent, memory: Memory, on: bool) 
     MemoryActivation.objects.create(mission=mission, agent=agent, memory=memory, on=on)
 
 
-def agents_reading(version: MemoryVersion | None) -> dict[str, tuple[str, ...]]:
-    """Who sees what, as it is now; a new memory is seen by all by its name."""
+def reader_lists(version: MemoryVersion | None) -> dict[str, tuple[str, ...]]:
+    """The present lists of readers; a new memory is listed by name for all agents."""
     if version is None:
         return {"visible_to": ("all",)}
     return {name: tuple(getattr(version, name)) for name in LISTS}

@@ -1,4 +1,4 @@
-"""A mission: what it shall come to, who works on it, each step, what they wrote to one another, and what stopped it."""
+"""Missions with their agents, steps, messages, stops, pauses and checks."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,18 +34,18 @@ from .presets import CrewVersion
 if TYPE_CHECKING:
     from .forks import CarriedStep
     from .repositories import Repository
-GATES = "gates_about_it"  # the attribute of a run that has these
+GATES = "gates_about_it"  # name of the attribute with prefetched gates on a run
 
 
 def gates_about_it() -> GateQuerySet:
-    """Those at which a person says how the mission as a whole goes on."""
+    """Gates that ask a person how the mission as a whole shall continue; see `asking`."""
     ours = reduce(or_, (Q(step__startswith=begin) for begin in OWN_STEPS))
     return Gate.objects.filter(ours).prefetch_related("decisions")
 
 
 class MissionQuerySet(models.QuerySet["Mission"]):
     def active(self) -> "MissionQuerySet":
-        """With all that its rules and its prompts look at."""
+        """With all rows that rules and prompts read."""
         steps = MissionStep.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         lists = ("agents", "halts", "messages", "pauses", "terminals", "short_memories", "summaries", "carried")
         kept = ("activations", Prefetch("memory_uses", MemoryUse.objects.select_related("version").order_by("pk")))
@@ -55,7 +55,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         )
 
     def with_agents(self) -> "MissionQuerySet":
-        """With everything that a page shows."""
+        """With all rows that the pages show."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         rows = MissionStep.objects.select_related("tool_call", "agent", "call").defer("call__prompt", "call__answer")
         steps = Prefetch("steps", rows.order_by("pk"))
@@ -88,11 +88,15 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         made_by: Mapping[str, Any] = NO_OTHER_OWNER,
         carry: "Callable[[Mission], None] | None" = None,
     ) -> "Mission":
-        """Queue a mission: run, crew, files of its workspace, and the seal on them stand together or not at all.
+        """Queue a mission: create the run, its agents and files, and seal them, in one transaction.
 
-        `agents`: columns of each, the first of whom coordinates; `files`: paths and texts, which come on top of a
-        `repository`; `note`: what the first is told of them. `carry`: writes what comes along from an earlier step of
-        the one that it `follows`. BudgetUsedUp.
+        agents: columns of each; the first one is the coordinator
+        files: pairs of path and text, added to those of `repository`
+        note: first message to the coordinator, about the origin of the files
+        spend: limit in billionths of a US dollar
+        carry: copies the state of the forked step, where `follows` is the origin of a fork
+
+        Raises BudgetExceeded.
         """
         held = [one["model"] for one in agents]
         unknown = any(pricing.cost(model, 1, 1) is None for model in held)
@@ -114,7 +118,7 @@ class MissionQuerySet(models.QuerySet["Mission"]):
             final_check_wanted=bool(check),
             check_command=check,
             limits=vars(MissionLimits.of(dict(limits or {}))),
-            policy={name: _meant(asked) for name, asked in (policy or {}).items()},
+            policy={name: _with_council_id(value) for name, value in (policy or {}).items()},
             follows=follows,
             library=library,
             customs=customs,
@@ -144,9 +148,9 @@ class MissionQuerySet(models.QuerySet["Mission"]):
         return mission
 
 
-def _meant(asked: Any) -> Any:
-    """A policy with the id of its council; a word that asks nobody stays."""
-    return with_council_id(asked) if isinstance(asked, Mapping) else asked
+def _with_council_id(value: Any) -> Any:
+    """The policy with the id of its council; a word such as "never" is returned as it is."""
+    return with_council_id(value) if isinstance(value, Mapping) else value
 
 
 def title_of(goal: str) -> str:
@@ -155,9 +159,14 @@ def title_of(goal: str) -> str:
 
 
 class Mission(models.Model):
-    """One goal. Title, life cycle and outcome are its run's; how its agents stand follows from its rows and is kept
-    nowhere; `result` and `unproven` are written once, at its end. `policy`: who decides about what leaves the sandbox,
-    by capabilities; `library`: whose memories it has beside everybody's; `customs`: as `customs.written` has them."""
+    """One goal and its result. Title, life cycle and outcome are columns of its run.
+
+    The states of agents are computed from rows and not stored. `result` and `unproven` are written once, at the end.
+
+    policy: approvers of what leaves the sandbox, by capability
+    library: name of the library of memories that is used besides everybody's
+    customs: JSON, see `customs.to_json`
+    """
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="mission")
     goal = models.TextField()
@@ -174,7 +183,7 @@ class Mission(models.Model):
     result = models.TextField(blank=True)
     unproven = models.TextField(blank=True)
 
-    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+    record_hash: str | None = None  # hash of the newest entry of an ended mission, if read with `with_agents()`
 
     objects = MissionQuerySet.as_manager()
     immutable = Immutable(
@@ -207,7 +216,7 @@ class Mission(models.Model):
         return sorted((one for one in self.steps.all() if one.agent.number == number), key=lambda one: one.number)
 
     def past_of(self, number: int) -> "list[MissionStep | CarriedStep]":
-        """With what came along from the mission that this one was forked from, the oldest first."""
+        """All steps of the agent, oldest first, with those that were copied from the origin of a fork."""
         carried = (one for one in self.carried.all() if one.agent_id == self.agent(number).pk)
         return [*sorted(carried, key=lambda one: one.number), *self.steps_of(number)]
 
@@ -217,18 +226,18 @@ class Mission(models.Model):
 
     @property
     def begun_with(self) -> "Repository | None":
-        """The repository; None where it began with files alone."""
+        """The repository with which it began; None if it began with files only."""
         return getattr(self, "repository", None)
 
     @property
     def finish(self) -> "MissionStep | None":
-        """The step by which it was finished."""
+        """The step that finished the mission."""
         done = (one for one in self.steps.all() if one.tool == "finish" and one.settled and one.ok)
         return next(done, None)
 
     @property
     def paused(self) -> str:
-        """By whom; empty where it goes on."""
+        """The name of the person who paused it; empty if it is not paused."""
         last = max(self.pauses.all(), key=lambda one: one.number, default=None)
         return (last.by_name or "somebody") if last and last.on else ""
 
@@ -238,7 +247,7 @@ class Mission(models.Model):
 
 
 class MissionAgent(models.Model):
-    """One of the crew. `parent` is the number of whoever made it, 0 of those that were there from the beginning."""
+    """An agent of the crew. `parent` is the number of the agent that spawned it, 0 for the initial agents."""
 
     mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="agents")
     number = models.PositiveSmallIntegerField()
@@ -271,8 +280,14 @@ class MissionAgent(models.Model):
 
 
 class MissionStep(models.Model):
-    """One answer of an agent, and what came of it. `heard`: the newest message that its prompt had; `last`: only
-    `finish` could be said; `args`: JSON; `ok`: the tool did what it was asked for."""
+    """One answer of an agent and its result.
+
+    args: JSON
+    heard: number of the newest message in its prompt
+    last: only `finish` was allowed
+    ok: the tool succeeded
+    settled: when the result was saved; None while the step is open
+    """
 
     mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="steps")
     agent = models.ForeignKey(MissionAgent, on_delete=models.PROTECT, related_name="steps")
@@ -313,8 +328,7 @@ class MissionStep(models.Model):
 
 
 class AgentStop(models.Model):
-    """An agent that came to an error after a step: no usable answer, the same call again and again, refused again and
-    again. `heard` as of a step: whoever may let it go on writes to it."""
+    """An agent has stopped in error after step `after`. A later message from somebody who may resume it wakes it."""
 
     class Why(models.TextChoices):
         FAILED = "failed", "no usable answer"
@@ -340,8 +354,10 @@ class AgentStop(models.Model):
 
 
 class MissionMessage(models.Model):
-    """From an agent, a person, or the mission itself (`sender` 0, with or without a name), to an agent, or to people
-    (`recipient` 0). Numbers are one order for all."""
+    """A message. `sender` 0 is a person if `by_name` is set, otherwise the mission itself; `recipient` 0 is people.
+
+    All messages of a mission are numbered in one sequence. `go_on` resumes an agent that has stopped in error.
+    """
 
     mission = models.ForeignKey(Mission, on_delete=models.PROTECT, related_name="messages")
     number = models.PositiveIntegerField()
@@ -386,8 +402,10 @@ class MissionPause(models.Model):
 
 
 class MissionCheck(models.Model):
-    """What the check came to, in a fresh sandbox over a copy of the workspace. Without an exit code it could not run,
-    and `reason` says why."""
+    """The result of the check, in a fresh sandbox over a copy of the workspace.
+
+    Without an exit code it could not run, and `reason` says why.
+    """
 
     mission = models.OneToOneField(Mission, on_delete=models.PROTECT, related_name="final_check")
     command = models.TextField(blank=True)

@@ -1,4 +1,4 @@
-"""Crews: who is there from the beginning of a mission, in numbered versions.
+"""Crews: saved initial agents of missions, in numbered versions.
 
 Why so: docs/decisions.md, One house for all procedures.
 """
@@ -18,7 +18,7 @@ AGENT: Mapping[str, Any] = {"name": "", "description": "", "model": "", "tools":
 
 
 class MissionTeamChanged(PresetOutOfDate):
-    """What a mission was to start from is no longer what the crew is."""
+    """The crew has a newer version than the one that the form was opened with."""
 
 
 class MissionTeamQuerySet(PresetQuerySet):
@@ -27,7 +27,7 @@ class MissionTeamQuerySet(PresetQuerySet):
 
 
 class Crew(Preset):
-    """Agents to pursue goals with."""
+    """A saved crew; its agents are in its versions."""
 
     current = models.OneToOneField("CrewVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
@@ -39,8 +39,12 @@ class Crew(Preset):
 
 
 class CrewVersion(PresetVersionInColumns):
-    """`agents`: of each what `AGENT` has; the first coordinates. Without a model it takes that of the mission; tools
-    that are None are all that agents may have. `customs`: how its agents work, wherever they do."""
+    """One version of a crew.
+
+    agents: dicts with the keys of `AGENT`; the first one is the coordinator. An empty model means the mission's model,
+        tools of None mean all tools.
+    customs: conventions that its agents follow in every workspace
+    """
 
     of, out_of_date, holds = "crew", MissionTeamChanged, ("good_for", "agents", "customs")
 
@@ -55,7 +59,7 @@ class CrewVersion(PresetVersionInColumns):
         constraints = [models.UniqueConstraint("crew", "number", name="one_crew_version_per_number")]
 
     def held(self) -> dict[str, Any]:
-        """Without customs where it has none, as those that were saved before there were any."""
+        """The content; without empty customs, so that versions from before that column have the same digest."""
         return {name: value for name, value in super().held().items() if value or name != "customs"}
 
     @classmethod
@@ -79,7 +83,7 @@ class CrewChange(PresetChange):
 
 
 def written_content(held: Mapping[str, Any]) -> dict[str, Any]:
-    """With what stands where nothing was said."""
+    """The content with defaults for what is missing."""
     agents = [{name: {**AGENT, **one}[name] for name in AGENT} for one in held["agents"]]
     customs = {"customs": held["customs"]} if held.get("customs") else {}
     return {"good_for": held.get("good_for", ""), "agents": agents, **customs}

@@ -1,4 +1,4 @@
-"""The rows of a mission as its rules and its prompts look at them."""
+"""The arguments of rules and prompts, computed from the rows of a mission."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -28,21 +28,21 @@ from .missions import AgentStop, Mission, MissionAgent, MissionMessage, MissionS
 from .repositories import Repository
 from .terminals import Terminal
 
-ROOM = 128_000  # tokens of a prompt, where nothing else is known of a model
+ROOM = 128_000  # tokens of a prompt, for models whose context is unknown
 SHOWN_FILES = 20
-SAID_BEFORE = 5  # of what people have said stays in each prompt
+SAID_BEFORE = 5  # newest messages of people that every prompt has
 MIB = 1 << 20
 STOPPING = ("", "wait", "finish")
-IT_ASKS = "Command {number} waits for input"  # begins what an agent is told
+IT_ASKS = "Command {number} waits for input"  # begins the message to an agent
 ASKING = ("asks", "password", "full_screen")
-NOTHING_LEFT = "Nothing is left that could wake you"  # begins what the coordinator is told
+NOTHING_LEFT = "Nothing is left that could wake you"  # begins the message to the coordinator
 
 
 def load_mission(pk: UUID) -> Mission:
     return Mission.objects.active().get(pk=pk)
 
 
-# ---- how it stands --------------------------------------------------------------------------------------------
+# ---- states and limits ----------------------------------------------------------------------------------------
 
 
 def agent_situation(mission: Mission, number: int, now: datetime) -> AgentSituation:
@@ -69,16 +69,19 @@ def agent_situation(mission: Mission, number: int, now: datetime) -> AgentSituat
 
 
 def asked_in(step: str) -> tuple[str, int]:
-    """What a model is asked for in a step of the run, and the number of its agent; 0 where that is none of ours."""
+    """The purpose of a request to a model, from the step of its call, and the number of its agent, or 0."""
     first, _, rest = step.partition(".")
     what, number = ("next step", first) if first.isdecimal() else (first, rest.partition(".")[0])
     return what, int(number) if number.isdecimal() else 0
 
 
 def _has_ended(mission: Mission, last: Past, number: int) -> bool:
-    """The command that it waits for; else one of its own, since it was asked for the step after which it stopped."""
+    """Whether the command that the agent waits for has ended.
+
+    Without a named command, any of its own that ended after the request for its last step counts.
+    """
     if not isinstance(last, MissionStep):
-        return False  # what it had waited for is not here
+        return False  # commands of a fork's origin do not run here
     wanted = last.arguments.get("for_command") if last.tool == "wait" else None
     rows = [one for one in mission.terminals.all() if one.ended]
     if wanted:
@@ -88,7 +91,10 @@ def _has_ended(mission: Mission, last: Past, number: int) -> bool:
 
 
 def question_addressee(mission: Mission, terminal: Terminal) -> int:
-    """Who has stopped and is to hear that this command asks: its agent, once until something is typed there; else 0."""
+    """The number of the stopped agent that must be told that its command waits for input, or 0.
+
+    It is told once, until something is typed there.
+    """
     agent = _agent_of(mission, terminal)
     last = mission.steps_of(agent)[-1]
     idle = last.tool in ("", "wait") and last.settled
@@ -96,7 +102,7 @@ def question_addressee(mission: Mission, terminal: Terminal) -> int:
 
 
 def was_told_that_it_asks(mission: Mission, terminal: Terminal) -> bool:
-    """By the mission, or by a result, since something was typed there last."""
+    """Whether a message or a result has told the agent since the last input."""
     agent = _agent_of(mission, terminal)
     typed = terminal.inputs.order_by("-number").values_list("made", flat=True).first() or terminal.made
     said = IT_ASKS.format(number=terminal.number)
@@ -113,7 +119,7 @@ def _agent_of(mission: Mission, terminal: Terminal) -> int:
 
 
 def facts_of(result: str) -> dict[str, Any]:
-    """Those of its first line; none of what has none."""
+    """The facts in the first line of a result, which is JSON; empty if it has none."""
     try:
         found = json.loads(result.partition("\n")[0])
     except ValueError:
@@ -126,13 +132,13 @@ def _is_of(mission: Mission, step: int, number: int) -> bool:
 
 
 def halt_of(mission: Mission, number: int) -> AgentStop:
-    """That of an agent which has one."""
+    """The present stop of an agent that has one."""
     halt: AgentStop = _halt(mission, number, len(mission.steps_of(number)))
     return halt
 
 
 def _halt(mission: Mission, number: int, steps: int) -> Any:
-    """That which nobody has gone on after."""
+    """The stop after which the agent has made no step, or None."""
     return next(
         (one for one in mission.halts.all() if one.agent_id == mission.agent(number).pk and one.after == steps), None
     )
@@ -168,14 +174,14 @@ def next_action(mission: Mission, worked: float, now: datetime) -> rules.NextAct
 
 
 def is_last(mission: Mission, worked: float) -> bool:
-    """Whether there is one more step, of whoever coordinates: a person wants the end, or there is no more to allow."""
+    """Whether the coordinator has one last step: a person has ended the mission, or a limit cannot be extended."""
     bounds = asking.bounds_of(mission)
     limit = rules.reached_limits(usage_of(mission, worked), bounds)
     return asking.is_ended(mission) or bool(limit and not rules.may_grow(limit, bounds))
 
 
 def told_that_nothing_is_left(mission: Mission) -> bool:
-    """And since then nobody but the mission itself has written to the coordinator."""
+    """Whether the coordinator was told so, and since then has only messages of the mission itself."""
     for one in reversed(mission.messages_in_order):
         if one.recipient == COORDINATOR and (one.sender or one.by_name or one.text.startswith(NOTHING_LEFT)):
             return not one.sender and not one.by_name
@@ -183,7 +189,7 @@ def told_that_nothing_is_left(mission: Mission) -> bool:
 
 
 def due_agents(mission: Mission, beside: Collection[int], worked: float, now: datetime) -> tuple[int, ...]:
-    """Who could step now beside these, whoever has waited longest first."""
+    """Agents that can make a step now, without those in `beside`; the one that has waited longest comes first."""
     what = next_action(mission, worked, now)
     if not isinstance(what, rules.ContinueAgents):
         return ()
@@ -196,7 +202,7 @@ def due_agents(mission: Mission, beside: Collection[int], worked: float, now: da
 
 
 def next_timer(mission: Mission, now: datetime) -> datetime | None:
-    """When the first of those who have stopped goes on by itself."""
+    """When the next waiting agent continues by itself."""
     stopped = [one for one in agent_situations(mission, now) if one.state == rules.AgentState.STOPPED]
     return min((one.until for one in stopped if one.until), default=None)
 
@@ -214,7 +220,7 @@ def usage_of(mission: Mission, worked: float) -> LimitsUsed:
 
 
 def cost_of(mission: Mission) -> float:
-    """The share of what it may cost, with all that it has caused."""
+    """The share of its spend limit that the mission and its child runs have used; 0 without a limit."""
     cost_limit = asking.cost_limit(mission)
     if not cost_limit:
         return 0.0
@@ -223,7 +229,7 @@ def cost_of(mission: Mission) -> float:
 
 
 def agent_memory(mission: Mission, number: int) -> tuple[int, str]:
-    """Version and text of an agent's short-term memory; 0 and nothing where it has none."""
+    """Version and text of an agent's short-term memory; 0 and an empty text if it has none."""
     agent = mission.agent(number).pk
     last = max(
         (one for one in mission.short_memories.all() if one.agent_id == agent),
@@ -234,7 +240,7 @@ def agent_memory(mission: Mission, number: int) -> tuple[int, str]:
 
 
 def written_since(mission: Mission, number: int, moment: datetime) -> bool:
-    """Whether its short-term memory was written after that."""
+    """Whether the agent's short-term memory was written after `moment`."""
     agent = mission.agent(number).pk
     return any(one.agent_id == agent and one.made > moment for one in mission.short_memories.all())
 
@@ -243,7 +249,7 @@ def written_since(mission: Mission, number: int, moment: datetime) -> bool:
 
 
 def tools_of(mission: Mission, agent: MissionAgent) -> list[Tool[Any]]:
-    """Also those of servers that it may have, as far as they are on."""
+    """The agent's tools; those of MCP servers only if they are available."""
     return tools_named(agent.tools, coordinates=agent.coordinates)
 
 
@@ -253,8 +259,7 @@ def tools_named(names: Sequence[str], *, coordinates: bool) -> list[Tool[Any]]:
 
 
 def first_step(agent: Mapping[str, Any], goal: str, check: str, *, coordinates: bool) -> Messages:
-    """What an agent of these columns is told at least before its first step, for its length: while nobody has said
-    anything and there are no files."""
+    """The shortest possible first prompt of an agent with these columns, to estimate its length."""
     found = tools_named(agent["tools"], coordinates=coordinates)
     offered = [AgentPromptTool(one.name, one.description, one.schema, ours=not one.server) for one in found]
     about = (agent["name"], agent.get("description", ""), "", (), coordinates)
@@ -267,26 +272,30 @@ def arguments_of(mission: Mission, agent: MissionAgent) -> dict[str, type[BaseMo
 
 
 def first_files(pk: UUID) -> dict[str, bytes]:
-    """What the workspace held at first, by paths."""
+    """The files from the beginning, by path."""
     rows = newest_file_versions(FileVersion.objects.filter(mission=pk, step=None))
     return {path: one.text.encode() for path, one in rows.items()} | contents.read(pk, rows)
 
 
 def newest_files(pk: UUID) -> dict[str, bytes]:
-    """What it holds by now, as far as it is kept: for a workspace that is made, here for the first time or anew."""
+    """The present files by path, without binary ones, for a workspace that is created for the first time or again."""
     found = newest_file_versions(FileVersion.objects.filter(mission=pk))
     return {path: one.text.encode() for path, one in found.items() if one.text or not one.size}
 
 
 def known_files(pk: UUID) -> tuple[dict[str, str], set[str]]:
-    """Digests of what is there now by paths, and all paths of which anything is kept."""
+    """Digests of the present files by path, and the paths of all stored versions."""
     return FileVersion.objects.digests(pk), FileVersion.objects.paths(pk)
 
 
 @dataclass(frozen=True)
 class BegunWith:
-    """A repository, and what its workspace is made of besides. `brought`: files that came with the goal; `gone`: paths
-    that the crew has removed since."""
+    """A repository and the changes for its workspace.
+
+    brought: files that came with the goal
+    gone: paths that the crew has removed since
+    moment: Unix time of the submission, in seconds
+    """
 
     staged: str
     address: str
@@ -308,7 +317,7 @@ def begun_with(pk: UUID) -> BegunWith | None:
     branch, moment = own_branch(pk), int(mission.run.created.timestamp())
     crew, gone = mission.crew or mission.agent(COORDINATOR).name, sorted(paths - there.keys())
     asked = (row.staged, row.address, row.base, row.start, branch)
-    # in a fork these are not committed: what of them was is in the commits that it begins with
+    # a fork does not commit them: those that were committed are in the commits with which it begins
     brought = {} if hasattr(mission.run, "fork") else first_files(pk)
     return BegunWith(*asked, crew, brought, gone, moment)
 
@@ -318,7 +327,7 @@ def newest_versions(pk: UUID) -> dict[str, FileVersion]:
 
 
 def was_refused(mission: Mission, step: MissionStep) -> str:
-    """Why somebody refused the same act of anybody in the crew; empty where nobody did."""
+    """The reason why the same call of any agent was rejected at a gate; empty if it was not."""
     for one in MissionStep.objects.filter(mission=mission, tool=step.tool, args=step.args).exclude(pk=step.pk):
         call = one.tool_call
         if call and call.gate and call.gate.state == GateState.REJECTED:
@@ -327,8 +336,10 @@ def was_refused(mission: Mission, step: MissionStep) -> str:
 
 
 def refused_in_a_row(agent: MissionAgent) -> list[str]:
-    """Of what it asked for, why the newest was refused, without an approval in between; the oldest first. Older ones
-    of which a person has heard already do not count."""
+    """Reasons of the newest rejections without an approval in between, oldest first.
+
+    Rejections before the last stop for this reason do not count: a person has already been asked about them.
+    """
     found: list[str] = []
     told = agent.halts.filter(why=AgentStop.Why.REFUSED).order_by("-pk").values_list("after", flat=True).first() or 0
     asked = MissionStep.objects.filter(agent=agent, number__gt=told, tool_call__gate__isnull=False)
@@ -354,7 +365,7 @@ def agent_work(mission: Mission, number: int, worked: float, now: datetime) -> A
     history = _history(mission, number, steps, covers + missing)
     new = _heard(mission, number, heard, newest_message(mission))
     last = agent.coordinates and is_last(mission, worked)
-    offered = tools_of(mission, agent)  # also at the last step, so that its request begins as the one before
+    offered = tools_of(mission, agent)  # also at the last step, so that the prompt's beginning stays in the cache
     memories = memory_selection.memories_of_agent(mission, agent)
     whole = memory_selection.memories_in_prompt(memories)
     return AgentWork(
@@ -364,7 +375,7 @@ def agent_work(mission: Mission, number: int, worked: float, now: datetime) -> A
         coordinator="" if agent.coordinates else _name(mission, COORDINATOR),
         goal=mission.goal,
         check=mission.check_command,
-        customs=customs.told(customs.read(mission.customs)),
+        customs=customs.for_agents(customs.from_json(mission.customs)),
         below=[one.name for one in mission.crew_list if superior(one) == number],
         coordinates=agent.coordinates,
         tools=[AgentPromptTool(one.name, one.description, one.schema, ours=not one.server) for one in offered],
@@ -384,13 +395,13 @@ def agent_work(mission: Mission, number: int, worked: float, now: datetime) -> A
 
 
 def _renewed(mission: Mission, agent: MissionAgent, memories: Sequence[memory_selection.KnownMemory]) -> dict[str, Any]:
-    """Said once, for the step that follows has them."""
-    names = memory_selection.refresh_folder(mission, agent, memories)
+    """Names of memories that changed since the last prompt; told once, as the next step's prompt has them."""
+    names = memory_selection.changed_memories(mission, agent, memories)
     return {"memories_that_have_changed": names} if names else {}
 
 
 def short_memory_by(mission: Mission, agent: MissionAgent) -> str:
-    """Who else has written it last; empty where the agent itself did."""
+    """The name of another agent that wrote the newest version; empty if the agent itself did."""
     made = [one for one in mission.short_memories.all() if one.agent_id == agent.pk]
     by = max(made, key=lambda one: one.version).by if made else agent.number
     return _name(mission, by) if by != agent.number else ""
@@ -402,31 +413,31 @@ def summary_of(mission: Mission, agent: MissionAgent) -> Any:
 
 
 def _not_summarised(mission: Mission, agent: MissionAgent, steps: Sequence[Past], covers: int) -> int:
-    """How many steps are left out as they are too many, and no summary of them could be made."""
+    """The number of steps that are left out because they are too many and their summary failed."""
     failed = any(one.agent_id == agent.pk and not one.holds for one in mission.summaries.all())
     counts = [messages_in(one) for one in _history(mission, agent.number, steps, covers)] if failed else []
     return len(counts) - rules.kept_steps(counts) if sum(counts) > rules.MOST_MESSAGES else 0
 
 
 def messages_in(one: PromptStep) -> int:
-    """As a chat has them: what was heard, the answer, and what came of its tool."""
+    """The number of chat messages of a step: received messages, the answer, and the result of its tool."""
     return len(one.heard) + 1 + bool(one.tool)
 
 
 def messages_now(mission: Mission, number: int) -> int:
-    """In the history of an agent, since its newest summary."""
+    """The number of messages in an agent's history since its newest summary."""
     summary = summary_of(mission, mission.agent(number))
     found = _history(mission, number, mission.past_of(number), summary.covers if summary else 0)
     return sum(map(messages_in, found))
 
 
 def messages_of(work: AgentWork) -> int:
-    """In the history of its prompt, with what is new."""
+    """The number of messages in the history of a prompt, with the new ones."""
     return sum(map(messages_in, work.history)) + len(work.heard)
 
 
 def _said_before(mission: Mission, agent: MissionAgent, shown: Sequence[PromptMessage]) -> list[PromptMessage]:
-    """What people have said last to anybody, as far as no message of its history shows it."""
+    """The newest messages of people to any agent, without those that the history shows."""
     said = [said_by(mission, one, agent) for one in mission.messages_in_order if one.of_person][-SAID_BEFORE:]
     return [one for one in said if one not in shown]
 
@@ -441,7 +452,7 @@ def _history(mission: Mission, number: int, steps: Sequence[Past], start: int) -
 
 
 def history_of(mission: Mission, number: int) -> list[PromptStep]:
-    """What a summary of this agent is made from: all but the newest messages."""
+    """The steps to summarise: all since the last summary except the newest."""
     steps = mission.past_of(number)
     summary = summary_of(mission, mission.agent(number))
     start = summary.covers if summary else 0
@@ -456,7 +467,7 @@ def _heard(mission: Mission, number: int, after: int, until: int) -> list[Prompt
 
 
 def said_by(mission: Mission, one: MissionMessage, hears: MissionAgent) -> PromptMessage:
-    """A message as this agent hears it: an order, or words of somebody else."""
+    """The message for this agent's prompt; its kind says whether it is an order."""
     if not one.sender:
         return PromptMessage("person", one.by_name, one.text) if one.by_name else PromptMessage("system", "", one.text)
     kinds = {hears.parent: "parent", COORDINATOR: "coordinator"}
@@ -464,7 +475,8 @@ def said_by(mission: Mission, one: MissionMessage, hears: MissionAgent) -> Promp
 
 
 def superior(agent: MissionAgent) -> int:
-    """To whom it reports: whoever made it, else the coordinator, who reports to people."""
+    """The number of the agent to which it reports: its parent, else the coordinator. The coordinator reports to 0,
+    people."""
     return agent.parent or (0 if agent.coordinates else COORDINATOR)
 
 
@@ -497,7 +509,7 @@ def _repository(row: Repository) -> dict[str, Any]:
 
 
 def own_branch(pk: UUID) -> str:
-    """Of git, on which the crew of a mission works."""
+    """The git branch on which the crew works."""
     return f"magi/{str(pk)[:8]}"
 
 
@@ -515,7 +527,7 @@ def _commands(mission: Mission) -> list[str]:
 
 
 def _files(mission: Mission) -> list[str]:
-    """Those that were changed last; read by their own query, for a step does not need the others."""
+    """Paths of the files that were changed last. A query of its own, without texts, which no step needs."""
     there = newest_file_versions(mission.files.defer("text"))
     changed = sorted((one for one in there.values() if one.step_id), key=lambda one: -one.number)
     paths = [one.path for one in changed] or sorted(there)
@@ -523,15 +535,18 @@ def _files(mission: Mission) -> list[str]:
 
 
 def step_in_room(work: AgentWork, model: str, mark: str | None = None) -> tuple[Fitted, list[int]]:
-    """What the agent is told, without what came of earlier steps; and which memories are whole in it."""
+    """The prompt fitted to the model's context, and primary keys of the memories that it contains whole.
+
+    The oldest steps, conventions and memories are left out first.
+    """
     seen: Sequence[Any] = ()
-    parts = {"steps": _unheard(work.history), "customs": work.customs}
+    parts = {"steps": _without_messages(work.history), "customs": work.customs}
     parts |= {"memories": work.memories, "memories_by_name": work.listed}
 
     def asked(shown: Any, said: str) -> Messages:
         nonlocal seen
         shorter, ours, seen, listed = shown.values()
-        history = _heard_again(shorter, work.history)
+        history = _with_messages(shorter, work.history)
         return step_prompt(replace(work, history=history, customs=ours, memories=seen, listed=listed), mark, said)
 
     found = fitted(asked, parts, [model], {"steps": 2})
@@ -541,22 +556,25 @@ def step_in_room(work: AgentWork, model: str, mark: str | None = None) -> tuple[
 def summary_in_room(
     agent: MissionAgent, goal: str, before: str, history: Sequence[PromptStep], mark: str | None = None
 ) -> Fitted:
-    """The request for a summary of this history, as `step_in_room`."""
+    """The request for a summary of this history, fitted to the model's context."""
 
     def asked(shown: Any, said: str) -> Messages:
         return memory.summary_messages(
-            agent.name, goal, before, plain(_heard_again(shown["steps"], history)), mark, said
+            agent.name, goal, before, plain(_with_messages(shown["steps"], history)), mark, said
         )
 
-    return fitted(asked, {"steps": _unheard(history)}, [agent.model], {"steps": 1})
+    return fitted(asked, {"steps": _without_messages(history)}, [agent.model], {"steps": 1})
 
 
-def _unheard(history: Sequence[PromptStep]) -> list[PromptStep]:
+def _without_messages(history: Sequence[PromptStep]) -> list[PromptStep]:
     return [replace(one, heard=()) for one in history]
 
 
-def _heard_again(shorter: Sequence[PromptStep], history: Sequence[PromptStep]) -> list[PromptStep]:
-    """Messages are orders and answers: those of steps that are left out stand before the first that is not."""
+def _with_messages(shorter: Sequence[PromptStep], history: Sequence[PromptStep]) -> list[PromptStep]:
+    """Put messages back into a shortened history.
+
+    Messages are orders and answers and must not be lost: those of omitted steps come before the first remaining step.
+    """
     gone = len(history) - len(shorter)
     heard = [one.heard for one in history[gone:]]
     if gone:
@@ -572,5 +590,5 @@ def shorter_in_room(agent: MissionAgent, text: str, known: Sequence[str], mark: 
 
 
 def filled(prompt: Messages, model: str) -> float:
-    """How much of the room that this model has for a prompt it takes, roughly."""
+    """The estimated share of the model's context that the prompt takes; above 1 if it is too long."""
     return prompt_tokens(prompt) / (room_of([model]) or ROOM)

@@ -25,9 +25,14 @@ class RepositoryManager(models.Manager["Repository"]):
 
 
 class Repository(models.Model):
-    """`base`: the commit of the repository on which the crew's begin; `start`: what the workspace held at first, where
-    the mission goes on from another. `files` and `size`: of the workspace; `left_out`: JSON of paths and why; `staged`:
-    where it waited for the mission."""
+    """The repository of a mission.
+
+    base: commit of the repository on which the crew's commits are based
+    start: commit with which the workspace began, if the mission continues another one
+    files, size: number of files of the workspace, and their bytes
+    left_out: JSON, pairs of path and reason
+    staged: name of the folder in which the clone waited for the mission
+    """
 
     mission = models.OneToOneField("missions.Mission", on_delete=models.PROTECT, related_name="repository")
     address = models.TextField(blank=True)
@@ -52,5 +57,5 @@ class Repository(models.Model):
 
     @property
     def without(self) -> list[tuple[str, str]]:
-        """Paths that the workspace was made without, and why."""
+        """Pairs of path and reason for files that the workspace does not have."""
         return [(path, why) for path, why in json.loads(self.left_out or "[]")]

@@ -1,4 +1,4 @@
-"""What agents keep for themselves in a mission: their short-term memory, and summaries of what came before."""
+"""Short-term memories of agents, and summaries of their older steps."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ OUTCOME_TEXT = "The mission before came to this: {result}"
 
 
 class ShortTermMemory(models.Model):
-    """`by` is the number of the agent that wrote it."""
+    """One version of an agent's short-term memory. `by` is the number of the agent that wrote it."""
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="short_memories")
     agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="short_memories")
@@ -36,9 +36,11 @@ class ShortTermMemory(models.Model):
 
 
 class HistorySummary(models.Model):
-    """Stands for all steps of an agent up to `covers`. `dump`: the history that it was made from, as its prompt had it,
-    and the SHA-256 of that. Without a call it came along from the mission before, or it failed and has no text: then
-    nothing was left out."""
+    """Replaces all steps of an agent up to `covers` in its prompts.
+
+    `dump` is the summarised history as the prompt had it, `digest` its SHA-256 (hex). Without a call, the summary came
+    from an earlier mission, or it failed and has no text; a failed one replaces nothing.
+    """
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="summaries")
     agent = models.ForeignKey("missions.MissionAgent", on_delete=models.PROTECT, related_name="summaries")
@@ -64,8 +66,10 @@ class HistorySummary(models.Model):
 
 
 def carry_over_memory(before: "Mission", mission: "Mission") -> None:
-    """What the crew of the mission before kept for itself goes to those of the same names; whoever coordinates also
-    hears what it came to."""
+    """Copy short-term memories and summaries of an earlier mission to agents of the same names.
+
+    The coordinator also gets its result.
+    """
     earlier = {one.folded: one for one in before.agents.all()}
     for agent in mission.agents.all():
         one = earlier.get(agent.folded)

@@ -1,17 +1,20 @@
-"""Commands and what was typed into them. What they say stands in their spool until they have ended."""
+"""Commands, their inputs and connections. Output is in the command's spool until it has ended."""
 
 from django.db import models
 from django.utils import timezone
 
 from engine.ledger.immutability import ChangeRule, Immutable
 
-OUTPUT_LENGTH = 400_000  # characters of what stood on a screen
+OUTPUT_LENGTH = 400_000  # characters; the last ones are stored
 HOST_LENGTH = 255
 
 
 class Terminal(models.Model):
-    """One command with its screen. `number` is what agents call it by, counted up and never given twice; `spool` the
-    name of its folder. `size` and `digest` are of all that it said."""
+    """One command. Agents refer to it by `number`, which is never used again.
+
+    spool: name of its folder
+    size, digest: bytes and SHA-256 (hex) of its whole output
+    """
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="terminals")
     step = models.OneToOneField("missions.MissionStep", on_delete=models.PROTECT, related_name="terminal")
@@ -53,8 +56,10 @@ class Terminal(models.Model):
 
 
 class TerminalInput(models.Model):
-    """What was typed, by its number: each is typed once, however often it is sent. By an agent in its `step`; without
-    one, by a person."""
+    """Input to a terminal, by an agent in its `step`, or by a person if that is None.
+
+    The supervisor types each number once, however often it is sent.
+    """
 
     terminal = models.ForeignKey(Terminal, on_delete=models.PROTECT, related_name="inputs")
     step = models.OneToOneField("missions.MissionStep", on_delete=models.PROTECT, null=True, related_name="input")
@@ -74,8 +79,10 @@ class TerminalInput(models.Model):
 
 
 class TerminalConnection(models.Model):
-    """One that a command with a network has asked for: only those to the approved hosts were `allowed`. `sent` and
-    `received` are bytes."""
+    """A connection that a command with network requested; `allowed` if its host was approved.
+
+    `sent` and `received` are bytes.
+    """
 
     mission = models.ForeignKey("missions.Mission", on_delete=models.PROTECT, related_name="connections")
     terminal = models.ForeignKey(Terminal, on_delete=models.PROTECT, related_name="connections")

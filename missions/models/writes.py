@@ -1,4 +1,4 @@
-"""What the engine and people write of a mission: each is a part of one transaction that holds the run's row."""
+"""Writes to missions by the engine and by people. Each runs in a transaction that has locked the run's row."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -54,12 +54,12 @@ WENT_ON: Mapping[str, str] = {
 
 
 class AlreadyAnswered(Exception):
-    """What was to be asked has an answer already."""
+    """The question has been settled in the meantime, so no gate is created."""
 
 
 @dataclass(frozen=True)
 class CommandEnd:
-    """Of a command, as its spool says."""
+    """The end of a command, from its spool. `exit_code` is None if it was cut or never started; `size` is in bytes."""
 
     terminal: int
     exit_code: int | None
@@ -68,7 +68,7 @@ class CommandEnd:
     size: int
     digest: str
     output: str
-    reached: tuple[Mapping[str, Any], ...] = ()  # what it had a network for
+    reached: tuple[Mapping[str, Any], ...] = ()  # connections: host, port, allowed, sent, received
 
 
 def save_agent_message(
@@ -77,13 +77,13 @@ def save_agent_message(
     number = (MissionMessage.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0) + 1
     said = {"sender": sender, "recipient": recipient, "by_name": by_name[:150], "go_on": go_on}
     MissionMessage.objects.create(mission_id=pk, number=number, text=clean_storable_text(text), **said)
-    if by_name or go_on:  # whoever goes on needs no word of a person any more
+    if by_name or go_on:  # the agent continues, so the question about its stop is settled
         Gate.objects.filter(run=pk, step__startswith=f"{rules.HALT_STEP}{recipient}.").void()
     return number
 
 
-def ask_no_more_how_it_goes_on(pk: UUID) -> None:
-    """Something has happened by which the crew can go on."""
+def void_stuck_question(pk: UUID) -> None:
+    """Withdraw the question how the mission shall continue: something has happened by which it can."""
     Gate.objects.filter(run=pk, step__startswith=rules.STUCK_STEP).void()
 
 
@@ -93,7 +93,10 @@ def ask_no_more_how_it_goes_on(pk: UUID) -> None:
 def save_step(
     pk: UUID, agent: int, heard: int, last: bool, remembered: Sequence[int], call: ModelCall, said: StepAnswer
 ) -> None:
-    """A step, and with it the number of a command, or of what is typed, and which memories its prompt had."""
+    """Save a step, with the row of its command or input, the memories of its prompt, and search words.
+
+    A step without a tool is a message to the agent's superior.
+    """
     row = MissionAgent.objects.get(pk=agent)
     number = MissionStep.objects.filter(agent=row).count() + 1
     step = MissionStep(
@@ -102,7 +105,7 @@ def save_step(
     step.tool, step.args, step.call = said.tool, clean_storable_text(said.args), call
     if not said.tool:
         save_agent_message(pk, sender=row.number, recipient=queries.superior(row), text=said.reasoning)
-        step.ok, step.settled = True, timezone.now()  # with what it says, which is so a part of it
+        step.ok, step.settled = True, timezone.now()  # after its message, so that a fork of the step has the message
     step.save(force_insert=True)
     note_uses(pk, row, remembered)
     if said.tool == "run_command":
@@ -134,16 +137,19 @@ def _number_input(step: MissionStep, said: StepAnswer) -> None:
 def save_result(
     pk: UUID, step: int, call: ToolCall | None, changes: Sequence[FileChange], ends: Sequence[CommandEnd]
 ) -> None:
-    """What came of a step: its line, the files that are otherwise since, the commands that have ended."""
+    """Save the result of a step, file versions and ended commands; nothing if the step is settled already.
+
+    Stops the agent after rules.REFUSALS rejections in a row, or rules.SAME_STOPS equal calls with equal results.
+    """
     row = MissionStep.objects.select_related("agent", "mission").get(pk=step)
     if row.settled:
         return
     tool = get_tool(row.tool)
     result = (tool.describe_result(call) if tool else call.error) if call else ""
-    now = timezone.now()  # one moment: a command that has ended by then does not live after the step
+    now = timezone.now()  # the same time for both, so that no ended command counts as running after the step
     values: dict[str, Any] = {"ok": bool(call and call.done), "settled": now}
     values |= {"tool_call": call} if call and call.pk else {}
-    count = _same(row, result, changes)
+    count = _repeat_count(row, result, changes)
     note = f"\n{REPEAT_TEXT.format(count=ordinal(count))}" if count >= rules.SAME_TOLD else ""
     MissionStep.objects.filter(pk=step, settled=None).update(
         result=clean_storable_text(redact_secrets(result) + note), **values
@@ -151,9 +157,9 @@ def save_result(
     FileVersion.objects.add(row.mission, row, changes)
     save_command_exits(pk, ends, now)
     if call and call.status == ToolCall.Status.FAILED and row.tool == "run_command":
-        _never_began(row)
+        _end_refused_command(row)
     if call and call.gate_id and len(reasons := queries.refused_in_a_row(row.agent)) >= rules.REFUSALS:
-        _end_the_asking(pk, row.agent, reasons)
+        _stop_after_refusals(pk, row.agent, reasons)
     if count >= rules.SAME_STOPS:
         stop_agent(
             pk,
@@ -163,8 +169,8 @@ def save_result(
         )
 
 
-def _end_the_asking(pk: UUID, agent: MissionAgent, reasons: Sequence[str]) -> None:
-    """The agent reads why, and a person says how it goes on."""
+def _stop_after_refusals(pk: UUID, agent: MissionAgent, reasons: Sequence[str]) -> None:
+    """Stop the agent and tell it the reasons; a person is then asked how it shall continue."""
     said = " ".join(f"({number}) {reason}" for number, reason in enumerate(reasons, 1))
     text = REFUSED_IN_A_ROW.format(count=len(reasons), reasons=said)
     save_agent_message(pk, sender=0, recipient=agent.number, text=f"You have stopped: {text}")
@@ -176,25 +182,25 @@ def save_last_changes(pk: UUID, changes: Sequence[FileChange]) -> None:
     FileVersion.objects.add(mission, mission.finish, changes)
 
 
-def _same(row: MissionStep, result: str, changes: Sequence[FileChange]) -> int:
-    """How often the newest steps of an agent came to the same, with nothing changed meanwhile."""
+def _repeat_count(row: MissionStep, result: str, changes: Sequence[FileChange]) -> int:
+    """How many of the agent's newest steps made the same call with the same result while nothing else changed."""
     before = MissionStep.objects.filter(agent=row.agent, number__lt=row.number).select_related("call")
     before = before.defer("call__prompt", "call__answer").order_by("-number")[: rules.SAME_STOPS - 1]
     moves = [_move(one, one.result) for one in reversed(before)] + [_move(row, result)]
     if changes or rules.same_in_a_row(moves) == 1:
         return 1
-    return rules.same_in_a_row(moves, _changed(row))
+    return rules.same_in_a_row(moves, _last_change(row))
 
 
 def _move(one: MissionStep, result: str) -> rules.StepMove:
     state = queries.facts_of(result).get("state", "")
     waits = bool(one.ok or not one.settled) and rules.waits(one.tool, one.arguments, state)
     moments = one.call.started, one.made, one.settled or timezone.now()
-    return rules.StepMove((one.tool, one.args, _plain(result)), *moments, waits)
+    return rules.StepMove((one.tool, one.args, _comparable(result)), *moments, waits)
 
 
-def _changed(row: MissionStep) -> datetime | None:
-    """When files, output of other commands, or what was said to this agent were otherwise last."""
+def _last_change(row: MissionStep) -> datetime | None:
+    """When files, output of other commands, or messages and input for this agent changed last."""
     pk, agent = row.mission_id, row.agent.number
     others = Terminal.objects.filter(mission=pk).exclude(
         step__agent=row.agent, step__tool=row.tool, step__args=row.args
@@ -209,8 +215,8 @@ def _changed(row: MissionStep) -> datetime | None:
     return max(filter(None, moments), default=None)
 
 
-def _plain(result: str) -> str:
-    """Without what is otherwise each time: the first line says numbers and seconds."""
+def _comparable(result: str) -> str:
+    """The result without the numbers and seconds of its first line, which differ each time."""
     head, _, text = result.partition("\n")
     try:
         facts = json.loads(head)
@@ -220,8 +226,8 @@ def _plain(result: str) -> str:
     return f"{facts.get('exit_code')}{facts.get('state')}{facts.get('cursor')}{shown}"
 
 
-def _never_began(step: MissionStep) -> None:
-    """It was refused: no command ever was."""
+def _end_refused_command(step: MissionStep) -> None:
+    """End the terminal of a command that was refused and never started."""
     now = timezone.now()
     Terminal.objects.filter(step=step, ended=None).update(reason="refused", ended=now)
 
@@ -232,7 +238,7 @@ def save_command_exits(pk: UUID, ends: Sequence[CommandEnd], now: datetime | Non
         output = clean_storable_text(one.output)[-OUTPUT_LENGTH:]
         open_ones = Terminal.objects.filter(mission=pk, pk=one.terminal, ended=None)
         if open_ones.update(output=output, ended=now or timezone.now(), **values):
-            ask_no_more_how_it_goes_on(pk)
+            void_stuck_question(pk)
             reached = [
                 TerminalConnection(
                     mission_id=pk,
@@ -250,7 +256,7 @@ def save_failure(pk: UUID, agent: int, why: str) -> None:
 
 
 def stop_agent(pk: UUID, agent: MissionAgent, why: str, text: str) -> None:
-    """It does nothing more until somebody who may lets it go on; whoever made it is told, or people are."""
+    """Stop an agent until somebody who may resumes it, and tell its superior."""
     after = MissionStep.objects.filter(agent=agent).count()
     heard = MissionMessage.objects.filter(mission=pk).aggregate(Max("number"))["number__max"] or 0
     AgentStop.objects.create(
@@ -262,12 +268,15 @@ def stop_agent(pk: UUID, agent: MissionAgent, why: str, text: str) -> None:
 
 
 def bind_workspace(pk: UUID) -> None:
-    """From here on this machine alone goes on with it: its workspace and its terminals are here."""
+    """Bind the mission to this machine, which has its workspace and terminals from here on."""
     Run.objects.filter(pk=pk, host="").update(host=settings.HOST)
 
 
 def abandon_mission(pk: UUID, by_name: str) -> None:
-    """Its machine does not come back: its commands are cut, and whoever goes on begins from the files that are kept."""
+    """Release a mission whose machine is lost.
+
+    Its commands and open tool calls end as cut; another machine creates the workspace from the stored files.
+    """
     host = Run.objects.values_list("host", flat=True).get(pk=pk)
     Run.objects.filter(pk=pk).update(host="")
     ToolCall.objects.filter(run=pk).interrupt()
@@ -281,26 +290,26 @@ def notify_question(pk: UUID, agent: int, number: int) -> None:
 
 
 def notify_nothing_left(pk: UUID, asking: Sequence[int] = ()) -> None:
-    """`asking`: the commands that wait for input."""
+    """Tell the coordinator that nothing can wake it. `asking` are numbers of the commands that wait for input."""
     said = [NOBODY_TYPES.format(asks=queries.IT_ASKS.format(number=number)) for number in asking]
     save_agent_message(pk, sender=0, recipient=COORDINATOR, text=" ".join([NOTHING_LEFT_TEXT, *said]))
 
 
 def refuse_answered(pk: UUID, heard: int) -> None:
-    """Answered, where somebody has said something meanwhile: by that they go on, and nobody need be asked."""
+    """Raise AlreadyAnswered if there is a message after `heard`: the mission continues with it."""
     if MissionMessage.objects.filter(mission=pk, number__gt=heard).exists():
         raise AlreadyAnswered
 
 
 def refuse_revived(pk: UUID, agent: int, heard: int) -> None:
-    """Answered, where somebody who may has let it go on meanwhile."""
+    """Raise AlreadyAnswered if somebody who may has resumed the agent since message `heard`."""
     said = MissionMessage.objects.filter(mission=pk, recipient=agent, number__gt=heard)
     if said.filter(Q(go_on=True) | ~Q(by_name="")).exists():
         raise AlreadyAnswered
 
 
-def keep_halt_answer(pk: UUID, halt: int, gate: int) -> None:
-    """How a person has an agent that had stopped go on, if at all."""
+def save_halt_answer(pk: UUID, halt: int, gate: int) -> None:
+    """Consume the gate about a stopped agent and send the answer to it, or to the coordinator if it stays stopped."""
     row = AgentStop.objects.select_related("agent").get(pk=halt)
     choice = Gate.objects.with_decisions().get(pk=gate).choice
     by, words = _used(gate)
@@ -311,20 +320,20 @@ def keep_halt_answer(pk: UUID, halt: int, gate: int) -> None:
         save_agent_message(pk, sender=0, recipient=COORDINATOR, text=words, by_name=by)
 
 
-def keep_limit_answer(pk: UUID, gate: int) -> None:
+def save_limit_answer(pk: UUID, gate: int) -> None:
     by, words = _used(gate)
     if words:
         save_agent_message(pk, sender=0, recipient=COORDINATOR, text=words, by_name=by)
 
 
 def save_answer(pk: UUID, gate: int) -> None:
-    """What a person said where nobody could go on."""
+    """Consume the gate of a mission that could not continue, and send the answer to the coordinator."""
     by, words = _used(gate)
     save_agent_message(pk, sender=0, recipient=COORDINATOR, text=words or "Go on.", by_name=by)
 
 
 def _used(gate: int) -> tuple[str, str]:
-    """Who decided there, and in what words."""
+    """Consume the gate; return who decided, and the text of the decision."""
     decided = Gate.objects.with_decisions().get(pk=gate)
     decided.consume()
     return (
@@ -333,7 +342,7 @@ def _used(gate: int) -> tuple[str, str]:
 
 
 def save_question(pk: UUID, step: int, gate: int, answer: str, result: str) -> None:
-    """What somebody answered, who is heard as any person is; nothing where the time for it was over."""
+    """Settle a step that asked a person. The answer is also a message of that person; it is empty after expiry."""
     row = MissionStep.objects.select_related("agent").get(pk=step)
     if row.settled:
         return
@@ -348,7 +357,7 @@ def save_question(pk: UUID, step: int, gate: int, answer: str, result: str) -> N
 
 
 def save_summary(pk: UUID, agent: int, covers: int, dump: str, call: ModelCall, said: SummarisedHistory) -> None:
-    """Dump, summary and facts in one commit."""
+    """Save a summary, and append its facts to the agent's short-term memory."""
     row = MissionAgent.objects.get(pk=agent)
     digest = sha256(dump.encode()).hexdigest()
     made = {
@@ -382,7 +391,7 @@ def save_shortened_memory(pk: UUID, agent: int, version: int, call: ModelCall, t
 # ---- the end --------------------------------------------------------------------------------------------------
 
 
-def keep_check(pk: UUID, command: str, call: ToolCall, exit_code: int | None, reason: str) -> None:
+def save_check(pk: UUID, command: str, call: ToolCall, exit_code: int | None, reason: str) -> None:
     values = {"exit_code": exit_code, "reason": reason[:40], "output": call.output or call.error}
     MissionCheck.objects.create(
         mission_id=pk, command=clean_storable_text(command), tool_call=call if call.pk else None, **values
@@ -395,12 +404,12 @@ def conclude(pk: UUID) -> None:
     said = finish.arguments if finish else {}
     check = getattr(mission, "final_check", None)
     wanted = mission.final_check_wanted or check is not None
-    came_to = rules.outcome(wanted, check.exit_code if check else None, said.get("unproven", ""))
-    why = said.get("unproven", "") or ("" if came_to == rules.DONE else why_unproven(check))
+    outcome = rules.outcome(wanted, check.exit_code if check else None, said.get("unproven", ""))
+    why = said.get("unproven", "") or ("" if outcome == rules.DONE else why_unproven(check))
     Mission.objects.filter(pk=pk).update(result=said.get("result", ""), unproven=why)
-    Run.objects.filter(pk=pk).update(outcome=came_to)
+    Run.objects.filter(pk=pk).update(outcome=outcome)
     flags = [label_term("flag", one) for one in flags_of(entries_of_runs([pk])[pk])]
-    SearchText.objects.add(pk, [label_term("outcome", came_to), *flags, *index_words(said.get("result", ""))])
+    SearchText.objects.add(pk, [label_term("outcome", outcome), *flags, *index_words(said.get("result", ""))])
 
 
 def why_unproven(check: MissionCheck | None) -> str:
@@ -417,7 +426,7 @@ def pause(pk: UUID, on: bool, by_name: str) -> None:
 
 
 def erase(pk: UUID) -> None:
-    """All texts, and the workspace with them; numbers, tools, codes, sizes and times stay."""
+    """Redact: erase all texts and remove the workspace. Numbers, tools, exit codes, sizes and times stay."""
     Mission.objects.filter(pk=pk).update(goal="", check_command="", customs="", result="", unproven="")
     MissionAgent.objects.filter(mission=pk).update(description="")
     MissionStep.objects.filter(mission=pk).update(reasoning="", args="", result="")
@@ -430,7 +439,7 @@ def erase(pk: UUID) -> None:
     Terminal.objects.filter(mission=pk).update(command="", digest="", output="")
     TerminalInput.objects.filter(terminal__mission=pk).update(text="")
     TerminalConnection.objects.filter(mission=pk).update(host="")
-    # what was accepted is the library's
+    # accepted versions belong to the library and stay
     MemoryVersion.objects.filter(mission=pk).exclude(accepted=True).update(description="", text="", front="")
     ShortTermMemory.objects.filter(mission=pk).update(text="")
     HistorySummary.objects.filter(mission=pk).update(text="", dump="", digest="")

@@ -1,3 +1,3 @@
-"""What agents of missions are told, and how their answers are read."""
+"""Prompts of agents, and the parsing of their answers."""
 
-PROMPT_VERSION = "4"  # a new one for whatever changes in what is said here
+PROMPT_VERSION = "4"  # to be increased with every change of a prompt

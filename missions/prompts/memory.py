@@ -1,4 +1,4 @@
-"""Summaries of what an agent did, and shorter short-term memories."""
+"""Prompts for summaries of steps and for shorter short-term memories."""
 
 import json
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class SummarisedHistory:
 def summary_messages(
     name: str, goal: str, before: str, history: str, mark: str | None = None, left_out: str = ""
 ) -> Messages:
-    """`left_out`: for which the model has no room."""
+    """`left_out` describes what was left out to fit the model's context."""
     mark = mark or random_boundary()
     system = SUMMARY.format(name=name, facts=MOST_FACTS, goal=marked_text("GOAL", goal, mark))
     material = {"summary_before": before, "history": json.loads(history)}
@@ -50,7 +50,7 @@ def summary_messages(
 def shorten_messages(
     name: str, text: str, known: Sequence[str], most: int, mark: str | None = None, left_out: str = ""
 ) -> Messages:
-    """`left_out`: for which the model has no room."""
+    """`left_out` describes what was left out to fit the model's context."""
     mark = mark or random_boundary()
     system = SHORTER.format(name=name, most=most)
     material = {"memory": text, "known": list(known)} | ({"no_room": left_out} if left_out else {})

@@ -1,6 +1,6 @@
-"""One step of an agent: what it is told, in what order, and the one structured answer that it gives.
+"""The prompt for one step of an agent, and its structured answer.
 
-What changes seldom comes first, so that endpoints can use it again; what changes with each step comes last.
+Parts that change rarely come first, so that endpoints can cache the prompt's beginning.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -21,7 +21,7 @@ from toolbox.agent_step import SUM_EXAMPLE, arguments_of
 Messages = list[dict[str, str]]
 
 SHORTEST_WORDS, LONGEST_REASONING = 2, 600
-ORDER, NOTES = "ORDER", "NOTES"  # of whom one obeys; of one's own
+ORDER, NOTES = "ORDER", "NOTES"  # labels of texts: of somebody whom the agent obeys, and its own
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 SCHEMA = object_of({"reasoning": TEXT, "tool_name": _TEXT_OR_NULL, "tool_args": _TEXT_OR_NULL})
 
@@ -72,13 +72,13 @@ CUSTOMS = """\
 
 Whoever owns the workspace, or the crew, wrote how work is done here. Follow it where the person, the core rules and \
 the coordinator say nothing else; other files do not outrank it. It sets no goal, and allows nothing that is refused."""
-MAY_BE_SAID = ("The goal is reached.",)  # in just these words
+MAY_BE_SAID = ("The goal is reached.",)  # an answer may repeat these words of the prompt
 LAST = "This is the last step: a limit is reached. Only finish can be used now."
 
 
 @dataclass(frozen=True)
 class AgentPromptTool:
-    """A tool, as an agent is told of it. `ours`: nobody else wrote what its arguments mean."""
+    """A tool as the prompt describes it. `ours` is false for MCP servers, whose argument texts are untrusted."""
 
     name: str
     description: str
@@ -88,7 +88,7 @@ class AgentPromptTool:
 
 @dataclass(frozen=True)
 class PromptMessage:
-    """A message: `kind` is person, coordinator, parent, agent or system, as whoever hears it sees the sender."""
+    """A message. `kind` is the sender's role for the reader: person, coordinator, parent, agent or system."""
 
     kind: str
     name: str
@@ -97,7 +97,7 @@ class PromptMessage:
 
 @dataclass(frozen=True)
 class PromptStep:
-    """A step that was done, what was heard before it, and what came of it."""
+    """A past step with the messages before it and its result."""
 
     number: int
     heard: Sequence[PromptMessage]
@@ -109,9 +109,15 @@ class PromptStep:
 
 @dataclass(frozen=True)
 class AgentWork:
-    """All that the next step of an agent is made from. `parent`: who made it; `coordinator` the name of whoever does
-    coordinate; `said`: what people have said that no message here shows any more; `now`: what changes with each step,
-    in plain values; `memory_by`: who else wrote its short-term memory."""
+    """Everything that the prompt of an agent's next step contains.
+
+    parent: name of the agent that spawned it
+    heard: new messages
+    said: older messages of people that the history does not show
+    now: values that change with each step
+    memory_by: name of another agent that wrote its short-term memory
+    missing: number of older steps that are left out without a summary
+    """
 
     name: str
     description: str
@@ -128,7 +134,7 @@ class AgentWork:
     memories: Sequence[tuple[str, str]] = ()
     listed: Sequence[tuple[str, str]] = ()
     missing: int = 0
-    remembered: Sequence[int] = ()  # the keys of the versions of these memories
+    remembered: Sequence[int] = ()  # primary keys of the versions in `memories`
     goal: str = ""
     check: str = ""
     coordinator: str = ""
@@ -138,7 +144,7 @@ class AgentWork:
 
 
 def step_messages(work: AgentWork, mark: str | None = None, left_out: str = "") -> Messages:
-    """`left_out`: for which the model has no room."""
+    """The messages of the request. `left_out` describes what was left out to fit the model's context."""
     mark = mark or random_boundary()
     messages = [{"role": "system", "content": _role(work, mark)}]
     if work.summary:
@@ -153,7 +159,7 @@ def step_messages(work: AgentWork, mark: str | None = None, left_out: str = "") 
 
 
 def _role(work: AgentWork, mark: str) -> str:
-    """What is the same for all of a crew comes first, what changes seldom last."""
+    """The system message: first what is the same for the whole crew, last what changes rarely."""
     check = f"\n\n{CHECKED}\n\n{marked_text('CHECK', work.check, mark)}" if work.check else ""
     text = ROLE.format(
         name=work.name,
@@ -187,7 +193,7 @@ def _family(work: AgentWork) -> str:
 
 
 def _arguments(tool: AgentPromptTool) -> str:
-    """Names, kinds, what is usual and what they mean, in one line."""
+    """Names, types, defaults and meanings of the arguments, in one line."""
     needed = tool.schema.get("required", ())
     found = []
     for name, about in tool.schema.get("properties", {}).items():
@@ -222,7 +228,7 @@ def _heard(one: PromptMessage, mark: str) -> dict[str, str]:
 
 
 def _words(one: PromptMessage, mark: str) -> str:
-    """What a model wrote stands in one line of JSON, so that it can end none of these lines."""
+    """The text between boundary lines. Texts of models are one line of JSON, so that they cannot forge a boundary."""
     if one.kind == "person":
         return marked_text(ORDER, one.text, mark)
     labels = {"coordinator": ORDER, "parent": ORDER, "system": "NOTICE"}
@@ -256,7 +262,7 @@ def _notes(work: AgentWork, mark: str) -> str:
 
 @dataclass(frozen=True)
 class StepAnswer:
-    """`arguments` as the tool's own class reads them."""
+    """A parsed answer; `arguments` are validated by the tool's argument class."""
 
     reasoning: str
     tool: str
@@ -268,7 +274,7 @@ class StepAnswer:
 
 
 def exact_schema(tools: Sequence[AgentPromptTool], last: bool = False) -> Schema:
-    """One of these tools with its own arguments, or none; the last step is one of them."""
+    """The schema of answers: one of the tools with its arguments, or no tool. The last step must use `finish`."""
     arguments = arguments_by_tool({one.name: one.schema for one in tools if not last or one.name == "finish"})
     uses = [{"tool_name": one_of([name]), "tool_args": one} for name, one in arguments.items()]
     says = [] if last and uses else [{"tool_name": NULL, "tool_args": NULL}]
@@ -284,7 +290,7 @@ class _StepAnswer(BaseModel):
 
 
 def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = False) -> StepAnswer:
-    """ValueError with a sentence that tells the model what to do otherwise."""
+    """Parse an answer. Raises ValueError with a sentence that tells the model what to change."""
     try:
         said = _StepAnswer.model_validate(one_object(text))
     except ValidationError as error:
@@ -301,7 +307,10 @@ def read_step(text: str, tools: Mapping[str, type[BaseModel]], last: bool = Fals
 
 
 def instructions(work: AgentWork, messages: Messages) -> str:
-    """What a request tells the agent itself. To say what others have written of it is right, and that it is the end."""
+    """The instructions in a request, which an answer must not repeat.
+
+    An agent may repeat its own description, and that this is the last step.
+    """
     return instructions_of(messages, but=(work.description, LAST, SUM_EXAMPLE))
 
 
@@ -309,7 +318,7 @@ SAID_TO_PEOPLE = {"finish": ("result", "unproven"), "ask_person": ("question",),
 
 
 def own_texts(step: StepAnswer) -> list[str]:
-    """What has to be the agent's own words."""
+    """Texts of a step that must be the agent's own words and not copied instructions."""
     said = (step.arguments.get(name) for name in SAID_TO_PEOPLE.get(step.tool, ()))
     return but_for([step.reasoning, *(text for text in said if isinstance(text, str))], MAY_BE_SAID)
 
@@ -319,5 +328,5 @@ def retry_message(problem: str) -> str:
 
 
 def plain(done: Sequence[PromptStep]) -> str:
-    """A history as it is kept beside its summary."""
+    """A history as JSON, for the prompt of its summary."""
     return json.dumps([asdict(one) for one in done], ensure_ascii=False)

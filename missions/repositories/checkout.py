@@ -1,6 +1,6 @@
-"""The workspace of a mission that begins with a repository: a clone whose files the sandbox writes.
+"""The workspace of a mission that begins with a repository: a clone whose files are written in the sandbox.
 
-Its folder .git is laid down as plain files, before anything else is there; git itself runs in it in the sandbox alone.
+Its folder .git is created from plain files before anything else; git runs in it only inside the sandbox.
 """
 
 import json
@@ -30,10 +30,10 @@ from .contents import (
 )
 from .git import git, text
 
-ABOUT = "mission.json"  # in a repository: where its mission began
-OWN = ".git/magi"  # in a workspace: what its git is told, and what it gives
-WRITES = "write-workspace"  # the name of that command
-WRITES_WITHIN = 300.0
+ABOUT = "mission.json"  # file in a repository with its Beginning
+OWN = ".git/magi"  # folder in a workspace for input and output of our git commands
+WRITES = "write-workspace"  # name of the command that writes the files
+WRITES_WITHIN = 300.0  # seconds
 BY = "MAGI <magi@localhost>"
 BROUGHT = "Files that came with the goal"
 CONFIG = """[core]
@@ -50,7 +50,7 @@ CONFIG = """[core]
 [gc]
 	auto = 0
 """
-# what stands in a file is what git keeps of it: no line end, keyword or filter of the repository makes it another
+# git stores the bytes of files unchanged: no conversion of line ends, keywords or filters of the repository
 ATTRIBUTES = "* -text -ident -filter -working-tree-encoding\n"
 WRITE = f"""cd /workspace || exit 1
 git update-index -z --index-info < {OWN}/index || exit 2
@@ -62,7 +62,7 @@ git ls-files -z --deleted > {OWN}/unmade && git update-index -z --skip-worktree 
 
 @dataclass(frozen=True)
 class Beginning:
-    """Where the crew begins: `commit` of the repository, `start` with what came along, on a `branch` of its own."""
+    """Where the crew begins: `commit` is of the repository, `start` adds the goal's files; `branch` is the crew's."""
 
     commit: str
     start: str
@@ -70,7 +70,7 @@ class Beginning:
 
 
 def beginning(repository: Path) -> Beginning | None:
-    """None where there is none, or its mission began with files alone."""
+    """The beginning; None if there is no repository, or its mission began with files only."""
     try:
         return Beginning(**json.loads((repository / ABOUT).read_text()))
     except FileNotFoundError:
@@ -78,7 +78,7 @@ def beginning(repository: Path) -> Beginning | None:
 
 
 def take(repository: Path, name: str) -> bool:
-    """Have what was staged under this name as the repository of a mission. False where it is not here."""
+    """Move the staged clone of this name to the mission's repository. False if neither is on this machine."""
     if not repository.exists():
         if not staged(name).exists():
             return False
@@ -88,7 +88,10 @@ def take(repository: Path, name: str) -> bool:
 
 
 def begin(repository: Path, commit: str, start: str, branch: str, files: Mapping[str, bytes], moment: int) -> Beginning:
-    """Files that came with the goal are a commit on top. Made again it is the same."""
+    """Commit the files that came with the goal on top of `start`, and save the beginning.
+
+    `moment` is the Unix time of the commit. A repeated call makes the same commit.
+    """
     held, without = entries(repository, start), {path.encode(): data for path, data in files.items()}
     odd = {path: held[path].mode for path in without.keys() & held.keys()}
     brought = {path: TreeEntry(odd.get(path, b"100644"), keep_blob(repository, data)) for path, data in without.items()}
@@ -106,7 +109,7 @@ def begin(repository: Path, commit: str, start: str, branch: str, files: Mapping
 
 
 def first_blobs(repository: Path) -> Mapping[str, str]:
-    """Names of what stands in the files of the workspace at first, by paths; links and what is left out are not in."""
+    """Names of the blobs of the workspace's first files, by path; without links and files that are left out."""
     found = beginning(repository)
     return _first(repository, found.start) if found else {}
 
@@ -123,12 +126,12 @@ def _first(repository: Path, start: str) -> Mapping[str, str]:
 
 
 def fill(mission: UUID | str, repository: Path, crew: str, folder: Path) -> None:
-    """An empty workspace. Refused."""
+    """Write the repository's files into the workspace. Raises LaunchRefused."""
     found = beginning(repository)
     if found is None:
         raise LaunchRefused("Its repository is not here.")
     workspace.forget_command(mission, WRITES)
-    for one in folder.iterdir():  # of a time before, which came to no end
+    for one in folder.iterdir():  # left by an attempt that did not finish
         shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
     _lay_down(repository, found, crew, folder / ".git")
     workspace.hand_over(folder)
@@ -152,7 +155,9 @@ def _lay_down(repository: Path, found: Beginning, crew: str, place: Path) -> Non
     (place / "info" / "exclude").write_text("".join(f"{one}/\n" for one in sorted(IGNORED_NAMES - {".git"})))
     held = entries(repository, found.start)
     without = left_out(repository, held)
-    known = {path: one for path, one in held.items() if without.get(path) != OF_GIT}  # git itself takes no such name
+    known = {
+        path: one for path, one in held.items() if without.get(path) != OF_GIT
+    }  # git refuses these names in its index
     lines = (b"%s %s\t%s\0" % (one.mode, one.name.encode(), path) for path, one in known.items())
     (place / "magi" / "index").write_bytes(b"".join(lines))
     (place / "magi" / "left-out").write_bytes(b"".join(b"%s\0" % path for path in without if path in known))
@@ -163,7 +168,7 @@ def plain_name(crew: str) -> str:
 
 
 def _references(repository: Path, found: Beginning) -> Iterable[str]:
-    """Branches of the other repository as those of origin, its tags, and the branch that is the crew's own."""
+    """Lines of packed-refs: the crew's branch, the repository's branches as those of `origin`, and its tags."""
     yield f"{found.start} refs/heads/{found.branch}\n"
     listed = text(repository, "for-each-ref", "--format=%(objectname) %(refname)", HEADS, TAGS).split(
         "\n"

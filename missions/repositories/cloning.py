@@ -1,8 +1,7 @@
-"""A repository of our own, made of another one: with its history, its branches and its tags, and with nothing else.
+"""Cloning a repository into one of our own, with history, branches and tags and nothing else.
 
-Git runs in ours alone. What was uploaded is opened in a sandbox, where its settings do no harm, and gives its objects.
-
-    RepositoryRefused
+Git runs only in our own repositories. Uploaded ones are opened in a sandbox, where their settings can do no harm, and
+only their objects are taken.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -24,24 +23,29 @@ from . import opening
 from .contents import LARGEST, LEFT_OUT_SHOWN, entries, keep_commit, left_out, shown
 from .git import NAME, GitFailed, git, make, run, text, without_password
 
-STAGED = "origins"  # where they are until their mission begins
-OPENED = "origin-"  # how the place of what is opened in a sandbox is called
-DAY = 24 * 3600.0
-MOST_ENTRIES, MOST_BYTES = 80_000, 800_000_000  # of a workspace, which has room for itself and what a crew makes
-LARGEST_UPLOAD = 200_000_000
-OPENS_WITHIN = 120.0
+STAGED = "origins"  # folder of clones whose missions have not begun
+OPENED = "origin-"  # prefix of the folders in which uploads are opened
+DAY = 24 * 3600.0  # seconds
+MOST_ENTRIES, MOST_BYTES = 80_000, 800_000_000  # leave room in the workspace for the crew's own files
+LARGEST_UPLOAD = 200_000_000  # bytes
+OPENS_WITHIN = 120.0  # seconds
 USUAL = ("main", "master", "trunk", "develop")
 HEADS, TAGS, HEAD = "refs/origin/heads/", "refs/origin/tags/", "refs/origin/HEAD"
 
 
 class RepositoryRefused(Exception):
-    """Why nothing of it is taken, in a sentence."""
+    """The repository cannot be used. The text is a sentence for people."""
 
 
 @dataclass(frozen=True)
 class Cloned:
-    """As it waits for its mission. `start`: what the workspace holds at first, where that is not `commit`; `left_out`:
-    paths, and why."""
+    """A clone that waits for its mission.
+
+    staged: name for `staged()`
+    start: commit with which the workspace begins, if it is not `commit`
+    files, size: number and bytes of the workspace's files
+    left_out: pairs of path and reason
+    """
 
     staged: str
     address: str
@@ -57,7 +61,7 @@ class Cloned:
 
     @property
     def note(self) -> str:
-        """What the crew is told of it."""
+        """The message to the coordinator about the clone."""
         said = f"The workspace is a clone of {self.address} at commit {self.commit}{self._branch}."
         said += " Its history ends early, for it is shallow." if self.shallow else ""
         said += f" {self.uncommitted_note}" if self.uncommitted_note else ""
@@ -97,7 +101,7 @@ def _new() -> tuple[str, Path]:
 
 
 def sweep() -> bool:
-    """A chore: those that no mission has begun with go after a day."""
+    """Delete clones older than a day: no mission has begun with them. Returns False, as a chore without more to do."""
     folder = workspace.missions_folder() / STAGED
     for one in folder.iterdir() if folder.is_dir() else ():
         if time.time() - one.stat().st_mtime > DAY:
@@ -109,8 +113,7 @@ def sweep() -> bool:
 
 
 def from_address(address: str) -> Cloned:
-    """All its branches and tags; of a shallow one what it has. The caller has checked that the address is allowed.
-    RepositoryRefused."""
+    """Clone all branches and tags. The caller has checked that the address is allowed. Raises RepositoryRefused."""
     name, place = _new()
     try:
         listed = _listed(place, address)
@@ -128,15 +131,14 @@ def from_address(address: str) -> Cloned:
 
 
 def _listed(place: Path, address: str) -> dict[str, str]:
-    """Names of objects, or of what HEAD is, by references."""
+    """Object names by reference; "HEAD is" has the reference to which HEAD points."""
     lines = text(place, "ls-remote", "--symref", address, outward=True).split("\n")
     pairs = [line.partition("\t") for line in lines]
     return {("HEAD is" if left.startswith("ref: ") else name): left.removeprefix("ref: ") for left, _, name in pairs}
 
 
 def _newest(listed: dict[str, str]) -> tuple[str, str]:
-    """The branch that somebody who clones it is on, and its commit; no branch where HEAD is on none.
-    RepositoryRefused."""
+    """The default branch and its commit; the branch is empty if HEAD is detached. Raises RepositoryRefused."""
     heads = {one.removeprefix("refs/heads/"): name for one, name in listed.items() if one.startswith("refs/heads/")}
     first, head = listed.get("HEAD is", "").removeprefix("refs/heads/"), listed.get("HEAD", "")
     same = [one for one in heads if heads[one] == head]
@@ -255,8 +257,10 @@ def _commit_uncommitted(place: Path, commit: str, tree: str, name: str) -> str:
 
 
 def from_mission(repository: Path, address: str, commit: str, branch: str, start: str) -> Cloned:
-    """The repository that another one began with, and what its crew made of it, for one that goes on.
-    RepositoryRefused."""
+    """Copy the repository of another mission with its crew's commits, for a mission that continues it.
+
+    Raises RepositoryRefused.
+    """
     name = secrets.token_hex(16)
     place = staged(name)
     try:
@@ -265,18 +269,18 @@ def from_mission(repository: Path, address: str, commit: str, branch: str, start
         for reference in text(place, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/magi").split():
             git(place, "update-ref", "-d", reference)
         git(place, "update-ref", "refs/magi/start", start)
-        shutil.rmtree(place / "step-heads", ignore_errors=True)  # steps of the other one
+        shutil.rmtree(place / "step-heads", ignore_errors=True)  # they belong to steps of the other mission
         return replace(_described(name, place, address, start, branch), commit=commit, start=start)
     except (OSError, GitFailed) as error:
         shutil.rmtree(place, ignore_errors=True)
         raise RepositoryRefused(f"Its repository cannot be had: {error}") from error
 
 
-# ---- from what was uploaded -------------------------------------------------------------------------------------
+# ---- from an upload ---------------------------------------------------------------------------------------------
 
 
 def from_upload(data: bytes, called: str) -> Cloned:
-    """Of an archive with a folder .git, or a bundle of git. RepositoryRefused."""
+    """Clone from an archive with a .git folder, or from a git bundle. Raises RepositoryRefused."""
     if len(data) > LARGEST_UPLOAD:
         raise RepositoryRefused(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
     name, place = _new()
@@ -299,7 +303,7 @@ def from_upload(data: bytes, called: str) -> Cloned:
 
 
 def _opened(name: str, data: bytes) -> Workspace:
-    """The place in which a sandbox has opened it. RepositoryRefused, Refused."""
+    """The workspace in which a sandbox has opened the upload. Raises RepositoryRefused and LaunchRefused."""
     made = Launcher(workspace.missions_folder()).prepare(name)
     there = Workspace(made / "workspace")
     there.write("upload", data)
@@ -311,7 +315,7 @@ def _opened(name: str, data: bytes) -> Workspace:
 
 
 def _take(place: Path, there: Workspace) -> None:
-    """Objects and references, each of them looked at: whoever made it may have written anything."""
+    """Take objects and references, and check every one: the upload is untrusted."""
     with there.opened("out/pack", MOST_BYTES) as pack:
         git(place, "index-pack", "--stdin", file=pack)
     shallow = [one for one in there.read("out/shallow").decode().split() if NAME.fullmatch(one)]

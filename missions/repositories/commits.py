@@ -1,9 +1,7 @@
-"""The commits of a crew: taken out of its workspace as objects of strangers, and told to whoever decides about them.
+"""The commits of a crew: taken out of its workspace as untrusted objects, checked, and described for approvers.
 
-The sandbox commits and packs; here git looks at what it is given, in a repository of our own. What the workspace was
-made without is in each commit as it was: where one takes it away, it is written anew with it.
-
-    CommitsRefused
+The sandbox commits and packs; our git checks the pack in a repository of our own. Files that were left out of the
+workspace must stay in each commit as they were: a commit that removes them is rewritten with them.
 
 Why so: docs/decisions.md, What leaves a mission.
 """
@@ -43,13 +41,13 @@ from .git import NAME, GitFailed, git, text
 DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index")
 SHORT_NAME = 12  # letters of the name of a commit
 ORIGIN = "--glob=refs/origin/*"
-COMMITS, PACK, FILES = 200, 200_000_000, 5_000
-MERGED = 2_000  # commits of other branches of the repository that may go along
-SAVES_WITHIN = 120.0
-UNMERGED = 9
+COMMITS, PACK, FILES = 200, 200_000_000, 5_000  # PACK in bytes
+MERGED = 2_000  # commits of other branches of the repository that may be published too
+SAVES_WITHIN = 120.0  # seconds
+UNMERGED = 9  # exit code of SAVE if there are conflicts
 NO_BLOB = sha256(b"").hexdigest(), True
-KNOWN = ("tree", "parent", "author", "committer")  # lines of a commit that are told each in its way
-# as nobody of the crew has set it up: with no hook, and nothing that is signed or watched
+KNOWN = ("tree", "parent", "author", "committer")  # headers of a commit that are described in their own way
+# git without the crew's configuration: no hooks, signatures or file monitor
 SAVE = f"""cd /workspace || exit 1
 git() {{ command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c commit.gpgSign=false "$@"; }}
 [ -z "$(git ls-files --unmerged | head -n 1)" ] || exit {UNMERGED}
@@ -61,7 +59,7 @@ set -o pipefail
 git rev-list --objects HEAD --not "$3" --remotes=origin | git pack-objects --quiet --stdout > "{OWN}/out/$2.pack"
 """
 
-STEP_HEADS = "step-heads"  # in a repository: by the key of a step where HEAD stood after it; empty where nobody knows
+STEP_HEADS = "step-heads"  # folder in a repository: HEAD after each step, in a file by key; empty if it is unknown
 PACK_HEAD = f"""cd /workspace || exit 1
 set -o pipefail
 mkdir -p {OWN}/out &&
@@ -70,12 +68,12 @@ mkdir -p {OWN}/out &&
 
 
 class CommitsRefused(Exception):
-    """In a sentence, which begins with a word for programs."""
+    """The text is a code such as "too_much:" and a sentence for the agent."""
 
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """`before` and `after`: None where it was added, or removed."""
+    """A changed file. `before` is None if it was added, `after` if it was removed."""
 
     path: bytes
     before: TreeEntry | None
@@ -126,8 +124,8 @@ class CommitRead:
     moment: datetime
     message: str
     files: Sequence[ChangedFile]
-    others: Sequence[str] = ()  # that it merges
-    more: Sequence[str] = ()  # lines that git takes into a commit, and shows nobody: signatures, or anything
+    others: Sequence[str] = ()  # merged parents
+    more: Sequence[str] = ()  # headers that git accepts and does not show: signatures, or anything else
 
     @property
     def subject(self) -> str:
@@ -140,13 +138,13 @@ class CommitRead:
 
 @dataclass(frozen=True)
 class MergedCommit:
-    """Of another branch of the repository, which goes along as it is there."""
+    """A commit of another branch of the repository that is published unchanged with the crew's."""
 
     name: str
     author: str
     moment: datetime
     subject: str
-    others: Sequence[str]  # that it merges
+    others: Sequence[str]  # merged parents
 
     @property
     def line(self) -> str:
@@ -166,9 +164,12 @@ def _in_a_line(name: str, others: Sequence[str], subject: str) -> str:
 
 @dataclass(frozen=True)
 class BranchCommits:
-    """All commits of a branch that are not among those of `base`, with which the mission began: `commits` of its crew,
-    and `merged` of other branches of the repository, each oldest first; and the files that are otherwise than at
-    `base`, the last commit of the repository that both have."""
+    """The commits of a branch since `base`, the last common commit with the repository's branch; oldest first.
+
+    commits: those of the crew
+    merged: those of other branches of the repository
+    files: files that differ from `base`
+    """
 
     base: str
     tip: str
@@ -181,7 +182,10 @@ class BranchCommits:
 
 
 def save(mission: UUID, repository: Path, key: str, message: str) -> str:
-    """The newest commit of the crew, with all that it has not committed as the last one. CommitsRefused."""
+    """Commit what the crew has not committed, and take its newest commit into the repository.
+
+    Return that commit. Raises CommitsRefused.
+    """
     began = _began(repository)
     name = re.sub(r"[^0-9a-z]", "-", key)
     try:
@@ -207,7 +211,7 @@ def save(mission: UUID, repository: Path, key: str, message: str) -> str:
 
 
 def keep_head(mission: UUID, repository: Path, key: str) -> None:
-    """Take the commits on which the crew stands after this step, for a fork that goes on from it."""
+    """Take the crew's HEAD after this step, and its commits, for forks of the step."""
     began, head = _began(repository), head_of(workspace.workspace(mission))
     try:
         if head and head != began.start:
@@ -215,7 +219,7 @@ def keep_head(mission: UUID, repository: Path, key: str) -> None:
                 _take_head(mission, repository, head, f"head-{key.replace('.', '-')}", began)
             head = _whole(repository, head, began)
     except (CommitsRefused, GitFailed):
-        head = ""  # a fork says so
+        head = ""  # the preview of a fork shows that it is unknown
     place = repository / STEP_HEADS / key
     place.parent.mkdir(exist_ok=True)
     temporary = place.with_name(f".{key}.new")
@@ -235,7 +239,7 @@ def _take_head(mission: UUID, repository: Path, head: str, name: str, began: Beg
 
 
 def head_of(place: Workspace) -> str:
-    """The commit on which a workspace stands, as its files say it; empty where they say none."""
+    """The commit of HEAD according to the workspace's files; empty if they name none."""
     try:
         said = place.read(".git/HEAD", 1_000).decode(errors="replace").strip()
         if said.startswith("ref: refs/"):
@@ -254,7 +258,7 @@ def _commit_of(place: Workspace, reference: str) -> str:
 
 
 def head_after(repository: Path, keys: Sequence[str]) -> str:
-    """Where HEAD stood after the last of these steps; empty where that was not kept."""
+    """HEAD after the last of these steps that has one saved; empty if none has."""
     places = [repository / STEP_HEADS / key for key in reversed(keys)]
     return next((place.read_text() for place in places if place.is_file()), "")
 
@@ -267,8 +271,10 @@ def _began(repository: Path) -> Beginning:
 
 
 def _whole(repository: Path, tip: str, began: Beginning) -> str:
-    """A commit all of which is here, and which takes nothing away that the workspace was made without.
-    CommitsRefused."""
+    """Check that all objects of the commit are here, and restore left-out files in it. Return the resulting commit.
+
+    Raises CommitsRefused.
+    """
     try:
         if not NAME.fullmatch(tip) or text(repository, "cat-file", "-t", tip) != "commit":
             raise CommitsRefused("git: it names no commit.")
@@ -283,17 +289,17 @@ def _with_left_out(repository: Path, tip: str, began: Beginning) -> str:
     without = left_out(repository, held).keys()
     if not without:
         return tip
-    anew = dict[str, str]()
+    rewritten = dict[str, str]()
     for name in _own(repository, tip):
-        anew[name] = _written_anew(repository, name, without, anew)
-    return anew.get(tip, tip)
+        rewritten[name] = _rewrite(repository, name, without, rewritten)
+    return rewritten.get(tip, tip)
 
 
-def _written_anew(repository: Path, name: str, without: Iterable[bytes], anew: Mapping[str, str]) -> str:
+def _rewrite(repository: Path, name: str, without: Iterable[bytes], rewritten: Mapping[str, str]) -> str:
     head, _, message = git(repository, "cat-file", "commit", name).partition(b"\n\n")
     lines = head.split(b"\n")
     parents = [line.split()[1].decode() for line in lines if line.startswith(b"parent ")]
-    now = [anew.get(parent, parent) for parent in parents]
+    now = [rewritten.get(parent, parent) for parent in parents]
     before = entries(repository, now[0]) if now else {}
     gone = {path: before[path] for path in without if path in before} if now else {}
     tree = text(repository, "rev-parse", f"{name}^{{tree}}")
@@ -314,7 +320,7 @@ def _written_anew(repository: Path, name: str, without: Iterable[bytes], anew: M
 
 
 def _unsigned(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """A signature is of another tree, and goes on in lines that begin with a blank."""
+    """The headers without signatures, which are not valid for another tree. They continue in lines with a blank."""
     signs = False
     for line in lines:
         signs = line.startswith(b"gpgsig") or (signs and line.startswith(b" "))
@@ -323,7 +329,7 @@ def _unsigned(lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _own(repository: Path, tip: str) -> list[str]:
-    """Commits that the repository did not have, parents before children. CommitsRefused."""
+    """Commits that the repository did not have, parents before children. Raises CommitsRefused."""
     most = f"--max-count={COMMITS + 1}"
     found = text(repository, "rev-list", "--topo-order", most, tip, "--not", ORIGIN).split()
     if len(found) > COMMITS:
@@ -331,11 +337,11 @@ def _own(repository: Path, tip: str) -> list[str]:
     return found[::-1]
 
 
-# ---- what is in it ----------------------------------------------------------------------------------------------
+# ---- content ----------------------------------------------------------------------------------------------------
 
 
 def read(repository: Path, tip: str) -> BranchCommits:
-    """CommitsRefused."""
+    """The commits of a branch. Raises CommitsRefused."""
     began = _began(repository)
     try:
         bases = text(repository, "merge-base", tip, began.commit, fails=True).split()
@@ -351,7 +357,7 @@ def read(repository: Path, tip: str) -> BranchCommits:
 
 
 def _merged(repository: Path, tip: str, began: str, own: Collection[str]) -> Iterator[MergedCommit]:
-    """What is pushed beside the commits of the crew, for the branch holds it. CommitsRefused."""
+    """Commits of other branches that the branch contains and that are pushed with it. Raises CommitsRefused."""
     most, form = f"--max-count={MERGED + len(own) + 1}", "--format=%H%n%P%n%an <%ae>%n%at%n%s"
     listed = text(repository, "log", "-z", "--topo-order", "--no-show-signature", most, form, tip, f"^{began}")
     found = [one.split("\n") for one in listed.split("\0") if one and one[:40] not in own]
@@ -386,7 +392,7 @@ def _who(said: str) -> tuple[str, datetime]:
 
 
 def _files(repository: Path, before: str, now: str) -> list[ChangedFile]:
-    """CommitsRefused where one of them is no file, or leads out."""
+    """The changed files. Raises CommitsRefused for submodules and links that lead out of the repository."""
     parts = git(repository, "diff-tree", "-r", "-z", "--raw", "--no-renames", before, now, most=MOST_LISTED).split(
         b"\0"
     )[:-1]
@@ -395,14 +401,16 @@ def _files(repository: Path, before: str, now: str) -> list[ChangedFile]:
         raise CommitsRefused(f"too_much: more than {FILES:,} files are changed.")
     names = {name.decode() for _, _, *both, _ in pairs for name in both}
     data = _read(repository, names)
-    looks = {name: (sha256(held).hexdigest(), _is_text(held)) for name, held in data.items()}  # once: many may be one
+    looks = {
+        name: (sha256(held).hexdigest(), _is_text(held)) for name, held in data.items()
+    }  # many files may share one blob
     changed = [_changed(path, _entry(old, a, data), _entry(new, b, data), looks) for old, new, a, b, path in pairs]
     _refuse_odd(changed, data, now)
     return changed
 
 
 def _read(repository: Path, names: set[str]) -> dict[str, bytes]:
-    """What stands in blobs, by their names. CommitsRefused where it is too much."""
+    """The blobs by name. Raises CommitsRefused if they have more than LARGEST bytes together."""
     sizes = blob_sizes(repository, sorted(names))
     if sum(sizes.values()) > LARGEST:
         raise CommitsRefused(f"too_much: the files that are changed have more than {LARGEST:,} bytes.")
@@ -421,14 +429,14 @@ def _changed(
 
 
 def _refuse_odd(changed: Sequence[ChangedFile], data: Mapping[str, bytes], commit: str) -> None:
-    anew = f"Write commit {commit[:12]} anew without it, as by git reset --soft."
+    hint = f"Write commit {commit[:12]} anew without it, as by git reset --soft."
     for one in changed:
         if one.after and one.after.is_submodule:
             raise CommitsRefused(
-                f"submodule: {one.shown} is a repository of its own, and a published branch cannot contain one. {anew}"
+                f"submodule: {one.shown} is a repository of its own, and a published branch cannot contain one. {hint}"
             )
         if one.after and one.after.is_link and leads_out(one.path, data.get(one.after.name, b"")):
-            raise CommitsRefused(f"link: {one.shown} links to a place outside of the repository. {anew}")
+            raise CommitsRefused(f"link: {one.shown} links to a place outside of the repository. {hint}")
 
 
 def _is_text(data: bytes) -> bool:
@@ -439,7 +447,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def described(repository: Path, found: BranchCommits) -> str:
-    """A line for each file that is otherwise, then each commit with all of its lines."""
+    """The text of the gate: a line for each changed file, then each commit with its diff."""
     changed = [one.line for one in found.files]
     along = f" and {_counted(len(found.merged), 'commit')} of other branches of the repository" if found.merged else ""
     counts = (
@@ -451,8 +459,7 @@ def described(repository: Path, found: BranchCommits) -> str:
 
 
 def _together(repository: Path, found: BranchCommits) -> Iterator[str]:
-    """Where the commits do not lie one on the other, they do not tell all that is otherwise: some of it came of other
-    branches of the repository."""
+    """The diff of the whole branch, if the commits are not a chain: then part of it comes from other branches."""
     below = [found.base, *(one.name for one in found.commits)]
     if any([one.parent] != [before] or one.others for one, before in zip(found.commits, below, strict=False)):
         yield "All of it together, with what comes of other branches of the repository:"
@@ -463,7 +470,7 @@ def _together(repository: Path, found: BranchCommits) -> Iterator[str]:
 
 
 def _unseen(repository: Path, found: BranchCommits) -> Iterator[str]:
-    own = {one.path for one in found.files}  # the crew has put something else there
+    own = {one.path for one in found.files}  # paths at which the crew has put something else
     without = sorted(left_out(repository, entries(repository, _began(repository).start)).keys() - own)
     if without:
         names = ", ".join(json.dumps(shown(path), ensure_ascii=False) for path in without[:LEFT_OUT_SHOWN])
@@ -494,7 +501,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def mailed(repository: Path, tip: str) -> bytes:
-    """As git am takes it. What merges, or comes of another branch, cannot be mailed: then all is one commit."""
+    """A mailbox for git am. It cannot express merges: a branch with merges becomes one commit."""
     found = read(repository, tip)
     if found.merged or any(one.others for one in found.commits):
         last = found.commits[-1] if found.commits else _commit(repository, tip)

@@ -1,4 +1,4 @@
-"""What a commit holds, and what of it a workspace does without: one odd entry refuses no repository."""
+"""The content of commits, and which entries a workspace leaves out, so that one odd entry refuses no repository."""
 
 import os
 import posixpath
@@ -12,20 +12,20 @@ from .git import git
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the tree without files
 LINK, SUBMODULE, FOLDER = b"120000", b"160000", b"040000"
-LARGEST = 100_000_000  # bytes of a file that a workspace is given
+LARGEST = 100_000_000  # bytes of one file of a workspace
 LONGEST_NAME, LONGEST_PATH = 255, 3_000  # bytes
-MOST_LISTED = 100_000_000  # bytes of names: more of them than any workspace takes
+MOST_LISTED = 100_000_000  # bytes of a listing, more than any workspace needs
 LEFT_OUT_SHOWN = 20
-UNMADE = "unmade"  # of a repository: paths that could not be written where its workspace was made
+UNMADE = "unmade"  # file in a repository: paths that could not be written into its workspace
 OUT, MODULE, LARGE = "a link that leads out", "a submodule", f"more than {LARGEST:,} bytes"
 NO_TEXT, LONG, OF_GIT = "its name is no UTF-8", "its name is too long", "a name that git keeps for itself"
-PORTION_BLOBS, PORTION_BYTES = 1_000, 16_000_000  # that are read at once
+PORTION_BLOBS, PORTION_BYTES = 1_000, 16_000_000  # read at once
 NOT_MADE, LONG_TARGET = "it could not be written", "a link to a name that is too long"
 
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """Of a tree, under its path. A submodule has no size."""
+    """An entry of a tree; `size` is in bytes, 0 for submodules."""
 
     mode: bytes
     name: str  # of the object
@@ -41,7 +41,7 @@ class TreeEntry:
 
 
 def entries(repository: Path, commit: str, paths: Sequence[str] = ()) -> dict[bytes, TreeEntry]:
-    """All, or those at these paths."""
+    """The entries of a commit by path: all, or those at these paths."""
     found = {}
     listed = git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *paths, most=MOST_LISTED)
     for line in listed.split(b"\0")[:-1]:
@@ -52,7 +52,7 @@ def entries(repository: Path, commit: str, paths: Sequence[str] = ()) -> dict[by
 
 
 def texts_at(repository: Path, commit: str, paths: Sequence[str]) -> dict[str, str]:
-    """What stands at these paths, where that is a file with a text."""
+    """The texts at these paths that are text files."""
     held = entries(repository, commit, paths)
     files = [path for path, one in held.items() if not (one.is_link or one.is_submodule) and one.size <= LONGEST]
     found = blobs(repository, [held[path].name for path in files], {held[path].name: held[path].size for path in files})
@@ -60,7 +60,7 @@ def texts_at(repository: Path, commit: str, paths: Sequence[str]) -> dict[str, s
 
 
 def left_out(repository: Path, held: Mapping[bytes, TreeEntry]) -> dict[bytes, str]:
-    """Why, by paths. A workspace has nothing at these, and no branch of its crew takes them away."""
+    """Reasons by path of the entries that the workspace leaves out. Commits of the crew never remove them."""
     links = {one.name: one.size for one in held.values() if one.is_link and one.size <= LONGEST_PATH}
     targets = dict(zip(links, blobs(repository, list(links), links), strict=True))
     try:
@@ -92,7 +92,8 @@ def _why_not(path: bytes, one: TreeEntry, target: bytes | None) -> str:
 
 
 def leads_out(path: bytes, target: bytes) -> bool:
-    """As it is written. Whatever it leads over, commands follow it in the sandbox alone, and we follow none."""
+    """Whether a link's target, as written, is outside of the repository. Links on the way do not matter: only commands
+    in the sandbox follow links."""
     if target.startswith(b"/") or not target:
         return True
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
@@ -100,7 +101,7 @@ def leads_out(path: bytes, target: bytes) -> bool:
 
 
 def is_of_git(part: str) -> bool:
-    """In whatever way a file system of others may read it."""
+    """Whether some file system may read the name as .git (case, NTFS short names, ignored characters)."""
     plain = re.sub(r"[^a-z0-9.~]", "", part.casefold())
     return plain.rstrip(".") in (".git", "git~1")
 
@@ -110,8 +111,11 @@ def shown(path: bytes) -> str:
 
 
 def blobs(repository: Path, names: Sequence[str], sizes: Mapping[str, int] | None = None) -> Iterator[bytes]:
-    """What stands in these, in their order. They are read in portions: a caller who drops each needs the memory of one
-    portion, or of the largest blob. `sizes`: bytes by names, where the caller knows them."""
+    """Yield the contents of blobs in their order.
+
+    They are read in portions, so a caller that drops each needs the memory of one portion, or of the largest blob.
+    `sizes` are bytes by name, if the caller knows them.
+    """
     for portion in _portions(names, blob_sizes(repository, names) if sizes is None else sizes):
         data, at = git(repository, "cat-file", "--batch", given=_lines(portion)), 0
         while at < len(data):
@@ -133,7 +137,7 @@ def _portions(names: Sequence[str], sizes: Mapping[str, int]) -> Iterator[Sequen
 
 
 def blob_sizes(repository: Path, names: Collection[str]) -> dict[str, int]:
-    """In bytes, by the names of those that are here and are blobs."""
+    """Sizes in bytes by name; without objects that are missing or no blobs."""
     if not names:
         return {}
     lines = git(repository, "cat-file", "--batch-check", given=_lines(names)).decode().splitlines()
@@ -144,11 +148,11 @@ def _lines(names: Iterable[str]) -> bytes:
     return "".join(f"{name}\n" for name in names).encode()
 
 
-# ---- trees that are made ----------------------------------------------------------------------------------------
+# ---- writing objects --------------------------------------------------------------------------------------------
 
 
 def with_entries(repository: Path, tree: str, wanted: Mapping[bytes, TreeEntry]) -> str:
-    """This tree with these entries beside what it holds. FileExistsError where one lies in what is a file there."""
+    """The tree with these entries added. Raises FileExistsError if a folder of an entry's path is a file there."""
     lines = {}
     for line in git(repository, "ls-tree", "-z", tree).split(b"\0")[:-1]:
         head, _, name = line.partition(b"\t")

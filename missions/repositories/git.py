@@ -1,6 +1,4 @@
-"""Git, run on bare repositories of our own alone: no hook, filter, attribute or setting of another one takes part.
-
-    GitFailed
+"""Running git, only on bare repositories of our own, so that no foreign hook, filter, attribute or setting applies.
 
 Why so: docs/decisions.md, What leaves a mission.
 """
@@ -17,21 +15,21 @@ from threading import Timer
 from typing import IO, Any
 
 GIT, SHELL = "/usr/bin/git", "/bin/sh"
-LONGEST = 120.0  # seconds for one call of git
-ANSWERS_WITHIN = 20  # seconds for a host to begin to speak
-MEMORY = 2 * 2**30  # bytes of address space of one process: objects of strangers name sizes as they like
+LONGEST = 120.0  # seconds of one call
+ANSWERS_WITHIN = 20  # seconds until an SSH host must answer
+MEMORY = 2 * 2**30  # bytes of address space of one process: untrusted objects may state any size
 NO_MEMORY = re.compile("out of memory|cannot allocate memory|unable to create (async )?thread", re.IGNORECASE)
-# kB; where less is allowed already that holds. By a shell: nothing of Python may run between a fork and its program
+# in kB; a lower limit stays. Set by a shell, because a preexec_fn is not safe in a process with threads
 BOUNDED = 'ulimit -v "$0" 2>/dev/null; exec "$@"'
 BEHIND_THE_REASON = ("Please make sure you have the correct access rights", "and the repository exists.")
-MOST_SAID = 1_000_000_000  # bytes that one says: a tree of a few bytes can name more files than there is memory
+MOST_SAID = 1_000_000_000  # bytes of output: a tree of a few bytes can name more files than there is memory for
 PIECE = 1_000_000
 NOTHING_OF_OURS = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
-# nobody is there who could answer: no terminal, no window and no helper is asked for a password
+# no prompt for passwords by terminal, window or helper: nobody could answer
 NOTHING_OF_OURS |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never"}
-# what is read under a name is what is pushed under it, and nothing that is missing is asked of somebody else
+# objects are read under their real names (no replace refs), and missing ones are not fetched
 NOTHING_OF_OURS |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_LITERAL_PATHSPECS": "1"}
-NOTHING_OF_OURS |= {"MALLOC_ARENA_MAX": "1"}  # each thread would take 128 MB of addresses for nothing
+NOTHING_OF_OURS |= {"MALLOC_ARENA_MAX": "1"}  # each arena of a thread would take 128 MB of the address space
 SSH = f"ssh -oBatchMode=yes -oConnectTimeout={ANSWERS_WITHIN}"
 SAFE = (
     *("core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.quotePath=false", "core.fsmonitor=false"),
@@ -40,12 +38,12 @@ SAFE = (
     *("pack.threads=2", "pack.windowMemory=64m"),
 )
 OUTWARD = ("https", "ssh", "file")
-NO_BRANCH = "_none"  # that HEAD names, of which git may read attributes: no branch of a mission is called so
+NO_BRANCH = "_none"  # HEAD's branch, from which git may read attributes; no branch of a mission has this name
 NAME = re.compile(r"[0-9a-f]{40}")
 
 
 class GitFailed(Exception):
-    """In git's own words, without passwords."""
+    """The text is git's error message, without passwords."""
 
 
 def make(repository: Path) -> None:
@@ -61,8 +59,15 @@ def git(
     outward: bool = False,
     most: int = MOST_SAID,
 ) -> bytes:
-    """What it says. `file` is read in place of `given`; `outward`: it may reach other repositories, with this user's
-    own keys, which enter no sandbox. GitFailed."""
+    """Run git and return its output.
+
+    given, file: standard input, as bytes or as an open file
+    fails: a non-zero exit code is no error
+    outward: allow other repositories by network and file, with the keys of this user, which no sandbox has
+    most: maximum of output in bytes
+
+    Raises GitFailed.
+    """
     said = [*SAFE, *(f"protocol.{name}.allow=always" for name in OUTWARD if outward)]
     options = [f"--git-dir={repository}", *(part for one in said for part in ("-c", one))]
     own = {name: os.environ[name] for name in ("HOME", "SSH_AUTH_SOCK") if outward and name in os.environ}
@@ -90,7 +95,7 @@ def run(
         about |= {"stdin": file or wanted, "stdout": subprocess.PIPE, "stderr": errors, "start_new_session": True}
         try:
             with subprocess.Popen([SHELL, "-c", BOUNDED, str(MEMORY // 1024), GIT, *words], **about) as process:  # noqa: S603
-                said = _heard(process, most)
+                said = _read_output(process, most)
         except OSError as error:
             raise GitFailed(str(error)) from error
         errors.seek(0)
@@ -99,15 +104,15 @@ def run(
     return said
 
 
-def _heard(process: "subprocess.Popen[bytes]", most: int) -> bytes:
-    """GitFailed where it says too much, or takes too long."""
+def _read_output(process: "subprocess.Popen[bytes]", most: int) -> bytes:
+    """Raises GitFailed if the output is too long, or the process takes longer than LONGEST."""
     assert process.stdout  # noqa: S101 - for the type checker
     late, found, size = list[bool](), list[bytes](), 0
 
     def end(too_late: bool = True) -> None:
         late.append(too_late)
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with those that it has begun, which hold its pipe
+            os.killpg(process.pid, signal.SIGKILL)  # with its children, which hold the pipe open
 
     timer = Timer(LONGEST, end)
     timer.start()
@@ -135,5 +140,5 @@ def _why(errors: bytes) -> str:
 
 
 def without_password(text: str) -> str:
-    """Of addresses in it."""
+    """The text without user names and passwords in addresses."""
     return re.sub(r"//[^/@\s]*@", "//", text)

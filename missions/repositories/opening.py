@@ -1,6 +1,6 @@
-"""An uploaded repository, opened: a program for the sandbox, which knows nothing but the standard library and git.
+"""A program that opens an uploaded repository inside a sandbox. It needs only the standard library and git.
 
-Only what lies in its folder .git is unpacked. Its settings may run what they will: there is no one here but itself.
+Only the .git folder is unpacked. Its settings may run any program: there is nothing else in the sandbox.
 """
 
 import json
@@ -50,7 +50,7 @@ def _fetched() -> str:
 
 
 def _unpacked() -> str:
-    """The folder .git that lies least deep."""
+    """Unpack the .git folder nearest to the root; return its path, or an empty string."""
     if zipfile.is_zipfile(UPLOAD):
         with zipfile.ZipFile(UPLOAD) as archive:
             infos = archive.infolist()

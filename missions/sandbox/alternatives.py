@@ -1,4 +1,4 @@
-"""What else than bubblewrap this machine offers to hold commands, and what each of them keeps in: told, and not used.
+"""A report on Landlock as an alternative to bubblewrap: which escape attempts it would block. It is not used.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -15,16 +15,16 @@ from . import landlock, seccomp
 from .bwrap import PYTHON, SandboxLimits
 from .probe import LONGEST, SandboxProbe, run_probe
 
-NOBODY_UID = 64_210  # as the launcher's
-# a namespace of users and no other: outside of one nothing is ever tried
+NOBODY_UID = 64_210  # the same as the launcher's
+# only a user namespace: escape attempts never run outside of one
 APART = ("/usr/bin/unshare", "--user", "--map-user=1000", "--map-group=1000", "--")
 NOT_OFFERED = "Landlock: not offered here. {why}"
 NOT_USED_TEXT = "Landlock, which holds no command: kept in {kept} of {tried} attempts. Through came: {through}."
 
 
 def landlock_report(told: dict[str, Any]) -> str:
-    """A sentence. `told`: as `probe` takes it."""
-    if why := landlock.landlock_version() or (
+    """The report as a sentence. `told` is passed to `probe.run_probe`."""
+    if why := landlock.landlock_problem() or (
         "" if seccomp.available() else "The filter of calls is written for x86-64 alone."
     ):
         return NOT_OFFERED.format(why=why)

@@ -1,5 +1,6 @@
-"""What all processes of a command take together, tried with small limits: each program passes one of them, and has to
-be ended for it. What one process alone may not do stands in `attempts.py`.
+"""Programs that exceed a limit of all processes of a command together; the sandbox must kill each of them.
+
+Attempts of a single process are in `escape_attempts.py`.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -8,12 +9,12 @@ from dataclasses import dataclass, field
 
 from .bwrap import MIB, PYTHON
 
-SECONDS = 20  # so long the program goes on by itself, if nothing ends it
+SECONDS = 20  # until a program ends by itself
 
 
 @dataclass(frozen=True)
 class SandboxBound:
-    """`reason`: how the keeper says that it ended the command for this."""
+    """A program with small limits. `reason` is the supervisor's code for killing it because of this limit."""
 
     name: str
     source: str

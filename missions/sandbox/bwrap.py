@@ -1,4 +1,4 @@
-"""The sandbox that a command runs in: what it sees, and what it may use. No shell takes part in making it.
+"""The bubblewrap sandbox of a command: what it sees, and its limits. It is started without a shell.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from . import seccomp
 
 MIB = 1 << 20
-# its own namespaces of everything, and no way to make more of them; gone with whoever started it
+# all namespaces are its own, it cannot create more, and it ends with the process that started it
 NAMESPACE_FLAGS = """--unshare-user --unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try
 --disable-userns --die-with-parent --uid 1000 --gid 1000 --cap-drop ALL --hostname workspace --clearenv""".split()
 SYSTEM_PATHS = """--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin --symlink usr/lib /lib
@@ -27,10 +27,10 @@ LIMIT_NAMES = {
     "TERM": "xterm-256color",
     "LANG": "C.UTF-8",
 }
-# a source that is changed within its second, to the same length, would be taken for what was compiled before
+# Python would use a stale .pyc for a source that is changed within one second to the same length
 LIMIT_NAMES |= {"PYTHONDONTWRITEBYTECODE": "1"}
 WORKSPACE, MEMORY = "/workspace", "/memory"
-NETWORK, PORT = "/run/network", 3128  # where a command with a network finds what leads out, and its proxy
+NETWORK, PORT = "/run/network", 3128  # folder with the proxy's socket, and the proxy's port on loopback
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY")
 SHELL = ("/bin/bash", "-c")
 PYTHON = "/usr/bin/python3"  # as it is found inside
@@ -41,7 +41,7 @@ ALL_MEMORY = min(4096 * MIB, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_S
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """Of one command, in bytes where it is not said."""
+    """Limits of one command, in bytes where the name or comment says nothing else."""
 
     processes: int = 256
     file: int = 1024 * MIB
@@ -59,8 +59,13 @@ class SandboxLimits:
 
 @dataclass(frozen=True)
 class BubblewrapSandbox:
-    """`folder` is the workspace, `memory` a folder of texts that can be read, `program` what runs, with arguments.
-    `network`: a folder with the socket of a proxy, which is all that leads out."""
+    """The sandbox of one command.
+
+    folder: the workspace
+    program: program with arguments
+    memory: folder of readable memories
+    network: folder with the socket of a proxy, the only way out
+    """
 
     folder: Path
     program: tuple[str, ...]
@@ -70,20 +75,20 @@ class BubblewrapSandbox:
     network: Path | None = None
 
     def request(self) -> dict[str, Any]:
-        """What `missions/terminals/pty_supervisor.py` is told: how to start, in plain values."""
+        """The request to `missions/terminals/pty_supervisor.py`, as JSON values."""
         limits = self.limits
         return {
             "program": shutil.which("bwrap") or "/usr/bin/bwrap",
             "arguments": list(self._arguments()),
             "filter": base64.b64encode(seccomp.filter_bytes()).decode(),
-            # set before it starts; the number of processes counts in the sandbox alone, and is set there
+            # set before bwrap starts; the limit of processes is set inside, where only the sandbox's own count
             "resources": {"FSIZE": limits.file, "DATA": limits.memory, "NOFILE": limits.descriptors, "CORE": 0},
             "folder": str(self.folder),
             "disk": limits.disk,
             "entries": limits.entries,
             "memory": limits.all_memory,
             "in_memory": self._in_memory,
-            "group": "",  # of the kernel, where the launcher made one
+            "group": "",  # path of the control group's events, if the launcher could make one
             "output": limits.output,
             "seconds": limits.seconds,
         }
@@ -95,22 +100,22 @@ class BubblewrapSandbox:
         network = ["--ro-bind", str(self.network), NETWORK] if self.network else []
         said = LIMIT_NAMES | (dict.fromkeys(PROXIES, f"http://127.0.0.1:{PORT}") if self.network else {})
         words = chain.from_iterable(("--setenv", name, value) for name, value in said.items())
-        # /dev is a file system in memory without a size
+        # /dev is a tmpfs without a size limit
         there = ["--chdir", f"{WORKSPACE}/{self.cwd}", "--remount-ro", "/dev", "--remount-ro", "/"]
         yield from (*NAMESPACE_FLAGS, *words, *SYSTEM_PATHS, *memory, *network, *sizes, *bound, *there)
-        # what holds the sandbox ignores these signals, and whatever it starts would, too
+        # bwrap ignores these signals, and its children would inherit that
         yield from ("--", "/usr/bin/env", "--default-signal=INT,TERM,HUP")
         yield from ("/usr/bin/prlimit", f"--nproc={limits.processes}:{limits.processes}", "--", *self._wrapped)
 
     @property
     def _in_memory(self) -> dict[str, int]:
-        """The folders that lie in memory, with their sizes in bytes."""
+        """The tmpfs folders, with their sizes in bytes."""
         limits = self.limits
         return {"/tmp": limits.temporary, LIMIT_NAMES["HOME"]: limits.home, "/dev/shm": limits.shared}  # noqa: S108 - inside
 
     @property
     def group_memory(self) -> int:
-        """What a control group may hold, in bytes: the processes and their folders in memory."""
+        """The memory limit of a control group, in bytes: of the processes and their tmpfs folders."""
         return self.limits.all_memory + sum(self._in_memory.values())
 
     @property
@@ -126,7 +131,7 @@ def shell_command(command: str) -> tuple[str, ...]:
 
 
 def available() -> str:
-    """Empty where commands can be held, else what is missing."""
+    """Empty if commands can be sandboxed on this machine, otherwise a sentence with what is missing."""
     if not seccomp.available():
         return "The filter of calls is written for x86-64 alone."
     missing = [name for name in ("bwrap", "prlimit") if not shutil.which(name)]

@@ -1,5 +1,6 @@
-"""Control groups of the kernel: they bound the memory of all processes of a command together, where this user may make
-one. Elsewhere the supervisor of a command adds it up and ends what exceeds it (`missions/terminals/pty_supervisor.py`).
+"""Control groups, which limit the memory of all processes of a command together.
+
+Where this user may not create one, the command's supervisor measures it (`missions/terminals/pty_supervisor.py`).
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PREFIX = "magi-"
-KEPT_SECONDS = 60  # a group that is empty for so long was left behind
-EVENTS = {"cgroup2": "memory.events", "cgroup": "memory.oom_control"}  # where the line `oom_kill` is
+KEPT_SECONDS = 60  # age from which on an empty group counts as left behind
+EVENTS = {"cgroup2": "memory.events", "cgroup": "memory.oom_control"}  # files with a line `oom_kill`
 LIMITS = {"cgroup2": ("memory.max", "memory.swap.max"), "cgroup": ("memory.limit_in_bytes", "memory.swappiness")}
 
 
@@ -27,12 +28,12 @@ class ControlGroup:
         return self.folder / EVENTS[self.version]
 
     def add(self, pid: int) -> None:
-        """This process, and all that it starts from now on. OSError."""
+        """Move a process into the group; its later children follow. Raises OSError."""
         (self.folder / "cgroup.procs").write_text(str(pid))
 
 
 def create_group(memory: int) -> ControlGroup | None:
-    """A group that holds so many bytes and swaps none; None where this user may make none."""
+    """A group with a limit of `memory` bytes and no swap; None if this user may not create one."""
     for version, base in _bases():
         with contextlib.suppress(OSError):
             return _created(version, base, memory)
@@ -55,7 +56,7 @@ def _created(version: str, base: Path, memory: int) -> ControlGroup:
 
 
 def _remove_empty(base: Path) -> None:
-    """The kernel removes none in which somebody is left."""
+    """Remove old groups; the kernel refuses those that still have processes."""
     for folder in base.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
@@ -63,8 +64,10 @@ def _remove_empty(base: Path) -> None:
 
 
 def _bases() -> Iterator[tuple[str, Path]]:
-    """Where groups may be made: beneath our own one; of version 2, which takes none beneath one that has processes,
-    beside it, too."""
+    """Folders in which a group may be created: our own group and, for version 2, its parent.
+
+    Version 2 allows no groups with controllers beneath a group that has processes.
+    """
     for version, mounted in _mounts():
         path = _own_path(version)
         own = mounted / path.lstrip("/")
@@ -75,7 +78,7 @@ def _bases() -> Iterator[tuple[str, Path]]:
 
 
 def _mounts() -> list[tuple[str, Path]]:
-    """The hierarchies that bound memory, the newer version first."""
+    """Mounted hierarchies with the memory controller, the newer version first."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")

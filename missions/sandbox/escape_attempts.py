@@ -1,10 +1,10 @@
-"""Ways out of the sandbox, tried from inside: what a hostile program would try first.
+"""Escape attempts: what a hostile program inside the sandbox would try first.
 
-    python3 -I -S attempts.py '{"port": 8000, "secret": "...", ...}'
+    python3 -I -S escape_attempts.py '{"port": 8000, "secret": "...", ...}'
 
-A program of its own, of the standard library alone. It says for each attempt whether it was kept in. It runs inside a
-user namespace only: outside, as root, its attempts would succeed on the machine itself. It reaches for loopback alone,
-and what it takes is bounded.
+This is a program that uses only the standard library. It prints for each attempt whether it was contained. It refuses
+to run outside of a user namespace, where its attempts would succeed on the machine itself. It connects to loopback
+only, and the resources that it takes are limited.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -24,9 +24,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-ATTEMPT_TIMEOUT = 5  # seconds that one attempt may take
+ATTEMPT_TIMEOUT = 5  # seconds
 MIB = 1 << 20
-HOST_UID_MAP = "0 0 4294967295"  # as the machine itself maps users
+HOST_UID_MAP = "0 0 4294967295"  # the map outside of user namespaces
 FORKS, MEMORY, FILE, TEMPORARY, SHARED = 400, 3 << 30, 1200 * MIB, 600 * MIB, 100 * MIB
 VSOCK, PACKET, NETLINK, AUDIT = 40, 17, 16, 9
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -44,7 +44,7 @@ def run_attempt(name: str) -> Callable[[Attempt], Attempt]:
 
 
 def run_syscall(number: int, *arguments: int | bytes | None) -> bool:
-    """Whether the kernel does it."""
+    """Whether the system call succeeds."""
     return bool(LIBC.syscall(number, *arguments) >= 0)
 
 
@@ -196,7 +196,7 @@ def _leads_out(descriptor: int) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISSOCK(mode) or stat.S_ISDIR(mode)
 
 
-# ---- secrets and other processes ------------------------------------------------------------------------------------
+# ---- secrets and other processes --------------------------------------------------------------------------------
 
 
 @run_attempt("the secret in its own environment")
@@ -211,7 +211,7 @@ def _anybody(told: dict[str, Any]) -> bool:
 
 @run_attempt("the secret in anybody's command line")
 def _lines(told: dict[str, Any]) -> bool:
-    # it is told backwards, for what is told stands in a command line itself
+    # passed backwards, because our own arguments are in a command line
     return any(told["backwards"][::-1].encode() in _of_process(pid, "cmdline") for pid in _processes())
 
 
@@ -272,7 +272,7 @@ def _root(told: dict[str, Any]) -> bool:
 
 @run_attempt("root outside")
 def _root_outside(told: dict[str, Any]) -> bool:
-    # whoever owns these there is whoever runs this here
+    # a file of the real root appears as owned by us if we are mapped to it
     return os.stat("/proc/sys/kernel/core_pattern").st_uid == os.getuid() or os.getuid() == 0
 
 
@@ -326,7 +326,7 @@ def _types(told: dict[str, Any]) -> bool:
     return bool(LIBC.ioctl(0, 0x5412, b"x") == 0)
 
 
-# ---- too much ---------------------------------------------------------------------------------------------------
+# ---- resources --------------------------------------------------------------------------------------------------
 
 
 @run_attempt("400 processes")
@@ -352,7 +352,7 @@ def _takes_memory(told: dict[str, Any]) -> bool:
 def _takes_disk(told: dict[str, Any]) -> bool:
     with open("large", "wb") as file:
         try:
-            file.truncate(FILE)  # it takes no place
+            file.truncate(FILE)  # sparse, so it takes no space
         finally:
             os.unlink("large")
     return True
@@ -381,7 +381,7 @@ def _anonymous_file(told: dict[str, Any]) -> bool:
     return True
 
 
-# what asks for shared memory, semaphores and queues of System V: with IPC_PRIVATE, so much, and for oneself
+# System V shared memory, semaphores and queues: IPC_PRIVATE, size, mode for the owner
 for _name, _number, _arguments in (
     ("a shared segment of 1 MB", 29, (0, MIB, 0o600)),
     ("a shared segment of 16 EB", 29, (0, ctypes.c_uint64((1 << 63) + 1), 0o600)),
@@ -408,7 +408,7 @@ def _dumps(told: dict[str, Any]) -> bool:
 
 
 def is_contained(tried: Attempt, told: dict[str, Any]) -> bool:
-    """In a process of its own, which the kernel may well kill."""
+    """Run one attempt in a child process, which the kernel may kill. Anything but success counts as contained."""
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:

@@ -1,9 +1,9 @@
-"""What Landlock can hold without any namespace: files by their places, TCP, abstract sockets and signals; a filter of
-calls and limits beside. It is tried and told of, and holds no command.
+"""Confinement by Landlock without namespaces: files by path, TCP, abstract sockets and signals, with a seccomp filter
+and resource limits. It is only probed and reported; no command runs in it.
 
     python3 -I -S landlock.py '{"folder": "/some/workspace", "filter": "...", "limits": {...}, "program": [...]}'
 
-A program of its own, of the standard library alone: it shuts itself in and becomes the program.
+This is a program that uses only the standard library: it confines itself and executes the given program.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -19,17 +19,17 @@ from typing import Any
 
 CREATE, ADD, RESTRICT = 444, 445, 446
 VERSION, BENEATH = 1, 1  # LANDLOCK_CREATE_RULESET_VERSION, LANDLOCK_RULE_PATH_BENEATH
-MIN_ABI = 6  # the first that keeps abstract sockets and signals
+MIN_ABI = 6  # the first that restricts abstract sockets and signals
 EXECUTE, WRITE, READ, LIST, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 EVERY_FILE, EVERY_PORT, EVERY_SCOPE = (1 << 16) - 1, 0b11, 0b11
-NO_NEW_PRIVILEGES, FILTER_CALLS, BY_FILTER = 38, 22, 2  # of prctl
+NO_NEW_PRIVILEGES, FILTER_CALLS, BY_FILTER = 38, 22, 2  # arguments of prctl
 PROBED_PATHS = ("/usr", "/proc", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def landlock_version() -> str:
-    """Empty where the kernel has it, else why not."""
+def landlock_problem() -> str:
+    """Empty if the kernel has a sufficient Landlock, otherwise a sentence with the reason."""
     version = LIBC.syscall(CREATE, None, 0, VERSION)
     if version < 0:
         return "This kernel has no Landlock, or it is switched off."
@@ -37,7 +37,7 @@ def landlock_version() -> str:
 
 
 def restrict_to_folder(folder: str) -> None:
-    """This process and all that it starts, for ever. OSError."""
+    """Restrict this process and its children irrevocably. Raises OSError."""
     asked = ctypes.create_string_buffer(struct.pack("=QQQ", EVERY_FILE, EVERY_PORT, EVERY_SCOPE))
     rules = _done(LIBC.syscall(CREATE, asked, ctypes.c_size_t(24), 0))
     for place in PROBED_PATHS:

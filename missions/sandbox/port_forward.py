@@ -1,8 +1,8 @@
-"""Inside the sandbox of a command with a network: loopback leads to the one socket that leads out.
+"""Forwards a port on loopback to the proxy's socket, inside the sandbox of a command with network.
 
-    python3 -I -S forward.py PORT SOCKET PROGRAM...
+    python3 -I -S port_forward.py PORT SOCKET PROGRAM...
 
-It becomes the program; a child of it carries what the program says to its proxy. It goes with the sandbox.
+It forks a child that forwards, and executes the program. The child ends with the sandbox.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -42,7 +42,7 @@ def serve(server: socket.socket, address: str) -> None:
 if __name__ == "__main__":
     listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
     if os.fork() == 0:
-        os.setsid()  # no key and no signal for what stands in front of the terminal is for it
+        os.setsid()  # keeps keys and signals of the terminal's foreground group away from it
         nothing = os.open("/dev/null", os.O_RDWR)
         for number in range(3):
             os.dup2(nothing, number)

@@ -1,5 +1,4 @@
-"""Does the sandbox hold, here and now? What a hostile program would try, tried inside it, against a stand-in of the
-engine that has a secret and listens.
+"""A probe of the sandbox: the escape attempts, run against a stand-in for the engine that has a secret and listens.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -19,16 +18,16 @@ from typing import Any
 
 from . import escape_attempts
 
-PYTHON = "/usr/bin/python3"  # as it is found inside
-LONGEST = 60.0
+PYTHON = "/usr/bin/python3"  # path inside the sandbox
+LONGEST = 60.0  # seconds
 
 Run = Callable[[tuple[str, ...]], str]
-"""Runs a program in the sandbox and gives what it printed."""
+"""Runs a program in the sandbox and returns its output."""
 
 
 @dataclass(frozen=True)
 class SandboxProbe:
-    """What was tried, and what of it got through; `trouble` where it could not be tried at all."""
+    """The number of attempts and the names of those that escaped; `trouble` if the probe could not run."""
 
     tried: int
     through: tuple[str, ...]
@@ -47,10 +46,12 @@ class SandboxProbe:
 
 
 def run_probe(run: Run, told: dict[str, Any]) -> SandboxProbe:
-    """`told` is what a program inside needs to try: `fake_secrets`."""
+    """Run all attempts. `told` comes from `fake_secrets`."""
     source = Path(escape_attempts.__file__).read_text()
     lines = run((PYTHON, "-I", "-S", "-c", source, json.dumps(told))).splitlines()
-    found = [json.loads(line[line.index("{") :]) for line in lines if line.endswith("}")]  # one attempt types words
+    found = [
+        json.loads(line[line.index("{") :]) for line in lines if line.endswith("}")
+    ]  # one attempt types into the terminal
     if len(found) < len(escape_attempts.ATTEMPTS):
         return SandboxProbe(len(found), (), f"it said {' '.join(lines[-3:]) or 'nothing'}")
     return SandboxProbe(len(found), tuple(one["attempt"] for one in found if not one["kept"]))
@@ -68,10 +69,10 @@ time.sleep(float(sys.argv[3]))
 
 @contextlib.contextmanager
 def fake_secrets(database: Path, checkout: Path) -> Iterator[dict[str, Any]]:
-    """Something to be reached: another process with a secret, which listens on loopback and on two kinds of sockets."""
+    """Start a process with a secret that listens on loopback and two Unix sockets; yield what the attempts look for."""
     secret, marker = secrets.token_hex(16), secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="magi-probe-") as folder:
-        os.chmod(folder, 0o755)  # noqa: S103 - the sandbox is what keeps them out, not this
+        os.chmod(folder, 0o755)  # noqa: S103 - the sandbox must keep them out, not the mode
         outside, address = Path(folder, "outside"), Path(folder, "sock")
         outside.write_text(secret)
         command = [sys.executable, "-I", "-S", "-c", STAND_IN, f"magi-{marker}", str(address), str(LONGEST * 2)]
@@ -94,7 +95,7 @@ def fake_secrets(database: Path, checkout: Path) -> Iterator[dict[str, Any]]:
                 process.kill()
 
 
-def is_free_of(told: dict[str, Any]) -> bool:
-    """Whether the stand-in can be reached from outside: else it would be no wonder that nobody reaches it."""
+def is_reachable_outside(told: dict[str, Any]) -> bool:
+    """Whether the stand-in can be reached from outside the sandbox; otherwise the probe would prove nothing."""
     with socket.create_connection(("127.0.0.1", told["port"]), timeout=5), open(told["outside"]) as file:
         return file.read() == told["secret"]

@@ -1,6 +1,6 @@
-"""What came of the last time that the sandbox was tried here: kept beside the missions, and asked before any command.
+"""The stored result of the last probe of the sandbox on this machine, which is checked before any command.
 
-It holds for this boot of the machine, this user and this very sandbox; another one has to be tried anew.
+It is valid for this boot, this user and the present source of the sandbox; any other needs a new probe.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -13,8 +13,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-PROBES = "probe-"  # how those missions are called that try it, and so may begin before
-DAY = 24 * 3600.0
+PROBES = "probe-"  # prefix of the names of probes, which may run before there is a result
+DAY = 24 * 3600.0  # seconds
 NOT_PROBED_TEXT = "The sandbox was not yet tried on this machine. An engine does so within a minute of its start."
 
 
@@ -30,7 +30,7 @@ class ProbeResult:
 
 
 def last_result(home: Path) -> ProbeResult | None:
-    """None where it was not tried, or so long ago that nobody can mean it any more."""
+    """The result; None if there is none for this boot, or it is older than two days."""
     try:
         said = json.loads(_file(home).read_text())
         found = ProbeResult(bool(said["holds"]), str(said["sentence"]), float(said["at"]))
@@ -49,7 +49,7 @@ def save_result(home: Path, holds: bool, sentence: str) -> ProbeResult:
 
 
 def refusal_text(home: Path, mission: str) -> str:
-    """Why no command of this mission may begin; empty where it may."""
+    """Why no command of this mission may start; empty if it may."""
     if mission.startswith(PROBES):
         return ""
     found = last_result(home)
@@ -66,7 +66,7 @@ def _boot() -> str:
 
 @cache
 def _definition() -> str:
-    """Of the sandbox and of what is tried in it."""
+    """A digest of the sources of the sandbox and of the attempts."""
     sources = (
         Path(__file__).parent / f"{name}.py"
         for name in ("escape_attempts", "bounds", "bwrap", "control_groups", "seccomp")

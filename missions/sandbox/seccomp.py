@@ -1,6 +1,6 @@
-"""Which calls the kernel refuses to a command in the sandbox: what namespaces do not hold.
+"""The seccomp filter of the sandbox: system calls that namespaces do not confine.
 
-Written for x86-64 alone; on other machines there is no such filter, and nothing that asks for it is offered.
+It is written for x86-64; on other machines there is no filter, and missions cannot run commands.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -9,13 +9,13 @@ import errno
 import platform
 import struct
 
-ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000  # what SECCOMP_RET_* are called in linux/seccomp.h
+ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000  # SECCOMP_RET_* of linux/seccomp.h
 LOAD, EQUAL, ABOVE, AT_LEAST, ANY_BIT, GIVE = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06  # BPF: ld, jeq, jgt, jge, jset, ret
-NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # where they stand in struct seccomp_data
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 X86_64 = 0xC000003E
-X32 = 0x40000000  # the same calls by other numbers
+X32 = 0x40000000  # bit of the x32 ABI, which has the same calls under other numbers
 
-# no program in a workspace needs these; each reaches kernel code that has been a way out before
+# no program in a workspace needs these; each reaches kernel code that has been used for escapes
 DENIED_CALLS = {
     **{"acct": 163, "add_key": 248, "bpf": 321, "chroot": 161, "clock_settime": 227, "delete_module": 176},
     **{"fanotify_init": 300, "finit_module": 313, "fsconfig": 431, "fsmount": 432, "fsopen": 430, "fspick": 433},
@@ -36,13 +36,13 @@ ADDRESS_FAMILIES = (
     *UNIX,
     2,
     10,
-)  # and IPv4, IPv6: what a server on loopback needs. A network namespace does not hold vsock
-NETLINK, ROUTES = 16, 0  # getaddrinfo looks at addresses by it
-# memory that belongs to no process: nothing that looks at processes finds it. What asks for it goes on without
+)  # and IPv4, IPv6: what a server on loopback needs. A network namespace does not confine vsock
+NETLINK, ROUTES = 16, 0  # used by getaddrinfo
+# memory that belongs to no process, so that measuring processes misses it. Programs continue without it
 MEMFD_CREATE, MEMFD_SECRET, SHMGET, SEMGET, MSGGET = 319, 447, 29, 64, 68
-SHARED_BYTES, SEMAPHORES = 64 * 1024, 32  # of one segment, of one set: the kernel takes 4,096 and 32,000 of these
+SHARED_BYTES, SEMAPHORES = 64 * 1024, 32  # per segment and per set; the kernel allows 4,096 segments and 32,000 sets
 SETSOCKOPT, OF_SOCKETS, LONGER_BUFFERS = 54, 1, (7, 32)  # SOL_SOCKET; SO_SNDBUF, SO_SNDBUFFORCE
-TERMINAL_INJECTION_CALLS = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX put words into a terminal's mouth
+TERMINAL_INJECTION_CALLS = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX inject input into a terminal
 
 Instruction = tuple[int, int, int, int]
 
@@ -52,7 +52,7 @@ def available() -> bool:
 
 
 def filter_bytes(families: tuple[int, ...] = ADDRESS_FAMILIES) -> bytes:
-    """As `bwrap --seccomp` reads it: struct sock_filter, one after another. `families`: of sockets that may be made."""
+    """The filter for `bwrap --seccomp` (struct sock_filter[]). `families` are the allowed socket families."""
     return b"".join(struct.pack("=HBBI", *one) for one in _program(families))
 
 
@@ -67,13 +67,15 @@ def _program(families: tuple[int, ...]) -> list[Instruction]:
         (AT_LEAST, 0, 1, X32),
         (GIVE, 0, 0, KILL),
         *refused,
-        *_on(CLONE3, [_refuse(errno.ENOSYS)]),  # its flags lie in memory, which no filter reads; libc then uses clone
+        *_on(
+            CLONE3, [_refuse(errno.ENOSYS)]
+        ),  # filters cannot read its flags, which are in memory; libc falls back to clone
         *_on(CLONE, [_argument(0), (ANY_BIT, 0, 1, NEW_NAMESPACES), _refuse(), _allow()]),
         *(one for call in (MEMFD_CREATE, MEMFD_SECRET, MSGGET) for one in _on(call, [_refuse(errno.ENOSYS)])),
         *_on(SHMGET, _at_most(1, SHARED_BYTES)),
         *_on(SEMGET, _at_most(1, SEMAPHORES)),
         *_on(IOCTL, [_argument(1), *_each(TERMINAL_INJECTION_CALLS, _refuse()), _allow()]),
-        # as if it were done: a buffer stays as long as is usual, which a program cannot rely on either
+        # pretends success: the buffer keeps its default size, and programs may not rely on another one
         *_on(
             SETSOCKOPT,
             [_argument(1), (EQUAL, 0, 5, OF_SOCKETS), _argument(2), *_each(LONGER_BUFFERS, _refuse(0)), _allow()],
@@ -85,13 +87,13 @@ def _program(families: tuple[int, ...]) -> list[Instruction]:
 
 
 def _by_family(families: tuple[int, ...]) -> list[Instruction]:
-    """Netlink serves loopback, and nothing else."""
+    """Allow these families, and netlink for routes only."""
     netlink = [(EQUAL, 0, 3, NETLINK), _argument(2), (EQUAL, 0, 1, ROUTES), _allow()] if families != UNIX else []
     return [_argument(0), *_each(families, _allow()), *netlink, _refuse(errno.EAFNOSUPPORT)]
 
 
 def _at_most(place: int, most: int) -> list[Instruction]:
-    """Of a number of 64 bits: the upper half is nought, and the lower no more than that."""
+    """Allow the call if a 64-bit argument is at most `most`: upper half 0, lower half compared."""
     upper = (LOAD, 0, 0, ARGUMENTS + 8 * place + 4)
     return [
         upper,
@@ -105,7 +107,7 @@ def _at_most(place: int, most: int) -> list[Instruction]:
 
 
 def _on(call: int, then: list[Instruction]) -> list[Instruction]:
-    """What is done about one call. It ends in a decision, so that the number is still loaded where it is not met."""
+    """Instructions for one call. They end in a decision, so that for other calls the number is still loaded."""
     return [(EQUAL, 0, len(then), call), *then]
 
 
@@ -114,7 +116,7 @@ def _each(values: tuple[int, ...], decision: Instruction) -> list[Instruction]:
 
 
 def _argument(place: int) -> Instruction:
-    """The lower half, which is all that these calls look at."""
+    """Load the lower half of an argument, which is all that these calls read."""
     return (LOAD, 0, 0, ARGUMENTS + 8 * place)
 
 

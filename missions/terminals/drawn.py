@@ -1,7 +1,6 @@
-"""What a command has drawn, from what its keeper holds: the screen of one that lives, and all lines of any.
+"""The screen of a running command, and all lines of any command, drawn from its spool.
 
-A process that begins to look draws what is kept, later only what is new: so it does not matter which engine looks, nor
-whether one was killed.
+A process first draws all stored output, later only what is new, so any engine can show any command.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -19,11 +18,11 @@ from .output_spool import OutputSpool
 from .pty_supervisor import COLUMNS, HEAD, RING, ROWS
 from .screen import Screen, ScreenLine, ScreenPiece
 
-MOST_DRAWN = 128 * 1024  # bytes at once: of a longer part only what holds on is taken, and its end
-SHARE = 3  # drawing is followed by a pause of so many times its own length
-MOST_SCREENS = 32  # that a process holds
-MOST_ABOVE = 20_000  # rows
-SEARCHED = 4_096  # bytes in which a place to begin at is looked for
+MOST_DRAWN = 128 * 1024  # bytes at once; of a longer part only lasting modes and the end are drawn
+SHARE = 3  # the pause after drawing is this many times as long as the drawing
+MOST_SCREENS = 32  # screens that one process keeps
+MOST_ABOVE = 20_000  # rows that have scrolled out
+SEARCHED = 4_096  # bytes that are searched for a place to begin drawing
 GAP = b"\r\n[output between was not kept]\r\n"
 MOVES = re.compile(rb"\x1b(?:\[[0-9;]*[ABEFHJLMSTdefrsu]|[78Mc])")
 ON_OTHER_SCREEN = re.compile(rb"\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|\Z)", re.DOTALL)
@@ -32,8 +31,14 @@ OTHER_SCREEN = tuple(b"\x1b[?%d" % number for number in (1049, 1047, 47))
 
 @dataclass(frozen=True)
 class Picture:
-    """A screen as it is now: `rows` with their colours; `row` and `place` of the cursor, the latter in signs, `column`
-    in cells. `is_drawn`: something draws there, and does not only print."""
+    """A screen at one moment.
+
+    rows: texts with colours
+    row, column, place: the cursor, from 0; `column` counts cells, `place` characters
+    alternate: the program uses the alternate screen
+    is_drawn: the program moves the cursor to other lines and does not only print
+    takes_paste: bracketed paste is on
+    """
 
     rows: tuple[tuple[ScreenPiece, ...], ...]
     columns: int
@@ -48,12 +53,12 @@ class Picture:
 
     @property
     def text(self) -> str:
-        """Without what is blank at its end."""
+        """The text, without trailing blanks and empty lines."""
         return "\n".join("".join(text for text, _ in row).rstrip() for row in self.rows).rstrip("\n")
 
 
 class LivingScreen:
-    """Of one command, fed with what is new whenever somebody looks."""
+    """The screen of one running command; new output is drawn whenever the screen is read."""
 
     def __init__(self, spool: OutputSpool) -> None:
         self._spool, self._lock = spool, threading.Lock()
@@ -62,7 +67,7 @@ class LivingScreen:
         self._picture: Picture | None = None
 
     def look(self, *, at_once: bool) -> Picture:
-        """A flood is drawn in pauses, unless somebody has to know `at_once`."""
+        """The present screen; without `at_once` it may be a little older, to limit the CPU time of drawing floods."""
         with self._lock:
             if self._picture is None or at_once or time.monotonic() >= self._not_before:
                 began = time.thread_time()
@@ -76,7 +81,7 @@ class LivingScreen:
         if (stop := total - MOST_DRAWN) > self._drawn:
             part = self._spool.said(self._drawn, stop - self._drawn)
             self._emulator.pass_over(part.data)
-            if part.start + len(part.data) < stop:  # a gap: its end is kept besides
+            if part.start + len(part.data) < stop:  # a gap: the end of the output is stored separately
                 self._emulator.pass_over(self._spool.said(-RING // 2).data[:-MOST_DRAWN])
             self._feed(stop, total, sizes, is_cut=True)
         else:
@@ -84,7 +89,7 @@ class LivingScreen:
         self._drawn = total
 
     def _feed(self, start: int, total: int, sizes: list[tuple[int, int, int]], is_cut: bool = False) -> None:
-        """Each part in the size that the screen had then."""
+        """Draw each part in the size that the terminal had then."""
         self._emulator.resize(*_size_at(sizes, start))
         for stop in [*(at for at, _, _ in sizes if start < at < total), total]:
             data = self._spool.said(start, stop - start).data
@@ -98,7 +103,7 @@ def _size_at(sizes: list[tuple[int, int, int]], place: int) -> tuple[int, int]:
 
 
 def _beginning(data: bytes) -> int:
-    """Where a part begins that was cut anywhere: at a line, or at an escape."""
+    """The offset of the first line or escape sequence in a part that was cut anywhere."""
     line, escape = data.find(b"\n", 0, SEARCHED), data.find(b"\x1b", 0, SEARCHED)
     return line + 1 if line >= 0 else max(escape, 0)
 
@@ -124,7 +129,7 @@ _held = threading.Lock()
 
 
 def picture(spool: OutputSpool, *, at_once: bool = True) -> Picture:
-    """The screen of a command that lives."""
+    """The screen of a running command."""
     with _held:
         screen = _screens.pop(spool.folder, None) or LivingScreen(spool)
         _screens[spool.folder] = screen
@@ -137,15 +142,15 @@ def picture(spool: OutputSpool, *, at_once: bool = True) -> Picture:
 
 
 def kept_output(spool: OutputSpool) -> bytes:
-    """All that is kept of it, with a line where something is missing."""
+    """All stored output, with a line where something is missing."""
     part = spool.said()
-    if part.start + len(part.data) < part.total:  # a gap: its end is kept besides
+    if part.start + len(part.data) < part.total:  # a gap: the end of the output is stored separately
         return part.data + GAP + spool.said(-RING // 2).data
     return part.data
 
 
 def lines_of_command(spool: OutputSpool) -> list[ScreenLine]:
-    """All that it has printed, as it looks by now."""
+    """All stored output as lines."""
     return lines_of(kept_output(spool), *_size_at(spool.sizes, spool.said(0, 0).total))
 
 
@@ -155,15 +160,18 @@ def text_of_command(spool: OutputSpool) -> str:
 
 @lru_cache(maxsize=8)
 def lines_of(data: bytes, rows: int = ROWS, columns: int = COLUMNS) -> list[ScreenLine]:
-    """Of what only prints, lines as long as they are; from where a cursor goes up on, those of a screen of this size
-    and of what has scrolled out of it."""
+    """Output as lines.
+
+    Output that only prints becomes lines of any length. From the first movement to another line on, it becomes the rows
+    of a screen of this size and those that scrolled out of it.
+    """
     found = Screen()
     if not MOVES.search(ON_OTHER_SCREEN.sub(b"", data)):
         found.feed(data)
         return found.lines
     first = MOVES.search(data)
     begin = first.start() if first else 0
-    for _ in range(rows):  # it may go up as far
+    for _ in range(rows):  # the cursor can move up by a whole screen
         begin = max(data.rfind(b"\n", 0, begin), 0)
     emulator = Emulator(rows, columns, MOST_ABOVE)
     if len(data) - begin > MOST_DRAWN:
@@ -179,7 +187,7 @@ def lines_of(data: bytes, rows: int = ROWS, columns: int = COLUMNS) -> list[Scre
 
 
 def on_other_screen(spool: OutputSpool) -> bool:
-    """Whether it draws on a screen of its own, as editors and pagers do, by the last that it said of that."""
+    """Whether the command is on the alternate screen, as editors and pagers are, by the last sequence for it."""
     for data in (spool.said(-RING).data, spool.said(0, HEAD).data):
         on, off = (max(data.rfind(one + end) for one in OTHER_SCREEN) for end in (b"h", b"l"))
         if on != off:

@@ -1,12 +1,11 @@
-"""Lets one command reach the hosts that were approved for it, and no others, for as long as it lives.
+"""A proxy that lets one command reach its approved hosts and no others, while the command runs.
 
-    python3 -I -S proxy.py SPOOL RULE < request
+    python3 -I -S egress_proxy.py SPOOL RULE < request
 
-A program of its own, of the standard library alone. It stands outside of the sandbox and listens at a socket in the
-spool, which is all that the sandbox sees of a network. It takes CONNECT to exactly the approved hosts and ports, asks
-for their addresses itself, and goes to none that is not public by RULE, the file `engine/web/public_addresses.py`, by
-which pages are read, too. Each connection is a line of `connections`: host, port, whether it was allowed, and how many
-bytes went each way.
+This is a program that uses only the standard library. It runs outside of the sandbox and listens on a socket in the
+spool, the only network that the sandbox sees. It accepts CONNECT to exactly the approved hosts and ports, resolves
+their names itself, and refuses addresses that are not public by RULE, the file `engine/web/public_addresses.py`. Each
+connection becomes a line of `connections`: host, port, whether it was allowed, and bytes in both directions.
 
 Why so: docs/decisions.md, The sandbox.
 """
@@ -31,7 +30,7 @@ POLL_SECONDS = 0.5
 START_TIMEOUT = 30.0
 PORT = re.compile("[0-9]{1,5}")
 IS_PROGRAM = __name__ == "__main__"
-# the user whose program it is may not be able to walk to the file, and is given a descriptor of it
+# the program's user may not be able to reach the file, and gets a path to a descriptor of it
 RULE = sys.argv[2] if IS_PROGRAM else str(Path(__file__).parents[2] / "engine/web/public_addresses.py")
 is_public = runpy.run_path(RULE)["is_public"]
 
@@ -44,7 +43,7 @@ class EgressProxy:
         self._count = 0
 
     def serve(self, server: socket.socket) -> None:
-        """Until the command has ended."""
+        """Accept connections until the command has ended."""
         server.settimeout(POLL_SECONDS)
         began = time.monotonic()
         while not os.path.exists("end") and (os.path.exists("started") or time.monotonic() - began < START_TIMEOUT):
@@ -54,7 +53,7 @@ class EgressProxy:
                 return
 
     def _take(self, server: socket.socket) -> None:
-        """The next that comes, if one does. No more are let in than there are places: whoever floods it waits."""
+        """Accept the next connection, if one comes. Connections beyond MOST_AT_ONCE wait."""
         try:
             client, _ = server.accept()
         except OSError:
@@ -87,7 +86,7 @@ class EgressProxy:
                 self._note(host, port, True, sent, received)
 
     def _reached(self, host: str, port: int) -> socket.socket:
-        """The very address that was looked at is connected to. PermissionError, OSError."""
+        """Connect to the address that was checked, without another lookup. Raises PermissionError, OSError."""
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         for family, kind, protocol, _, address in found:
             if {host, f"{host}:{port}"} & self._inner or is_public(str(address[0])):
@@ -115,7 +114,7 @@ def deny_response() -> socket.socket:
 
 
 def requested_host(client: socket.socket) -> tuple[str, int]:
-    """Host and port of a CONNECT. ValueError for anything else."""
+    """Host and port of a CONNECT request. Raises ValueError for anything else."""
     head = b""
     while b"\r\n\r\n" not in head:
         part = client.recv(1_024)
@@ -131,7 +130,7 @@ def requested_host(client: socket.socket) -> tuple[str, int]:
 
 
 def relay(client: socket.socket, there: socket.socket) -> tuple[int, int]:
-    """Both ways until both are closed, or nobody says anything for long; bytes each way."""
+    """Copy both directions until both are closed or idle; return the bytes sent and received."""
     counted = [0, 0]
 
     def pump(number: int, one: socket.socket, other: socket.socket) -> None:
@@ -151,7 +150,7 @@ def relay(client: socket.socket, there: socket.socket) -> tuple[int, int]:
 
 
 def is_running() -> bool:
-    """Whether the keeper of the command does, or may yet."""
+    """Whether the command's supervisor is running, or may still start."""
     try:
         with open("started") as file:
             pid = json.loads(file.read() or "{}").get("pid")
@@ -169,7 +168,7 @@ def main(spool: str) -> int:
         try:
             server.bind(ADDRESS)
         except OSError:
-            return 3  # another one stands here
+            return 3  # another proxy listens here
         server.listen(16)
         EgressProxy(asked).serve(server)
     return 0

@@ -14,9 +14,9 @@ from ..models.memory_selection import (
     LIBRARY,
     TOGETHER,
     KnownMemory,
-    agents_reading,
     length,
     memories_of_agent,
+    reader_lists,
     set_active,
 )
 from ..models.queries import agent_memory, summary_of
@@ -81,7 +81,7 @@ def propose_memory(asked: ProposeMemoryArguments, use: ToolUse) -> str:
     if memory and current and not is_visible(agent, current):
         raise ToolRefused(f"name_taken: there is a memory {asked.name} that you do not see.")
     front = current.front if current else ""
-    made = MemoryFile(asked.name, asked.description, asked.content, **{**agents_reading(current), **lists}, front=front)
+    made = MemoryFile(asked.name, asked.description, asked.content, **{**reader_lists(current), **lists}, front=front)
     return submit_proposal("propose_memory", mission, agent, made, "", asked.base_version)
 
 

@@ -11,7 +11,7 @@ from .. import memory_files
 from ..memory_files import InvalidMemoryFile
 from ..memory_review import current_version
 from ..models import Mission, MissionAgent
-from ..models.memories import MemoryVersion, memory_named, values_from_file
+from ..models.memories import MemoryVersion, memory_in_file, memory_named
 from ..workspace_files import FileProblem
 from .files import EditFileArguments, WriteFileArguments, replace_once
 from .memory import is_visible, submit_proposal
@@ -27,7 +27,7 @@ def refuse_write(asked: WriteFileArguments, use: ToolUse) -> str:
 
 def refuse_edit(asked: EditFileArguments, use: ToolUse) -> str:
     agent, mission = agent_of(use), mission_of(use)
-    memory = values_from_file(memory_file(asked.path), mission.library)
+    memory = memory_in_file(memory_file(asked.path), mission.library)
     current = _seen(agent, current_version(memory) if memory else None)
     if memory is None or current is None:
         raise ToolRefused(f"not_found: there is nothing at {asked.path}.")

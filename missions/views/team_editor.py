@@ -55,7 +55,7 @@ def file(request: HttpRequest, pk: int) -> HttpResponse:
     current = get_object_or_404(Crew.objects.with_content(), pk=pk).current
     if request.GET.get("as") == "markdown":
         headers = {"Content-Disposition": f'attachment; filename="crew-{pk}.md"'}
-        return HttpResponse(team_files.written_as_markdown(current), content_type=MARKDOWN, headers=headers)
+        return HttpResponse(team_files.team_file_markdown(current), content_type=MARKDOWN, headers=headers)
     headers = {"Content-Disposition": f'attachment; filename="crew-{pk}.json"'}
     return HttpResponse(team_files.team_file_text(current), content_type="application/json", headers=headers)
 

@@ -201,7 +201,7 @@ def test_a_token_that_nobody_gave_a_scope_only_reads(mira):
     assert not Token(owner=mira).may("submit", "judgement")
 
 
-# ---- a disabled account ---------------------------------------------------------------------------------------
+# ---- a disabled account -------------------------------------------------------------------------------------
 
 
 def in_sql(pk, active):

@@ -13,7 +13,7 @@ from missions.customs import CREW, LONGEST, TOGETHER, chosen
 from missions.models import Crew, Mission, queries
 from missions.procedure import submit
 from missions.prompts.steps import step_messages as prompt
-from missions.team_files import parse_team_file, team_file_text, written_as_markdown
+from missions.team_files import parse_team_file, team_file_markdown, team_file_text
 from tests.missions.test_source import MARK, WORK
 
 
@@ -35,10 +35,10 @@ def test_the_crew_s_own_come_first_then_known_names_in_their_order_and_none_twic
 def test_they_are_bounded_each_and_together_and_say_what_is_left_out():
     found = chosen(dict.fromkeys(("AGENTS.md", "CLAUDE.md", "GEMINI.md"), "") | {"AGENTS.md": "a" * 9_000})
     assert [(len(one.text), one.length, one.cut) for one in found] == [(LONGEST, 9_000, True)]
-    assert customs.told(found)[0][1].endswith("[3,000 characters more]")
+    assert customs.for_agents(found)[0][1].endswith("[3,000 characters more]")
     many = chosen({name: f"{name} " * 1_000 for name in customs.NAMES})
     assert (sum(len(one.text) for one in many), names(many)) == (TOGETHER, ["AGENTS.md", "CLAUDE.md"])
-    assert customs.read(customs.written(many)) == many
+    assert customs.from_json(customs.to_json(many)) == many
 
 
 def test_whoever_goes_on_has_those_of_the_first_workspace_and_of_its_own_crew():
@@ -85,7 +85,7 @@ def test_a_mission_has_them_in_its_prompts_on_its_page_and_in_its_record(mira: U
 @pytest.mark.django_db
 def test_a_crew_has_its_own_in_its_versions_and_in_its_file(row):
     version = row.crew_version
-    files = team_file_text(version), written_as_markdown(version)
+    files = team_file_text(version), team_file_markdown(version)
     assert [parse_team_file(one).held["customs"] for one in files] == ["Be brief."] * 2
     version.crew.revise(name="Two", author=None, agents=version.agents, customs="")
     assert "customs" not in Crew.objects.with_content().get(pk=version.crew_id).current.held()

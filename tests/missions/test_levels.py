@@ -17,7 +17,7 @@ NOT_ITS_OWN = {
 
 
 def test_all_but_what_is_not_its_own_is_kept_in(tmp_path):
-    why = landlock.landlock_version() or ("" if seccomp.available() else "another processor")
+    why = landlock.landlock_problem() or ("" if seccomp.available() else "another processor")
     need("Landlock", not why, why)
     with fake_secrets(tmp_path / "none.sqlite3", Path(__file__)) as told:
         found = alternatives.probe_alternatives(told)
@@ -27,7 +27,7 @@ def test_all_but_what_is_not_its_own_is_kept_in(tmp_path):
 @pytest.mark.parametrize(("version", "offered"), [(-1, False), (5, False), (6, True)])
 def test_it_is_offered_where_the_kernel_has_enough_of_it(monkeypatch, version, offered):
     monkeypatch.setattr(landlock.LIBC, "syscall", lambda *_: version, raising=False)
-    assert (landlock.landlock_version() == "") is offered
+    assert (landlock.landlock_problem() == "") is offered
     if not offered:
         assert alternatives.landlock_report({}).startswith("Landlock: not offered here. This kernel has ")
 

@@ -22,7 +22,7 @@ from missions.memory_files import MemoryFile
 from missions.models import Crew, FileVersion, Mission, Terminal, TerminalInput
 from missions.presets import agent_row
 from missions.procedure import submit
-from missions.responses import mission_fields, said_object
+from missions.responses import mission_fields, output_fields
 from runs.live.related_runs import readable_through
 from runs.presets import NameReserved
 from runs.procedure.spec import snapshot_of
@@ -195,7 +195,7 @@ def test_a_key_is_typed_into_an_editor_and_the_page_shows_its_screen(mira: User,
     asyncio.run(perform(row.pk, models))
     shown = page(mine, "live", row.pk)
     assert ('term__screen--drawn" tabindex="0"' in shown, 'menu<span class="c-cursor"' in shown) == (True, True)
-    said = said_object(Terminal.objects.get())
+    said = output_fields(Terminal.objects.get())
     assert (said["text"], said["screen"]["text"]) == ("", "menu")
     mine.post(reverse("mission-answer", args=[row.pk, 1]), {"text": "", "key": "up"})
     assert TerminalInput.objects.get().text == "\x1bOA"

@@ -10,7 +10,7 @@ import pytest
 
 from missions.sandbox import escape_attempts, seccomp
 from missions.sandbox.bwrap import BubblewrapSandbox
-from missions.sandbox.probe import fake_secrets, is_free_of, run_probe
+from missions.sandbox.probe import fake_secrets, is_reachable_outside, run_probe
 from missions.terminals.launcher import NOBODY, is_root, start_supervisor
 from tests.acceptance.site import ROOT
 from tests.missions.commands import ended
@@ -38,7 +38,7 @@ def tried(workshop):
         database = workshop.place.parent / "db.sqlite3"
         database.touch()
         with fake_secrets(database, ROOT) as told:
-            assert is_free_of(told)
+            assert is_reachable_outside(told)
             return run_probe(run, told)
 
     return changed

@@ -26,7 +26,7 @@ from runs.management.commands.gates import named
 from runs.run_command import NOTHING, ProgressLine, RunCommand, usage_error
 from runs.site_url import address
 
-CALLED = {"files": "workspace", "mission": "follows", "agents": "crew", "limits": "steps"}  # options, by fields
+OPTIONS_BY_FIELD = {"files": "workspace", "mission": "follows", "agents": "crew", "limits": "steps"}
 
 
 class Command(RunCommand[Mission]):
@@ -60,8 +60,10 @@ class Command(RunCommand[Mission]):
         parser.add_argument("--spend", metavar="MONEY", help="dollars at most, as in 3.00")
 
     def handle(self, **options: Any) -> None:
-        """On a terminal it stays a conversation: what is typed is said to the crew, or decides at a gate; once it is
-        over the next line is the next goal. The status is that of the last one."""
+        """Run the mission. On a terminal, lines are messages to the crew or decisions at gates.
+
+        After the end the next line is the goal of a mission that continues it. The exit status is that of the last one.
+        """
         tables.migrate()
         self._by = named(options["by"]) if options["by"] else None
         talk = InteractiveSession(self._by, self._say) if sys.stdin.isatty() and options["goal"] != "-" else None
@@ -83,7 +85,7 @@ class Command(RunCommand[Mission]):
                 }
 
     async def _follow(self, run: Run) -> None:
-        """Where no other engine runs, the ends of commands are looked for here."""
+        """Look for ended commands while following, because no other engine may be running."""
         looking = asyncio.create_task(reaper.sweep_periodically())
         try:
             await super()._follow(run)
@@ -91,7 +93,8 @@ class Command(RunCommand[Mission]):
             looking.cancel()
 
     def wait_for_person(self, pk: UUID, status: str) -> bool:
-        """What waits for a command or a time goes on by itself; at a gate somebody may be about to type."""
+        """Whether to stop following. A mission that waits for a command or a time continues by itself; at a gate the
+        user may be about to type."""
         if not super().wait_for_person(pk, status) or status != Run.Status.WAITING:
             return status not in (Run.Status.QUEUED, Run.Status.RUNNING, Run.Status.WAITING)
         waits = bool(Mission.objects.active().get(pk=pk).paused) or Gate.objects.pending().filter(run=pk).exists()
@@ -110,7 +113,7 @@ class Command(RunCommand[Mission]):
         come: dict[str, Any] = {"note": origin.note, "repository": origin.repository}
         values, problems = submit_values({"goal": goal, **own}, origin.files, follows=options["follows"], **come)
         if problems:
-            raise usage_error(self.in_options(problems, CALLED))
+            raise usage_error(self.in_options(problems, OPTIONS_BY_FIELD))
         try:
             made = submit(owner=self._by, **values)
         except BudgetExceeded as error:
@@ -128,7 +131,7 @@ class Command(RunCommand[Mission]):
             raise usage_error(f"--workspace: {place}: {error}") from error
 
     def _read(self, folder: Path) -> Iterator[tuple[str, str]]:
-        """The texts of a folder; what is none is named and left out."""
+        """The text files of a folder. Prints the names of files that are left out."""
         try:
             found, _ = Workspace(folder).listed(".", 64, 100_000)
         except (OSError, FileProblem) as error:
@@ -158,7 +161,7 @@ class Command(RunCommand[Mission]):
         yield from self._asked(list(Gate.objects.pending().filter(run=row.pk)))
 
     def _asked(self, gates: list[Gate]) -> ProgressLine:
-        """One at a time with its text: what is typed then is about that one."""
+        """All pending gates; one of them with its text, to which the next typed line is an answer."""
         for gate in gates:
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
         talk = self._talk
@@ -167,7 +170,7 @@ class Command(RunCommand[Mission]):
             yield from ((f"asked {first.pk} {number}", line) for number, line in enumerate(talk.asks(first)))
 
     def word(self, row: Any) -> str:
-        """The result, and what was changed."""
+        """The result and the changed files; also writes the patch."""
         if path := self._options["patch"]:
             Path(path).write_bytes(patch_for(row))
         if not row.run.outcome:

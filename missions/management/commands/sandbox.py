@@ -3,7 +3,7 @@ from argparse import ArgumentParser
 from django.core.management.base import CommandError
 
 from engine import console
-from missions.sandbox_selftest import probe_result, run_startup_probe
+from missions.sandbox_selftest import probe_result, report_landlock
 
 
 class Command(console.ConsoleCommand):
@@ -19,7 +19,7 @@ class Command(console.ConsoleCommand):
     def handle(self, *, probe: bool, **options: object) -> None:
         holds, sentence = probe_result(tries=probe)
         if probe:
-            self.stdout.write(run_startup_probe())
+            self.stdout.write(report_landlock())
         if not holds:
             raise CommandError(sentence)
         self.stdout.write(sentence)
