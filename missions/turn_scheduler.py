@@ -1,4 +1,4 @@
-"""Turns of a crew: so many step at once, each one step at a time, and whoever has waited longest is the next.
+"""Schedules steps of agents: a limited number at once, one for each agent, the longest waiting first.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from engine.runtime.suspension import Suspend, split_outcomes
 
 Due = Callable[[Collection[int], bool], Awaitable[Sequence[int]]]
-"""Who could step now beside these, whoever has waited longest first; whether somebody waits at a gate meanwhile."""
+"""Returns the agents that can step now, without those given, the longest waiting first. The flag says whether an agent
+waits at a gate."""
 Step = Callable[[int], Awaitable[None]]
 
 
@@ -20,8 +21,10 @@ class TurnScheduler:
         self._left: dict[int, BaseException] = {}
 
     async def run_until_idle(self) -> None:
-        """Until nobody can go on: siblings finish their steps. Then as `RunContext.together`: raises a fault, a
-        failure, or Waits."""
+        """Run steps until no agent can step. After an exception, running steps finish, and no other begins.
+
+        Raises as `RunContext.gather` does: a fault, a failure, or Suspend.
+        """
         try:
             while await self._begun():
                 await asyncio.wait(self._working.values(), return_when=asyncio.FIRST_COMPLETED)

@@ -1,5 +1,4 @@
-"""Where the engine reaches the workspaces of missions, and has commands begun: by the launcher where one runs, else as
-it would do it itself.
+"""The engine's access to workspaces, and the start of commands: by the launcher if one runs, otherwise by the engine.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -24,24 +23,24 @@ from .terminals.launcher import Launcher, LaunchRefused
 from .terminals.output_spool import OutputSpool, SpoolState
 from .workspace_files import FileChange, FileProblem, Workspace
 
-CHECK = "check"  # the spool of the check, and behind the key of a mission its own place
-CONTENTS = "contents"  # behind the key of a mission, what no row holds of its files
+CHECK = "check"  # name of the check's spool, and suffix of its folder
+CONTENTS = "contents"  # suffix of the folder with contents of files that are in no row
 PREPARED = "prepared"
-# a check has no one who could turn pages, write a message or answer: programs that heed this do not wait for one
+# nobody can answer a check's pager, editor or prompt; these variables make many programs not start one
 NOBODY_IS_THERE = (
     *("PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat"),
     *("EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_TERMINAL_PROMPT=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes"),
     *("DEBIAN_FRONTEND=noninteractive", "PIP_NO_INPUT=1", "NPM_CONFIG_YES=true"),
 )
-# for what we have a sandbox do: a filter or helper that a crew has set up has no terminal on which it could ask
+# for our own commands in the sandbox: filters or helpers of a crew get no terminal on which they could ask
 ASKS_NOBODY = (
     *("/usr/bin/env", *NOBODY_IS_THERE, "/usr/bin/setsid", "--wait"),
     *("/bin/sh", "-c", 'exec "$@" </dev/null', "sh"),
 )
 SOCKET = "launcher"
 KILLED_WITHIN, LOOK = 12.0, 0.05  # seconds
-CUT_FOR = 40  # looks: one that begins this moment seems to be cut
-MIN_FREE_BYTES = 2_000_000_000  # bytes, for a new workspace
+CUT_FOR = 40  # polls: a command that is just starting looks as if it was cut
+MIN_FREE_BYTES = 2_000_000_000  # required for a new workspace
 
 
 def missions_folder() -> Path:
@@ -49,7 +48,7 @@ def missions_folder() -> Path:
 
 
 def missing_programs() -> str:
-    """Why no command can be held here, or was not when that was last tried, in a sentence; empty where it can."""
+    """Why this machine cannot run commands, by the programs it lacks or the last probe; empty if it can."""
     if lacking := containment_problem():
         return lacking
     found = probe_result.last_result(missions_folder())
@@ -57,7 +56,7 @@ def missing_programs() -> str:
 
 
 def containment_problem() -> str:
-    """Why a sandbox cannot even be made here."""
+    """Why a sandbox cannot be created on this machine; empty if it can."""
     if lacking := available():
         return lacking
     missions_folder().mkdir(parents=True, exist_ok=True)
@@ -80,7 +79,7 @@ def memory(mission: UUID | str, name: str) -> Workspace:
 
 
 def fill_memory(mission: UUID | str, name: str, files: Mapping[str, str]) -> None:
-    """Let this folder hold these files and no others, each of them readable by whoever commands run as."""
+    """Make the folder contain exactly these files, readable for the user of commands."""
     folder = mission_folder(mission) / name
     folder.mkdir(exist_ok=True)
     folder.chmod(0o755)
@@ -102,8 +101,10 @@ def spool(mission: UUID | str, name: str) -> OutputSpool:
 def prepare(
     mission: UUID | str, files: Iterable[tuple[str, bytes]], fill: Callable[[Path], None] | None = None
 ) -> None:
-    """Make the workspace and what stands in it at first, once. `fill`: puts into the empty folder what comes before
-    these files. Refused where that cannot be."""
+    """Create the workspace with these files, once. `fill` writes into the empty folder before them.
+
+    Raises LaunchRefused.
+    """
     done = mission_folder(mission) / PREPARED
     if done.exists():
         return
@@ -129,13 +130,18 @@ def start_command(
     hosts: Sequence[str] = (),
     **limits: int,
 ) -> None:
-    """Whoever asks twice begins it once. `memory`: the name of a folder of it that can be read; `hosts`: what it may
-    reach, as in example.org:443. Refused."""
+    """Start a command. A repeated call does not start it again.
+
+    memory: name of a readable folder of the mission
+    hosts: what it may reach, as in example.org:443
+
+    Raises LaunchRefused.
+    """
     about: dict[str, Any] = {"cwd": cwd, "limits": SandboxLimits(**limits), "memory": memory}
     about["network"] = {"hosts": list(hosts), "inner": list(settings.PAGES_ALLOWED_HOSTS)} if hosts else None
     try:
         launcher.request_launch(missions_folder() / SOCKET, str(mission), name, program, **about)
-    except OSError:  # nobody launches here
+    except OSError:  # no launcher runs here
         Launcher(missions_folder()).begin(str(mission), name, program, **about)
 
 
@@ -146,8 +152,10 @@ class CommandEnded:
 
 
 def run_to_end(mission: UUID | str, name: str, program: tuple[str, ...], seconds: float) -> CommandEnded:
-    """A command of our own, which is no terminal of the mission and has none. Found again by its name, with what it
-    came to. Refused, also where it takes too long."""
+    """Run a command of our own in the sandbox, without a Terminal row. A repeated call returns the first result.
+
+    Raises LaunchRefused, also if it takes longer than `seconds`.
+    """
     start_command(mission, name, (*ASKS_NOBODY, *program))
     found, until, looks = spool(mission, name), time.monotonic() + seconds, 0
     while not (end := found.end) and time.monotonic() < until and looks < CUT_FOR:
@@ -160,14 +168,14 @@ def run_to_end(mission: UUID | str, name: str, program: tuple[str, ...], seconds
 
 
 def hand_over(folder: Path) -> None:
-    """All that lies in it, to whoever commands run as; while nothing of theirs has been there."""
+    """Give all files to the user of commands. Safe only before any command has run there."""
     if launcher.is_root():
         for one in (folder, *folder.rglob("*")):
             os.chown(one, launcher.NOBODY, launcher.NOBODY, follow_symlinks=False)
 
 
 def forget_command(mission: UUID | str, name: str) -> None:
-    """So that it is begun anew where it was begun before."""
+    """Stop a command and delete its spool, so that it can be started again."""
     found = spool(mission, name)
     until = time.monotonic() + KILLED_WITHIN
     while found.state == SpoolState.LIVES and time.monotonic() < until:
@@ -177,12 +185,12 @@ def forget_command(mission: UUID | str, name: str) -> None:
 
 
 def start_check(mission: UUID, command: str) -> None:
-    """In a sandbox of its own, over a copy that nobody else writes to."""
+    """Start the check in its own sandbox over a copy of the workspace, to which nobody else writes."""
     own = f"{mission}-{CHECK}"
     if not (mission_folder(own) / PREPARED).exists():
         shutil.rmtree(mission_folder(own) / "workspace", ignore_errors=True)
         made = Launcher(missions_folder()).prepare(own)
-        # by a program, for it keeps owners and links as they are and follows none
+        # cp keeps owners and links, and follows no links
         source = f"{mission_folder(mission) / 'workspace'}/."
         subprocess.run(["/bin/cp", "-a", source, str(made / "workspace")], check=True, capture_output=True)  # noqa: S603
         (made / PREPARED).touch()
@@ -198,7 +206,7 @@ def check_spool(mission: UUID) -> OutputSpool:
 
 
 def stop_all(mission: UUID | str, reason: str) -> int:
-    """Tell all that lives to end; how many there were."""
+    """Stop all running commands; return their number."""
     folder = mission_folder(mission) / "spool"
     found = [OutputSpool(one) for one in folder.iterdir()] if folder.is_dir() else []
     living = [one for one in found if one.state == SpoolState.LIVES]
@@ -219,5 +227,5 @@ def remove_files(mission: UUID, paths: Iterable[str]) -> None:
 
 
 def changes(mission: UUID, known: Mapping[str, str], first: Mapping[str, str] | None = None) -> list[FileChange]:
-    """`first`: the names of objects of git, by the paths of files that were there at first and are in no row."""
+    """Changes since `known`, digests by path. `first`: git blob names by path of original files without a row."""
     return workspace(mission).changes(known, first or {})

@@ -1,5 +1,5 @@
-"""Files of a workspace, read and written by descriptors: no path leads out of it, and nothing is looked at first and
-opened later.
+"""Files of a workspace, accessed through descriptors, so that no path leads out of it and nothing is checked before it
+is opened (no TOCTOU).
 
 Why so: docs/decisions.md, Missions.
 """
@@ -18,23 +18,23 @@ from hashlib import sha1, sha256
 from pathlib import Path
 from typing import IO
 
-FIRST = "F"  # the change of what was there before any
-OPENAT2 = 437  # on every machine that has it
+FIRST = "F"  # the kind of change of an original
+OPENAT2 = 437  # the same number on all architectures
 NO_MAGIC_LINKS, NO_LINKS, BENEATH = 0x02, 0x04, 0x08
-LONGEST = 400_000  # bytes of a text that is read, written or kept
-MOST_FILES, MOST_CHANGES = 100_000, 5_000  # that are looked at for changes, and that are told at once
+LONGEST = 400_000  # bytes of one text
+MOST_FILES, MOST_CHANGES = 100_000, 5_000  # files that are checked for changes, and changes returned at once
 MAX_TEXT_BYTES = (
-    50_000_000  # of changed files that are told at once, so that no crew decides how much memory that needs
+    50_000_000  # of all changes returned at once, so that a crew cannot make the engine use unlimited memory
 )
-SETTLED = 50_000_000  # nanoseconds: what was written just before may be written again without another time
-KNOWN_PLACES = 4  # workspaces of whose files is known what stood in them
+SETTLED = 50_000_000  # nanoseconds: a younger file may be written again without a new timestamp
+KNOWN_PLACES = 4  # workspaces whose digests are cached
 IGNORED_NAMES = frozenset({".git", "__pycache__", "node_modules", ".venv", ".pytest_cache", ".ruff_cache"})
 PREFIX = "/workspace/"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class FileProblem(Exception):
-    """It was not done: a word for programs, and a sentence."""
+    """The operation failed. `code` is a word for programs, `say` a sentence."""
 
     def __init__(self, code: str, say: str) -> None:
         super().__init__(f"{code}: {say}")
@@ -50,16 +50,16 @@ class FoundFile:
     path: str
     kind: str  # file, folder, link, other
     size: int
-    runs: bool = False  # whether it is a program
-    mark: tuple[int, ...] = ()  # that is another one once it was written to; the last is when that was
+    runs: bool = False  # executable
+    mark: tuple[int, ...] = ()  # inode, size, mtime and ctime, which change when it is written
 
 
 @dataclass(frozen=True)
 class FileChange:
-    """`text` is empty of what is no text, or longer than is kept."""
+    """A changed file; `text` is empty for binary files and for those that are too long."""
 
     path: str
-    change: str  # A, M or D; F of what was there first, before its first change
+    change: str  # A, M or D; F for an original before its first change
     digest: str
     size: int
     text: str
@@ -74,24 +74,24 @@ def digest_of(data: bytes) -> str:
 
 
 def blob_name(data: bytes) -> str:
-    """As git names what stands in a file."""
+    """The git object name of a blob with this data."""
     return sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 @dataclass(frozen=True)
 class _Digests:
-    """Of what stood in a file as long as it had this mark."""
+    """Digests of a file's content while it had this mark."""
 
     mark: tuple[int, ...]
     digest: str
     blob: str
 
 
-_known: OrderedDict[Path, dict[str, _Digests]] = OrderedDict()  # in this process, of the workspaces looked at last
+_known: OrderedDict[Path, dict[str, _Digests]] = OrderedDict()  # cache of this process, least recently used first
 
 
 def relative_path(path: str) -> str:
-    """As from the workspace: what stands in front of it in commands is taken off. FileProblem."""
+    """The path relative to the workspace; /workspace/ is removed. Raises FileProblem."""
     path = path.strip()
     if path in ("/workspace", PREFIX):
         return "."
@@ -106,11 +106,11 @@ class Workspace:
         self._root = root
 
     def read(self, path: str, most: int = LONGEST * 8) -> bytes:
-        """FileProblem."""
+        """The content of a file of at most `most` bytes. Raises FileProblem."""
         return self.data(relative_path(path), most)
 
     def data(self, path: str, most: int = LONGEST * 8) -> bytes:
-        """Of one that was found, whatever its name is. FileProblem."""
+        """The content of a file whose path came from a listing, whatever its name. Raises FileProblem."""
         with self._opened(path, os.O_RDONLY | os.O_NONBLOCK) as found:
             kind = os.fstat(found).st_mode
             if stat.S_ISDIR(kind):
@@ -125,7 +125,7 @@ class Workspace:
 
     @contextmanager
     def opened(self, path: str, most: int) -> Iterator[IO[bytes]]:
-        """A file, to be read by another program. FileProblem."""
+        """Open a file for another program. Raises FileProblem."""
         with self._opened(relative_path(path), os.O_RDONLY | os.O_NONBLOCK) as found:
             about = os.fstat(found)
             if not stat.S_ISREG(about.st_mode):
@@ -136,7 +136,7 @@ class Workspace:
                 yield file
 
     def write(self, path: str, data: bytes) -> None:
-        """Whole or not at all. Folders that are missing are made. FileProblem."""
+        """Write a file atomically and create missing folders. Raises FileProblem."""
         path = relative_path(path)
         folder, name = os.path.split(path)
         if name in ("", ".", ".."):
@@ -146,7 +146,7 @@ class Workspace:
             self._replace(at, name, data, path)
 
     def remove(self, path: str) -> None:
-        """A file, and no folder. FileProblem."""
+        """Remove a file; folders are refused. Raises FileProblem."""
         folder, name = os.path.split(relative_path(path))
         with self._at(folder or ".", os.O_PATH | os.O_DIRECTORY) as at:
             try:
@@ -155,12 +155,12 @@ class Workspace:
                 raise FileProblem("not_written", f"{path}: {error.strerror}.") from error
 
     def is_executable(self, path: str) -> bool:
-        """Whether it is a program. FileProblem."""
+        """Raises FileProblem."""
         with self._opened(path, os.O_PATH) as found:
             return bool(os.fstat(found).st_mode & 0o100)
 
     def make_executable(self, path: str) -> None:
-        """FileProblem."""
+        """Raises FileProblem."""
         with self._opened(relative_path(path), os.O_RDONLY | os.O_NONBLOCK) as found:
             os.fchmod(found, stat.S_IMODE(os.fstat(found).st_mode) & 0o777 | 0o111)
 
@@ -174,7 +174,7 @@ class Workspace:
                 os.fchmod(file.fileno(), mode)
             os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
         except OSError as error:
-            with suppress(OSError):  # a command may have taken it away, or closed the folder
+            with suppress(OSError):  # a command may have removed it or closed the folder
                 os.unlink(temporary, dir_fd=at)
             raise FileProblem("not_written", f"{path}: {error.strerror}.") from error
 
@@ -201,13 +201,16 @@ class Workspace:
                 self._hand_over(made)
 
     def _hand_over(self, descriptor: int) -> None:
-        """To whoever commands run as, where that is somebody else."""
+        """Give the file to the user of commands, if that is another one."""
         owner = os.stat(self._root)
         if os.geteuid() == 0 and owner.st_uid != 0:
             os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
     def listed(self, path: str = ".", depth: int = 1, most: int = 500) -> tuple[list[FoundFile], int]:
-        """In their order, and how many were left out. Links are shown and never followed. FileProblem."""
+        """Sorted entries, and the number of those beyond `most`. Links are listed and never followed.
+
+        Raises FileProblem.
+        """
         found, more = list[FoundFile](), 0
         for one in self._walk(relative_path(path) if path != "." else ".", depth):
             if len(found) < most:
@@ -225,19 +228,21 @@ class Workspace:
             mark = (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
             yield FoundFile(path, kind, about.st_size, bool(about.st_mode & 0o100), mark)
             if kind == "folder" and depth > 1 and name not in IGNORED_NAMES:
-                with suppress(FileProblem):  # what lives beside has taken it away meanwhile
+                with suppress(FileProblem):  # a running command has removed it meanwhile
                     yield from self._walk(path, depth - 1)
 
     def changes(self, known: Mapping[str, str], first: Mapping[str, str] | None = None) -> list[FileChange]:
-        """What is otherwise than `known`, digests by paths, and than `first`, names of blobs by paths that are not in
-        it; in the order of paths. Of the first files alone, where there are too many or their texts are too long: once
-        these are known, the next call returns others."""
+        """Changes since `known`, digests by path, and `first`, git blob names of files without a stored version.
+
+        They are sorted by path. If there are too many, or their texts are too long, only the first ones are returned:
+        once they are saved, the next call returns others.
+        """
         first, room = first or {}, MAX_TEXT_BYTES
         found = list[FileChange]()
         there = set[str]()
         before, now = self._known(), dict[str, _Digests]()
         for one in self.files():
-            path = os.fsencode(one.path).decode(errors="replace")  # no row holds the bytes of a name that is no text
+            path = os.fsencode(one.path).decode(errors="replace")  # rows cannot store a name that is not UTF-8
             there.add(path)
             seen = before.get(one.path)
             if seen and seen.mark == one.mark:
@@ -249,7 +254,7 @@ class Workspace:
             try:
                 data = self.data(one.path)
             except FileProblem:
-                continue  # it has gone meanwhile, or is too large to be looked at
+                continue  # removed meanwhile, or too large
             seen = _Digests(one.mark, digest_of(data), blob_name(data))
             if one.mark[-1] < time.time_ns() - SETTLED:
                 now[one.path] = seen
@@ -258,7 +263,9 @@ class Workspace:
                 found.append(FileChange(path, change, seen.digest, len(data), text_of(data)))
                 room -= found[-1].text_bytes
         _known[self._root] = now
-        left = [path for path in (*known, *first) if path not in there]  # what is not looked at need not have gone
+        left = [
+            path for path in (*known, *first) if path not in there
+        ]  # files beyond MOST_FILES are not removed, so each is checked
         gone = [FileChange(path, "D", "", 0, "") for path in left if not self._is_file(path)]
         return sorted([*found, *gone], key=lambda one: one.path)[:MOST_CHANGES]
 
@@ -269,7 +276,7 @@ class Workspace:
         return found
 
     def lacks_folder(self, path: str) -> bool:
-        """Where a link stands in the way nobody can say so but who follows it."""
+        """Whether there is no folder at the path. False for a path over a link, which only a command can follow."""
         try:
             with self._at(path, os.O_PATH) as found:
                 return not stat.S_ISDIR(os.fstat(found).st_mode)
@@ -284,7 +291,7 @@ class Workspace:
             return False
 
     def files(self) -> Iterator[FoundFile]:
-        """All that are looked at."""
+        """The first MOST_FILES files."""
         count = 0
         for one in self._walk(".", 64):
             if one.kind == "file":
@@ -328,7 +335,7 @@ def _beneath(root: int, path: str, flags: int) -> int:
 
 
 def _standing(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, os.stat_result]]:
-    """Without those that a command has taken away since they were listed."""
+    """Names and stat results, without entries that were removed since they were listed."""
     for one in entries:
         with suppress(FileNotFoundError):
             yield one.name, one.stat(follow_symlinks=False)
@@ -340,7 +347,7 @@ def _kind_of(mode: int) -> str:
 
 
 def text_of(data: bytes) -> str:
-    """Empty where it is no text, or too long to be kept."""
+    """The text; empty if it is binary or too long to be stored."""
     if len(data) > LONGEST or b"\0" in data:
         return ""
     try:

@@ -1,5 +1,4 @@
-"""Where a workspace comes from, beside files that are sent one by one: an archive, or a repository of git that was
-uploaded, or that whoever runs the installation has allowed.
+"""Sources of workspaces: archives, uploaded git repositories, and repositories that MAGI_WORKSPACES_FROM allows.
 
 Why so: docs/decisions.md, Missions.
 """
@@ -31,14 +30,14 @@ __all__ = [
 ]
 BUNDLE_ENDS = ".bundle"
 ENDS = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", BUNDLE_ENDS)
-LARGEST = 20_000_000  # bytes, packed, of one without a repository
+LARGEST = 20_000_000  # bytes of an archive without a repository
 BOUNDS = limited_process.ProcessLimits(seconds=20.0, memory=768 * 2**20, output=4 * archive_reader.TOGETHER)
 NAMED = 20
 
 
 @dataclass(frozen=True)
 class WorkspaceSource:
-    """`note`: what the crew should know of it."""
+    """`note` is for the crew, for example which files were left out."""
 
     files: Sequence[tuple[str, str]]
     note: str = ""
@@ -50,7 +49,7 @@ def is_archive(name: str) -> bool:
 
 
 def source_from_archive(data: bytes, name: str = "an archive") -> WorkspaceSource:
-    """The repository that is in it, else its texts; what is neither is named. RepositoryRefused."""
+    """The repository in the archive, or else its texts, with a note about other files. Raises RepositoryRefused."""
     if len(data) > LARGEST_UPLOAD:
         raise RepositoryRefused(f"It has more than {LARGEST_UPLOAD // 1_000_000} MB.")
     if data.startswith(b"# v"):
@@ -85,12 +84,12 @@ def _notes(no_texts: Sequence[str], no_files: Sequence[str]) -> Iterator[str]:
 
 
 def allowed_repositories() -> Sequence[str]:
-    """Without what stands in them of passwords: everybody who may begin a mission reads them."""
+    """The allowed addresses without passwords: everybody who may start a mission sees them."""
     return tuple(map(without_password, settings.WORKSPACES_FROM))
 
 
 def source_from_git(address: str) -> WorkspaceSource:
-    """A clone of it. RepositoryRefused."""
+    """Clone an allowed repository. Raises RepositoryRefused."""
     address = without_password(address)
     found = [one for one in settings.WORKSPACES_FROM if without_password(one) == address]
     if not found:
@@ -100,6 +99,8 @@ def source_from_git(address: str) -> WorkspaceSource:
 
 
 def of_folder(folder: Path) -> WorkspaceSource | None:
-    """A clone of the repository whose files lie in it, with what is not committed there; None where it has none.
-    RepositoryRefused."""
+    """Clone the repository in a local folder with its uncommitted changes; None if it has none.
+
+    Raises RepositoryRefused.
+    """
     return WorkspaceSource((), repository=cloning.from_folder(folder)) if (folder / ".git").exists() else None

@@ -1,9 +1,8 @@
-"""What a program draws, as the screen that people would see: full-screen programs, and bars of progress in several
-lines.
+"""A terminal emulator for full-screen programs and progress bars of several lines.
 
-pyte holds the cells and the cursor. What it does otherwise than the terminals that programs know (xterm, tmux) stands
-here: the other screen, scrolling, what scrolls out, wide signs, strings that it would print. No sequence takes longer
-than a line of the screen does, nothing that is kept grows with what is said, and nothing is ever answered.
+pyte stores the cells and the cursor. This module corrects where pyte differs from xterm and tmux: alternate screen,
+scrolling, scrollback, wide characters, and control strings that pyte would print. No sequence takes longer than drawing
+one line, memory does not grow with the output, and queries are never answered.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -22,12 +21,12 @@ from wcwidth import wcwidth
 from .pty_supervisor import COLUMNS, ROWS
 from .screen import OTHER_SCREEN, PLAIN, REVERSE, EscapeReader, Pen, ScreenLine, ScreenPiece, number_of
 
-LONGEST_SIGN = 8  # characters in one cell: what is combined without an end takes no more
+LONGEST_SIGN = 8  # characters in one cell, a limit for combining characters
 PARTS = re.compile(r"[\x00-\x1f\x7f]|[^\x00-\x1f\x7f]+")
 PASTED, HAS_APPLICATION_KEYS = 2004 << 5, 1 << 5  # modes, as pyte numbers them
 WRAPS, INSERTS = modes.DECAWM, modes.IRM
-UP_OR_DOWN = frozenset("ABEFHJLMSTdefrsu")  # last letters of what moves a cursor to another line, or lines themselves
-# modes, margins and sets of signs: all that holds on of a part that is not drawn
+UP_OR_DOWN = frozenset("ABEFHJLMSTdefrsu")  # final letters of sequences that move the cursor or lines vertically
+# modes, margins and character sets, which outlast a part of the output that is not drawn
 STATE = re.compile(rb"\x1b(?:\[\?[0-9;]{1,40}[hl]|\[[0-9]{0,4};?[0-9]{0,4}r|[()][0AB])")
 MOST_STATE = 500
 
@@ -38,20 +37,20 @@ def _cell(sign: str, look: str) -> Char:
 
 
 class ScreenRow(StaticDefaultDict[int, Char]):
-    """`goes_on`: its end was reached in the middle of a line, which goes on in the next row."""
+    """`goes_on`: the line was wrapped and continues in the next row."""
 
     goes_on = False
 
 
 class Emulator(pyte.Screen):
-    """Fed with what a program says, in pieces cut anywhere. `kept`: how many of the rows that scroll out are kept."""
+    """Is fed with output in pieces that may be cut anywhere. `kept` is the number of rows of scrollback."""
 
     buffer: defaultdict[int, ScreenRow]  # type: ignore[assignment]
 
     def __init__(self, rows: int = ROWS, columns: int = COLUMNS, kept: int = 0) -> None:
         self.above: deque[tuple[tuple[ScreenPiece, ...], bool]] = deque(maxlen=kept)  # and whether it goes on
         self.alternate = False
-        self.moved = False  # the cursor went up or down, and what was drawn so has not yet scrolled out
+        self.moved = False  # the cursor moved vertically, and what was drawn since has not scrolled out yet
         self._scrolled, self._last = 0, ""
         self._reader = EscapeReader()
         super().__init__(columns, rows)
@@ -62,7 +61,7 @@ class Emulator(pyte.Screen):
         return _cell(" ", PLAIN)
 
     def reset(self) -> None:
-        """As pyte does; rows that have scrolled out stay."""
+        """Reset the screen; the scrollback stays."""
         super().reset()
         self.buffer = _empty()
         self.alternate = False
@@ -71,11 +70,11 @@ class Emulator(pyte.Screen):
         self._take_pen(Pen())
 
     def _take_pen(self, pen: Pen) -> None:
-        """What is erased takes the background, and is never turned."""
+        """Set the pen. Erased cells take its background, but not reverse video."""
         self._pen, self._look = pen, pen.look
         self._blank = _cell(" ", REVERSE if pen.background else PLAIN)
 
-    # ---- what it is fed -------------------------------------------------------------------------------------
+    # ---- input ----------------------------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
         for text, escape in self._reader.read(data):
@@ -86,7 +85,7 @@ class Emulator(pyte.Screen):
                 self._obey_plain(escape["plain"])
 
     def pass_over(self, data: bytes) -> None:
-        """Draw nothing of this, but let hold on what holds on: on which screen it is, whether the cursor is shown."""
+        """Skip this part of the output, but apply its lasting modes, such as the alternate screen."""
         self._reader = EscapeReader()
         last: dict[bytes, bytes] = {}
         for said in STATE.findall(data):
@@ -108,10 +107,10 @@ class Emulator(pyte.Screen):
             **{"\r": self.carriage_return, "\x0e": self.shift_out, "\x0f": self.shift_in},
         }
 
-    # ---- what it obeys --------------------------------------------------------------------------------------
+    # ---- sequences ------------------------------------------------------------------------------------------
 
     def _what_it_obeys(self) -> dict[str, Callable[[int], None]]:
-        """By the last letter, each with one number, of which 0 means what is usual."""
+        """Handlers by final letter; each takes one number, where 0 means the default."""
         return {
             **{"A": self.cursor_up, "B": self.cursor_down, "C": self.cursor_forward, "D": self.cursor_back},
             **{"E": self.cursor_down1, "F": self.cursor_up1, "G": self.cursor_to_column, "`": self.cursor_to_column},
@@ -125,7 +124,7 @@ class Emulator(pyte.Screen):
 
     def _obey(self, verb: str, said: str, between: str) -> None:
         if between or said[:1] in ("<", "=", ">"):
-            return  # of other kinds of terminals, or questions: a program is not answered
+            return  # sequences of other terminals, or queries, which are not answered
         private = said.startswith("?")
         numbers = [number_of(one, 0) for one in said.removeprefix("?").split(";")[:16]]
         if verb in "hl":
@@ -180,7 +179,7 @@ class Emulator(pyte.Screen):
         (self.mode.add if on else self.mode.discard)(mode)
 
     def _change_screen(self, on: bool, with_cursor: bool) -> None:
-        """The other one begins empty; the first one is as it was."""
+        """Switch screens. The alternate one begins empty; the main one is restored as it was."""
         if on == self.alternate:
             return
         if on:
@@ -200,7 +199,7 @@ class Emulator(pyte.Screen):
         self.cursor.x, self.cursor.y = min(cursor.x, self.columns), min(cursor.y, self.lines - 1)
 
     def save_cursor(self) -> None:
-        """One alone, as of any terminal: pyte keeps a heap of them."""
+        """Save one cursor, as terminals do; pyte keeps a stack."""
         self._saved = copy.copy(self.cursor), self._pen, self.g0_charset, self.g1_charset, self.charset
 
     def restore_cursor(self) -> None:
@@ -211,7 +210,7 @@ class Emulator(pyte.Screen):
         self._put_cursor(copy.copy(cursor))
         self._take_pen(pen)
 
-    # ---- signs ----------------------------------------------------------------------------------------------
+    # ---- characters -----------------------------------------------------------------------------------------
 
     def draw(self, data: str) -> None:
         if self.charset or self.g0_charset is not charsets.LAT1_MAP:
@@ -223,7 +222,7 @@ class Emulator(pyte.Screen):
             self._draw_sign(sign)
 
     def _draw_plain(self, data: str) -> None:
-        """A line of what is one cell each, at once."""
+        """Draw ASCII text, of one cell for each character, a row at a time."""
         look, place = self._look, 0
         while place < len(data):
             self._wrap_for(1)
@@ -237,7 +236,7 @@ class Emulator(pyte.Screen):
 
     def _draw_sign(self, sign: str) -> None:
         if not (sign.isprintable() or sign == "�"):
-            return  # nobody would see it, or it changes in what order others are seen
+            return  # invisible, or changes the direction of text
         width = wcwidth(sign)
         if width <= 0:
             self._combine(sign)
@@ -253,7 +252,7 @@ class Emulator(pyte.Screen):
         self.cursor.x, self._last = x + width, sign
 
     def _wrap_for(self, width: int) -> None:
-        """Room for a sign of this width, in the next row where this one has none."""
+        """Wrap to the next row if this one has no room for a character of this width."""
         if self.cursor.x + width <= self.columns:
             return
         if WRAPS in self.mode:
@@ -264,14 +263,14 @@ class Emulator(pyte.Screen):
             self.cursor.x = max(0, self.columns - width)
 
     def _part_wide(self, row: ScreenRow, start: int, end: int) -> None:
-        """Half of a wide sign is none."""
+        """Blank the other halves of wide characters that are overwritten by half."""
         if start and row[start].data == "":
             row[start - 1] = self.default_char
         if end < self.columns and row[end].data == "":
             row[end] = self.default_char
 
     def _combine(self, sign: str) -> None:
-        """With the one before it."""
+        """Add a combining character to the previous cell."""
         row, x = self.buffer[self.cursor.y], self.cursor.x - 1
         x -= x > 0 and row[x].data == ""
         if x >= 0 and len(row[x].data) < LONGEST_SIGN:
@@ -306,13 +305,13 @@ class Emulator(pyte.Screen):
         self.cursor_to_line(line)
 
     def cursor_to_line(self, line: int | None = None) -> None:
-        """In the region alone where a program has asked for that; pyte fails there without one."""
+        """Relative to the scroll region in origin mode; pyte fails there without a region."""
         top, bottom = self._region if modes.DECOM in self.mode else (0, self.lines - 1)
         self.cursor.y = min(top + max(line or 1, 1) - 1, bottom)
         self._be_inside()
 
     def cursor_up(self, count: int | None = None) -> None:
-        """Out of the region only where it was out of it before; pyte pulls it in."""
+        """Stops at the region's top unless the cursor is above it; pyte moves it into the region."""
         top = self._region.top if self.cursor.y >= self._region.top else 0
         self.cursor.y = max(self.cursor.y - (count or 1), top)
         self._be_inside()
@@ -356,7 +355,7 @@ class Emulator(pyte.Screen):
             self.carriage_return()
 
     def _scroll(self, top: int, bottom: int, count: int, is_kept: bool = True) -> None:
-        """Rows go up by so many, or down. What goes out at the top of the first screen is kept."""
+        """Move rows up by `count`, or down. Rows that leave the top of the main screen go to the scrollback."""
         rows = [self.buffer.pop(y, None) for y in range(top, bottom + 1)]
         count = max(-len(rows), min(count, len(rows)))
         if count > 0 and is_kept and top == 0 and not self.alternate:
@@ -374,7 +373,7 @@ class Emulator(pyte.Screen):
     # ---- erasing --------------------------------------------------------------------------------------------
 
     def erase_in_display(self, how: int = 0, *_: int, **__: bool) -> None:
-        """What is erased as a whole on the first screen is kept with what scrolled out, as tmux does it."""
+        """Erasing the whole main screen moves it to the scrollback, as tmux does."""
         x, y = self.cursor.x, self.cursor.y
         if how == 3 or how > 3:
             return
@@ -422,10 +421,10 @@ class Emulator(pyte.Screen):
             if one < self.columns and row[one].data == "":
                 row[one] = self.default_char
 
-    # ---- its size -------------------------------------------------------------------------------------------
+    # ---- size -----------------------------------------------------------------------------------------------
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """What has no room any more goes out at the top, as far as the cursor asks for it; programs draw anew."""
+        """Change the size. Rows above go to the scrollback if the cursor would be outside; programs redraw."""
         rows, width = lines or self.lines, columns or self.columns
         if self._behind:
             self._behind = self._fit(self._behind[0], rows, width, 0), self._behind[1]
@@ -447,11 +446,11 @@ class Emulator(pyte.Screen):
                     del row[x]
         return found
 
-    # ---- what is seen ---------------------------------------------------------------------------------------
+    # ---- output ---------------------------------------------------------------------------------------------
 
     @property
     def place(self) -> tuple[int, int]:
-        """Of the cursor: its row, and the cell in it, from 0."""
+        """Row and cell of the cursor, from 0."""
         return self.cursor.y, min(self.cursor.x, self.columns - 1)
 
     @property
@@ -459,13 +458,13 @@ class Emulator(pyte.Screen):
         return [_pieces(self.buffer.get(y), self.columns) for y in range(self.lines)]
 
     def signs_before(self, row: int, cell: int) -> int:
-        """How many signs stand there: a wide one takes two cells."""
+        """The number of characters before a cell; wide ones take two cells."""
         cells = self.buffer[row]
         return sum(cells[x].data != "" for x in range(cell))
 
     @property
     def all_lines(self) -> list[ScreenLine]:
-        """Also those that have scrolled out, each that was wrapped as one."""
+        """All lines with the scrollback; wrapped rows are joined."""
         screen = self._behind[0] if self._behind else self.buffer
         last = max((y for y in screen if _pieces(screen[y], self.columns)), default=-1)
         if not self.alternate:
@@ -485,9 +484,9 @@ def _empty() -> defaultdict[int, ScreenRow]:
 
 
 def _pieces(row: ScreenRow | None, columns: int) -> tuple[ScreenPiece, ...]:
-    """Neighbours of one colour together; without what is blank at its end, where it is the end of a line."""
+    """The row as texts of one colour each; without trailing blanks, unless the line continues."""
     found: list[ScreenPiece] = []
-    if row is None or not (row or row.goes_on):  # of one that was erased no cell is looked at
+    if row is None or not (row or row.goes_on):  # a shortcut for erased rows
         return ((" " * columns, REVERSE),) if row is not None and row.default.fg == REVERSE else ()
     for cell in (row[x] for x in range(columns)):
         if found and found[-1][1] == cell.fg:

@@ -1,4 +1,4 @@
-"""What a terminal sends for what is typed: text, a key, or something pasted.
+"""The characters that a terminal sends for text, keys and pasted text.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -18,13 +18,16 @@ PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 
 
 def of_key(name: str, *, application: bool) -> str:
-    """Arrows are others where a program has asked for them so."""
+    """`application`: the program has turned on application cursor keys, which changes arrows."""
     return f"\x1b{'O' if application else '['}{ARROWS[name]}" if name in ARROWS else KEYS[name]
 
 
 def of_text(text: str, *, by_lines: bool, pasted: bool = False) -> str:
-    """`by_lines`: the terminal collects a line before anybody reads of it; else Enter is what the key sends. `pasted`:
-    between two marks, where the program has asked for them."""
+    """The characters for a text.
+
+    by_lines: the terminal is in canonical mode; otherwise line breaks become the Enter key
+    pasted: put the text between the marks of bracketed paste
+    """
     if not by_lines:
         text = text.replace("\r\n", "\n").replace("\n", "\r")
     if not pasted:

@@ -1,7 +1,7 @@
-"""Begins commands: makes a keeper for each, and holds nothing. To kill it loses nothing.
+"""The launcher, which starts a supervisor for each command and keeps no state, so killing it loses nothing.
 
-It may be another user than the engine; as root it becomes one without rights for every command. Whoever may speak to it
-is known by their user, not by what they say.
+It may run as another user than the engine; as root it starts commands as a user without rights. Callers are
+authenticated by the user id of the socket's peer.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -28,24 +28,24 @@ from missions.sandbox.control_groups import ControlGroup
 
 from . import egress_proxy, pty_supervisor
 
-NOBODY = 64_210  # without a name and without anything of its own, on every machine
-PYTHON = "/usr/bin/python3"  # what others may start, too
-LONGEST_REQUEST = 128 * 1024
-ANSWER_TIMEOUT = 5.0
+NOBODY = 64_210  # a user id without name and files
+PYTHON = "/usr/bin/python3"  # executable by other users, too
+LONGEST_REQUEST = 128 * 1024  # bytes
+ANSWER_TIMEOUT = 5.0  # seconds
 
 
 class LaunchRefused(Exception):
-    """It does not begin, and why, in a sentence for people."""
+    """The command is not started. The text is a sentence for people."""
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """`home` has a folder for each mission, with its `workspace`, its `spool`, and what of it can be read beside."""
+    """`home` has a folder for each mission with its `workspace`, its `spool` and folders of readable memories."""
 
     home: Path
 
     def prepare(self, mission: str) -> Path:
-        """Make the folders of a mission. Raises Refused."""
+        """Make the folders of a mission. Raises LaunchRefused."""
         place = self._place(mission)
         place.mkdir(mode=0o750, parents=True, exist_ok=True)
         for name in ("workspace", "spool"):
@@ -73,8 +73,14 @@ class Launcher:
         memory: str = "",
         network: dict[str, list[str]] | None = None,
     ) -> None:
-        """Whoever asks twice begins it once: the keeper that comes second finds it taken. `memory`: the name of a
-        folder of this mission that can be read. `network`: as `terminals/proxy.py` is told. Raises Refused."""
+        """Start a command. A repeated call does not start it again: the second supervisor finds it claimed.
+
+        call: name of its spool
+        memory: name of a readable folder of this mission
+        network: the request to `egress_proxy`, if it may reach hosts
+
+        Raises LaunchRefused.
+        """
         if lacking := available() or probe_result.refusal_text(self.home, mission):
             raise LaunchRefused(lacking)
         place = self.prepare(mission)
@@ -88,9 +94,9 @@ class Launcher:
         start_supervisor(spool, box.request(), control_groups.create_group(box.group_memory))
 
     def _let_out(self, spool: Path, network: dict[str, list[str]]) -> Path:
-        """The folder with the socket, once a proxy listens there."""
+        """Start a proxy and return the folder with its socket once it listens."""
         until = time.monotonic() + ANSWER_TIMEOUT
-        if not (spool / "started").exists():  # a command that began has the one that it began with
+        if not (spool / "started").exists():  # a command that has started keeps its first proxy
             launch_supervisor(egress_proxy, spool, network, files=[egress_proxy.RULE])
         while not (spool / egress_proxy.ADDRESS).exists():
             if time.monotonic() > until:
@@ -103,7 +109,7 @@ class Launcher:
 
 
 def _name(said: str) -> str:
-    """A name of a folder, and no way out of the one that it is in. Raises Refused."""
+    """Check that this is a plain name of a folder, which cannot lead elsewhere. Raises LaunchRefused."""
     if not said or not all(sign.isascii() and (sign.isalnum() or sign in "-_") for sign in said):
         raise LaunchRefused(f"{said!r} is no name of a mission or a call.")
     return said
@@ -114,7 +120,7 @@ def is_root() -> bool:
 
 
 def start_supervisor(spool: Path, request: dict[str, Any], group: ControlGroup | None = None) -> None:
-    """Start a keeper; in this group, where there is one."""
+    """Start a supervisor, in this control group if there is one."""
     launch_supervisor(pty_supervisor, spool, request, group)
 
 
@@ -125,10 +131,12 @@ def launch_supervisor(
     group: ControlGroup | None = None,
     files: Sequence[str] = (),
 ) -> None:
-    """Start a program that needs nobody any more: in a session of its own, with nothing of ours but its source and
-    these files, whose paths follow that of the spool."""
+    """Start a detached program in a session of its own, with an empty environment.
+
+    Its arguments are the spool and the paths of `files`; the request is its standard input.
+    """
     with contextlib.ExitStack() as opened:
-        # by a descriptor, for the other user need not be able to walk to it
+        # by descriptors, because the other user may not be able to reach the files
         open_files = [opened.enter_context(Path(one).open("rb")) for one in (what.__file__ or "", *files)]
         program, *more_files = [f"/proc/self/fd/{one.fileno()}" for one in open_files]
         other: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root() else {}
@@ -137,25 +145,27 @@ def launch_supervisor(
         more = {"pass_fds": passed, "start_new_session": True, "cwd": "/", "env": {}, **other}
         started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing, **more)  # noqa: S603
     if group:
-        with contextlib.suppress(OSError):  # without it the keeper adds up
-            group.add(started.pid)  # before it is told what to start
+        with contextlib.suppress(OSError):  # the supervisor then measures memory itself
+            group.add(started.pid)  # before the request, so that the command is in the group from its start
             request = request | {"group": str(group.events)}
     with contextlib.suppress(BrokenPipeError), cast("IO[bytes]", started.stdin) as told:
-        told.write(json.dumps(request).encode())  # a pipe holds it: one that finds its place taken reads nothing
+        told.write(
+            json.dumps(request).encode()
+        )  # fits into the pipe: a supervisor whose command is claimed does not read it
 
 
 # ---- the process ----------------------------------------------------------------------------------------------------
 
 
 class LauncherServer:
-    """Answers one line with one line, to the users whose numbers are named alone."""
+    """Answers one line with one line, only to these user ids, root and itself."""
 
     def __init__(self, launcher: Launcher, users: frozenset[int]) -> None:
         self._launcher, self._users = launcher, users | {0, os.geteuid()}
 
     async def serve(self, address: Path) -> None:
-        """Until it is cancelled."""
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers end by themselves, and nobody waits for them
+        """Serve until cancelled."""
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for supervisors, so the kernel must reap them
         async with await asyncio.start_unix_server(
             self._meet, sock=self._listen(address), limit=LONGEST_REQUEST
         ) as server:
@@ -176,7 +186,7 @@ class LauncherServer:
                     writer.write(json.dumps(answer).encode() + b"\n")
                     await writer.drain()
         except (OSError, ValueError, TimeoutError):
-            pass  # they have gone, or were too slow, or said too much
+            pass  # the client has gone, is too slow, or its request is too long
         finally:
             writer.close()
 
@@ -209,7 +219,7 @@ def request_launch(
     memory: str = "",
     network: dict[str, list[str]] | None = None,
 ) -> None:
-    """Have a launcher begin a command. Raises Refused; OSError where no launcher answers."""
+    """Ask a launcher to start a command. Raises LaunchRefused, and OSError if no launcher answers."""
     said: dict[str, Any] = {"mission": mission, "call": call, "program": program, "cwd": cwd, "limits": asdict(limits)}
     said["memory"], said["network"] = memory, network
     with socket.socket(socket.AF_UNIX) as client:

@@ -1,12 +1,13 @@
-"""The folder that a keeper leaves its command's output in, read and spoken to from outside; what came of a command.
+"""The spool: the folder of one command, through which other processes read its output and talk to its supervisor.
 
-    started   who began it: there once and for ever, before there is a process
-    out       how much was said in all, the beginning of it, and a ring of its end
-    times     when how much had been said
-    sizes     which size its terminal has had from which byte on, where it was changed
-    sock      where a living keeper is spoken to
-    end       how it ended
-    net       where a proxy listens, if it was given a network; connections: what it reached
+    started       identity of the supervisor; created exclusively before the command, and never removed
+    out           bytes in all, the beginning of the output, and a ring buffer with its end
+    times         how many bytes there were at which time
+    sizes         changes of the terminal's size, by byte
+    sock          socket of the running supervisor
+    end           how the command ended
+    net           folder with the proxy's socket, if the command has network
+    connections   the connections of the command
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -27,24 +28,24 @@ from typing import Any
 from .egress_proxy import LINES, MOST_IN_ALL
 from .pty_supervisor import CHUNK, COUNT_BYTES, HEAD, RING, SIZES, process_identity, ring_offset
 
-ANSWER_TIMEOUT = 2.0  # a keeper answers at once; one that does not is looked for by its number
+ANSWER_TIMEOUT = 2.0  # seconds; a supervisor answers at once
 
 
 class SpoolState(StrEnum):
-    NEW = "new"  # nobody began it
+    NEW = "new"  # not started
     LIVES = "lives"
     ENDED = "ended"
-    CUT = "cut"  # begun, and whoever kept it is gone: never begun again
-    REFUSED = "refused"  # somebody saw to it that it never begins
+    CUT = "cut"  # started, and its supervisor died; never started again
+    REFUSED = "refused"  # marked so that it can never start
 
 
 class SupervisorSilent(Exception):
-    """The keeper cannot be reached: it has ended, or not yet begun to listen."""
+    """The supervisor cannot be reached: it has ended, or does not listen yet."""
 
 
 @dataclass(frozen=True)
 class SupervisorReply:
-    """A part of the output: from the byte `start` on, of `total`; `lost` bytes before it are kept no more."""
+    """A part of the output, from byte `start`, of `total` bytes. `lost` bytes before it are no longer stored."""
 
     start: int
     data: bytes
@@ -56,7 +57,7 @@ class SupervisorReply:
 class OutputSpool:
     folder: Path
 
-    # ---- how it stands --------------------------------------------------------------------------------------
+    # ---- state ----------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> SpoolState:
@@ -67,12 +68,12 @@ class OutputSpool:
             return SpoolState.NEW
         if started.get("refused"):
             return SpoolState.REFUSED
-        # it may have ended between the two looks
+        # it may have ended since `end` was read
         return SpoolState.LIVES if _lives(started) else SpoolState.ENDED if self.end is not None else SpoolState.CUT
 
     @property
     def end(self) -> dict[str, Any] | None:
-        """`code`, `reason` (empty where it ended by itself), `seconds`, `total`, `digest`, `inputs`."""
+        """`code`, `reason` (empty if it ended by itself), `seconds`, `total` (bytes), `digest`, `inputs`."""
         return self._read("end")
 
     def _read(self, name: str) -> dict[str, Any] | None:
@@ -81,11 +82,11 @@ class OutputSpool:
         except FileNotFoundError:
             return None
         except ValueError:
-            return {}  # begun this moment: what it says is not yet written
+            return {}  # created, but not written yet
         return found if isinstance(found, dict) else {}
 
     def refuse(self) -> bool:
-        """See to it that it never begins, whoever tries later. False where it has begun already."""
+        """Prevent the command from ever starting. False if it has started already."""
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             taken = os.open(self.folder / "started", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640)
@@ -95,10 +96,10 @@ class OutputSpool:
             json.dump({"refused": time.time()}, file)
         return True
 
-    # ---- what it said ---------------------------------------------------------------------------------------
+    # ---- output ---------------------------------------------------------------------------------------------
 
     def said(self, start: int = 0, most: int = HEAD + RING) -> SupervisorReply:
-        """From the byte `start` on, as far as it is kept; a negative one counts from the end."""
+        """Stored output from byte `start`, at most `most` bytes; a negative start counts from the end."""
         try:
             file = os.open(self.folder / "out", os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -113,7 +114,7 @@ class OutputSpool:
 
     @property
     def sizes(self) -> list[tuple[int, int, int]]:
-        """From which byte on the terminal had which rows and columns; before that it had those that it begins with."""
+        """Changes of size as (byte, rows, columns); before the first one the terminal has its initial size."""
         try:
             lines = (self.folder / SIZES).read_text().splitlines()
         except OSError:
@@ -123,7 +124,7 @@ class OutputSpool:
 
     @property
     def changed(self) -> datetime | None:
-        """When it said something last."""
+        """When the last output was written."""
         try:
             return datetime.fromtimestamp((self.folder / "out").stat().st_mtime, UTC)
         except OSError:
@@ -131,33 +132,33 @@ class OutputSpool:
 
     @property
     def connections(self) -> list[dict[str, Any]]:
-        """What a command with a network has reached, or tried to: see `terminals/proxy.py`."""
+        """The connections that a command with network made or tried; see `egress_proxy`."""
         try:
             lines = (self.folder / LINES).read_text().splitlines()
         except OSError:
             return []
         return [json.loads(line) for line in lines[:MOST_IN_ALL] if line.endswith("}")]
 
-    # ---- what it is told ------------------------------------------------------------------------------------
+    # ---- requests -------------------------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
         return self._ask(verb="status")
 
     def type(self, number: int, data: bytes) -> bool:
-        """Whether these bytes have been typed, now or before; False where a number before is missing."""
+        """Type the input with this number, once. False if an earlier number is missing."""
         return bool(self._ask(verb="input", number=number, bytes=base64.b64encode(data).decode())["taken"])
 
     def resize(self, rows: int, columns: int) -> bool:
-        """False where it is no size that may be, or was changed too often."""
+        """False if the size is out of range, or was changed too often."""
         return bool(self._ask(verb="resize", rows=rows, columns=columns)["resized"])
 
     def stop(self, reason: str) -> None:
-        """It is interrupted, then told harder, then killed."""
+        """End the command: SIGINT, then SIGTERM, then SIGKILL."""
         with contextlib.suppress(SupervisorSilent):
             self._ask(verb="end", reason=reason)
 
     def _ask(self, **said: Any) -> dict[str, Any]:
-        """Raises Silent."""
+        """Raises SupervisorSilent."""
         try:
             with _place(self.folder) as address, socket.socket(socket.AF_UNIX) as client:
                 client.settimeout(ANSWER_TIMEOUT)
@@ -171,7 +172,7 @@ class OutputSpool:
 
 @contextlib.contextmanager
 def _place(folder: Path) -> Any:
-    """The address of its socket by way of a descriptor: an address may have 107 bytes, and a folder more."""
+    """The socket's address through a descriptor: addresses have at most 107 bytes, and paths may be longer."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}/sock"
@@ -180,11 +181,11 @@ def _place(folder: Path) -> Any:
 
 
 def _lives(started: dict[str, Any]) -> bool:
-    """Of this boot of this machine, and the very process: numbers are given again."""
+    """Whether the same process of this boot is running; process ids are reused."""
     try:
         return process_identity(int(started["pid"])) == {name: started[name] for name in ("pid", "since", "boot")}
     except KeyError:
-        return True  # begun this moment
+        return True  # started this moment, not written yet
     except OSError:
         return False
 
@@ -194,12 +195,12 @@ def _total(file: int) -> int:
 
 
 def _kept(file: int, start: int, total: int, most: int) -> tuple[int, bytes]:
-    """What is kept from this byte on, and the first that it begins at: some before it may be lost."""
+    """The stored bytes from `start`, and the position of the first one: bytes before it may be lost."""
     if start < HEAD:
         stop = min(start + most, total)
         head = os.pread(file, min(stop, HEAD) - start, COUNT_BYTES + start)
         if stop <= HEAD or _oldest(file) > HEAD:
-            return start, head  # what lies behind a gap is asked for by itself
+            return start, head  # the part after a gap must be requested separately
         return start, head + _of_ring(file, HEAD, stop)
     first = min(max(start, _oldest(file)), total)
     found = _of_ring(file, first, min(first + most, total))
@@ -208,7 +209,7 @@ def _kept(file: int, start: int, total: int, most: int) -> tuple[int, bytes]:
 
 
 def _oldest(file: int) -> int:
-    """The first byte of the ring that is whole, whatever is being written."""
+    """The first byte of the ring that a write in progress cannot overwrite."""
     return max(HEAD, _total(file) + CHUNK - RING)
 
 

@@ -1,9 +1,9 @@
-"""Owns the terminal of one command, and outlives whoever asked for it: the engine, the site and the launcher.
+"""The supervisor, which owns the terminal of one command and outlives the engine, the site and the launcher.
 
-    python3 -I -S keeper.py SPOOL < request
+    python3 -I -S pty_supervisor.py SPOOL < request
 
-It is a program of its own, of the standard library alone. What it is told: `missions/sandbox/bwrap.py`, `request`; what
-it leaves in its folder, and how it is spoken to: `missions/terminals/output_spool.py`.
+This is a program that uses only the standard library. The request comes from `missions/sandbox/bwrap.py`; the files in
+its folder and its socket are described in `missions/terminals/output_spool.py`.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -27,30 +27,30 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-HEAD, RING = 256 * 1024, 1024 * 1024  # what is kept of the output: its beginning, and a ring of its end
-COUNT_BYTES = 8  # bytes at the beginning of `out`: how much there was in all
+HEAD, RING = 256 * 1024, 1024 * 1024  # bytes of the stored output: its beginning, and a ring buffer of its end
+COUNT_BYTES = 8  # bytes at the beginning of `out` with the length of the whole output
 CHUNK = 65_536
-MAX_BYTES_PER_SECOND = 16 * 1024 * 1024  # bytes a second: a flood slows the program down, not the machine
+MAX_BYTES_PER_SECOND = 16 * 1024 * 1024  # a flood of output slows the program down and not the machine
 MAX_INDEX = 20_000
-ROWS, COLUMNS = 40, 120  # of a terminal at first
+ROWS, COLUMNS = 40, 120  # initial size
 LEAST_ROWS, LEAST_COLUMNS, MOST_ROWS, MOST_COLUMNS = 5, 20, 100, 250
-SIZES, MOST_SIZES = "sizes", 1_000  # in which file changes of it stand, and how many there may be
-LOOK, SOONEST = 0.25, 0.02  # how often limits are looked at, in seconds: the sooner, the faster something fills
-SHARE = 3  # a look is followed by a pause of so many times its own length
-NO_SPACE, MANY_FILES, MUCH_MEMORY = "no_space", "too_many_files", "too_much_memory"  # reasons of an end
+SIZES, MOST_SIZES = "sizes", 1_000  # file with changes of size, and their maximum
+LOOK, SOONEST = 0.25, 0.02  # longest and shortest seconds between measurements; shorter if a limit is near
+SHARE = 3  # the pause after a measurement is at least this many times as long as it
+NO_SPACE, MANY_FILES, MUCH_MEMORY = "no_space", "too_many_files", "too_much_memory"  # reasons for killing
 NEW_USER = 0x10000000  # CLONE_NEWUSER
-GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # meanwhile, or something else has its name, as a link to itself
-IDLE_SECONDS = 15 * 60  # nobody needs it any more
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # removed or replaced meanwhile
+IDLE_SECONDS = 15 * 60  # without any request the command is ended
 LONGEST_REQUEST = 65_536
-INTERRUPTED, ASKED = 3.0, 5.0  # from being told to end until it is told harder, and until it is killed
-# it ends when its command does; and what holds the sandbox has them from here, so that a key ends the command alone
+INTERRUPTED, ASKED = 3.0, 5.0  # seconds from SIGINT until SIGTERM, and until SIGKILL
+# the supervisor ends when its command does; bwrap inherits this, so that keys end only the command
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of prctl
-ALREADY_CLAIMED = 3  # exit status: this command was begun before
+ALREADY_CLAIMED = 3  # exit status: this command was started before
 
 
 class TerminalOutput:
-    """What the command said: the first of it, the last of it, how much in all, and when."""
+    """Stores the output: its beginning, its end, its length and times."""
 
     def __init__(self) -> None:
         self.total, self._digest = 0, hashlib.sha256()
@@ -80,12 +80,12 @@ class TerminalOutput:
 
 
 def ring_offset(number: int) -> int:
-    """Where a byte of the output is kept."""
+    """The offset at which a byte of the output is stored, without COUNT_BYTES."""
     return number if number < HEAD else HEAD + (number - HEAD) % RING
 
 
 def _pieces(data: bytes, place: int) -> list[bytes]:
-    """Cut where the beginning ends, and where the ring does."""
+    """Cut data at the end of the head and of the ring."""
     pieces = []
     while data:
         room = HEAD - place if place < HEAD else RING - (place - HEAD) % RING
@@ -104,13 +104,13 @@ class PtySupervisor:
         self._unwritten = b""
         self._taken = left_in(asked["folder"])
         limits = {NO_SPACE: asked["disk"], MANY_FILES: asked["entries"], MUCH_MEMORY: asked["memory"]}
-        # where earlier commands left more than that, this one may still take something away
+        # if earlier commands left more than the limit, this one may still run, to delete files
         self._limits = {name: max(most, self._taken[name]) for name, most in limits.items()}
         self._pid, self._terminal = start_command(asked)
         self._ended = os.pidfd_open(self._pid)
 
     def run(self) -> None:
-        """Until the command has ended and all that it said is kept."""
+        """Run until the command has ended and all of its output is stored."""
         with selectors.DefaultSelector() as self._waiting:
             for one, do in ((self._terminal, self._read), (self._server, self._accept), (self._ended, self._stop)):
                 self._waiting.register(one, selectors.EVENT_READ, do)
@@ -121,7 +121,7 @@ class PtySupervisor:
                 self._look()
         self._finish()
 
-    # ---- what it says ---------------------------------------------------------------------------------------
+    # ---- output ---------------------------------------------------------------------------------------------
 
     def _read(self, mask: int) -> None:
         if mask & selectors.EVENT_WRITE:
@@ -133,7 +133,7 @@ class PtySupervisor:
         try:
             data = os.read(self._terminal, CHUNK)
         except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EIO):  # EIO: nobody has the other side open
+            if error.errno in (errno.EAGAIN, errno.EIO):  # EIO: no process has the terminal open
                 return False
             raise
         self._output.add(data)
@@ -151,10 +151,10 @@ class PtySupervisor:
         time.sleep(0.02)
         return True
 
-    # ---- what it is told ------------------------------------------------------------------------------------
+    # ---- requests -------------------------------------------------------------------------------------------
 
     def _accept(self, _: int) -> None:
-        """One question, one answer. Whoever is slow to ask is not waited for."""
+        """Answer one request. Slow clients are dropped."""
         try:
             with self._server.accept()[0] as client:
                 client.settimeout(1)
@@ -162,7 +162,7 @@ class PtySupervisor:
                 self._last_asked = time.monotonic()
                 client.sendall(json.dumps(self._answer(asked)).encode() + b"\n")
         except (OSError, ValueError, KeyError, TypeError):
-            pass  # they have gone, or said what makes no sense: neither concerns the command
+            pass  # the client has gone or the request is invalid, which does not concern the command
 
     def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         match asked["verb"]:
@@ -179,7 +179,7 @@ class PtySupervisor:
                 return {"error": f"There is no verb {verb!r}."}
 
     def _input(self, number: int, data: bytes) -> dict[str, Any]:
-        """Each number is typed once, however often it is sent."""
+        """Type the input with this number, once, however often it is sent."""
         if number != self._inputs + 1:
             return {"taken": number <= self._inputs, "inputs": self._inputs}
         self._inputs = number
@@ -188,14 +188,14 @@ class PtySupervisor:
         return {"taken": True, "inputs": number}
 
     def _resize(self, rows: int, columns: int) -> bool:
-        """What was said before was meant for the size before: from which byte on another holds is kept with it."""
+        """Change the size, and record from which byte of the output on it applies."""
         fits = LEAST_ROWS <= rows <= MOST_ROWS and LEAST_COLUMNS <= columns <= MOST_COLUMNS
         if self._resized >= MOST_SIZES or not fits:
             return False
         self._take()
         self._resized += 1
         with open(os.open(SIZES, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640), "w") as file:
-            file.write(f"{self._output.total} {rows} {columns} .\n")  # the point: a line that is whole
+            file.write(f"{self._output.total} {rows} {columns} .\n")  # the point marks a complete line
         set_size(self._terminal, rows, columns)
         return True
 
@@ -206,7 +206,7 @@ class PtySupervisor:
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unwritten else 0)
         self._waiting.modify(self._terminal, wanted, self._read)
 
-    # ---- its limits, and its end ----------------------------------------------------------------------------
+    # ---- limits and end -------------------------------------------------------------------------------------
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -223,7 +223,7 @@ class PtySupervisor:
             self._end(reason, 2)
 
     def _exceeded(self, since: float) -> str:
-        """Which limit is passed. They are looked at again before one can be, at the pace of the last look."""
+        """The exceeded limit, or empty. Sets the next pause so that at the present rate no limit is passed before."""
         began, before = time.monotonic(), self._taken
         self._taken = self._measure()
         left = min(
@@ -243,7 +243,7 @@ class PtySupervisor:
 
     def _memory(self, inside: list[int]) -> int:
         most = self._limits[MUCH_MEMORY]
-        if group := self._asked["group"]:  # the kernel bounds it, and says only whether it had to
+        if group := self._asked["group"]:  # the kernel enforces the limit and reports only kills
             return (most + 1) * killed_in(group)
         return memory_of(inside, most) + (socket_bytes(inside[0]) if inside else 0)
 
@@ -259,7 +259,7 @@ class PtySupervisor:
             self._tell()
 
     def _tell(self) -> None:
-        """The group in front; in the end what holds the sandbox, with which all in it end."""
+        """Signal the foreground process group, or in the end kill bwrap and so the whole sandbox."""
         with contextlib.suppress(OSError):
             if self._harder == 2:
                 os.kill(self._pid, signal.SIGKILL)
@@ -267,7 +267,7 @@ class PtySupervisor:
                 os.killpg(os.tcgetpgrp(self._terminal), (signal.SIGINT, signal.SIGTERM)[self._harder])
 
     def _stop(self, _: int) -> None:
-        while self._take():  # what it said last is still there
+        while self._take():  # the rest of the output
             pass
         self._goes_on = False
 
@@ -280,11 +280,11 @@ class PtySupervisor:
         save_state("end", {"code": code, "reason": self._reason, "seconds": seconds, "ended": time.time(), **said})
 
 
-# ---- beginning --------------------------------------------------------------------------------------------------
+# ---- start --------------------------------------------------------------------------------------------------
 
 
 def start_command(asked: dict[str, Any]) -> tuple[int, int]:
-    """The process and its terminal, which is its own: the first of a new session."""
+    """Start bwrap as leader of a new session; return its process id and the terminal's master side."""
     master, slave = os.openpty()
     set_size(slave, ROWS, COLUMNS)
     pid = os.fork()
@@ -300,20 +300,20 @@ def set_size(terminal: int, rows: int, columns: int) -> None:
 
 
 def become_session_leader(asked: dict[str, Any], slave: int) -> NoReturn:
-    """Never comes back: an exception here must not go on as a second keeper."""
+    """Never returns: after an exception the child must not continue as a second supervisor."""
     try:
         os.setsid()
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores these
             signal.signal(number, signal.SIG_DFL)
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
         for descriptor in (0, 1, 2):
             os.dup2(slave, descriptor)
         for name, most in asked["resources"].items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
-        Path("/proc/self/oom_score_adj").write_text("1000")  # where memory is short, this ends first
+        Path("/proc/self/oom_score_adj").write_text("1000")  # killed first when memory is short
         ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         rules, words = in_memory(base64.b64decode(asked["filter"])), in_memory(_as_read(asked["arguments"]))
-        # by a descriptor: what stands in its own command line can be read inside
+        # by a descriptor, because its command line can be read inside
         command = [*asked["arguments"][asked["arguments"].index("--") :]]
         os.execve(asked["program"], ["bwrap", "--args", str(words), "--seccomp", str(rules), *command], {})  # noqa: S606
     except BaseException as error:  # noqa: BLE001 - the only boundary of this process
@@ -326,19 +326,21 @@ def _as_read(arguments: list[str]) -> bytes:
 
 
 def in_memory(data: bytes) -> int:
-    """A descriptor that goes along, from which this is read."""
+    """An inheritable descriptor with this data."""
     made = os.memfd_create("magi", 0)
     os.write(made, data)
     os.lseek(made, 0, os.SEEK_SET)
     return made
 
 
-# ---- what it waits for: by the kernel, never by what stands on the screen -------------------------------------------
+# ---- what it waits for, according to the kernel -------------------------------------------------------------
 
 
 def wait_state(terminal: int) -> dict[str, Any]:
-    """Echo and lines as the terminal has them, which calls those in front of it are blocked in, and these processes
-    with their children."""
+    """The terminal's modes, and the foreground processes and their children with the calls in which they block.
+
+    Text on the screen is not considered: a program can print anything.
+    """
     local = termios.tcgetattr(terminal)[3]
     try:
         group = os.tcgetpgrp(terminal)
@@ -351,8 +353,7 @@ def wait_state(terminal: int) -> dict[str, Any]:
 
 
 def in_front(group: int) -> list[dict[str, Any]]:
-    """The processes of this group but for what makes the sandbox, which stands in it, too; and their children of any
-    group."""
+    """The processes of this group without bwrap, and their children in any group."""
     known = [one for one in map(_process, filter(str.isdigit, os.listdir("/proc"))) if one]
     front = {one["pid"] for one in known if one["group"] == group and one["name"] != "bwrap"}
     found = [one for one in known if one["pid"] in front or one["parent"] in front]
@@ -360,7 +361,7 @@ def in_front(group: int) -> list[dict[str, Any]]:
 
 
 def _process(pid: str) -> dict[str, Any]:
-    """As the kernel has it; empty where it is gone. A name may be any bytes."""
+    """The process from /proc; empty if it has ended. Its name may be any bytes."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes().decode(errors="replace")
     except OSError:
@@ -372,26 +373,27 @@ def _process(pid: str) -> dict[str, Any]:
 
 
 def _blocked_in(pid: int) -> list[str]:
-    """The call with its arguments, and where in the kernel it waits; empty where nobody may know."""
+    """The system call with arguments, and the kernel function in which it waits; empty if not permitted."""
     try:
         return [Path(f"/proc/{pid}/syscall").read_text().strip(), Path(f"/proc/{pid}/wchan").read_text().strip()]
     except OSError:
         return ["", ""]
 
 
-# ---- what it takes ----------------------------------------------------------------------------------------------
+# ---- resources ----------------------------------------------------------------------------------------------
 
 
 def left_in(folder: str) -> dict[str, int]:
-    """What earlier commands have left. Of what is too deep to be counted nobody knows how much it is: it raises no
-    limit."""
+    """What earlier commands have left. Folders too deep to count do not raise the limit."""
     size, entries = taken_of(folder, sys.maxsize, sys.maxsize, [])
     return {NO_SPACE: size, MANY_FILES: entries if entries <= sys.maxsize else 0, MUCH_MEMORY: 0}
 
 
 def taken_of(folder: str, size: int, entries: int, inside: list[int]) -> tuple[int, int]:
-    """Bytes and entries of a workspace; no more than somewhat above these is counted. `inside`: a process of the
-    sandbox, whose rights open a folder that its owner closed to itself."""
+    """Bytes and entries of a workspace. Counting stops soon after one of the limits.
+
+    `inside` is a process of the sandbox, with whose rights folders are opened that their owner has closed.
+    """
     try:
         return _counted(folder, size, entries)
     except PermissionError:
@@ -399,7 +401,7 @@ def taken_of(folder: str, size: int, entries: int, inside: list[int]) -> tuple[i
 
 
 def _counted(folder: str, size: int, entries: int) -> tuple[int, int]:
-    """PermissionError where a folder is closed. What is too deep to be reached counts as too many."""
+    """Raises PermissionError for a closed folder. Paths that are too long count as too many entries."""
     total, number, todo = 0, 0, [folder]
     while todo and total <= size and number <= entries:
         try:
@@ -419,7 +421,7 @@ def _counted(folder: str, size: int, entries: int) -> tuple[int, int]:
 
 
 def _counted_by_other(folder: str, size: int, entries: int, inside: int) -> tuple[int, int]:
-    """By a process that joins the sandbox's users, of which whoever made them is the master."""
+    """Count in a child that joins the sandbox's user namespace, in which its creator has all rights."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -436,7 +438,7 @@ def _counted_by_other(folder: str, size: int, entries: int, inside: int) -> tupl
 
 
 def entries_at(place: str, size: int) -> int:
-    """Of the file system of this size there; none where the sandbox is not made yet, and it is another one."""
+    """Entries of the tmpfs of this size there; 0 if the sandbox is not mounted yet."""
     try:
         found = os.statvfs(place)
     except OSError:
@@ -445,7 +447,7 @@ def entries_at(place: str, size: int) -> int:
 
 
 def inside_of(holder: int) -> list[int]:
-    """The processes in the sandbox that this one holds, the first one first."""
+    """All descendants of bwrap, parents first."""
     parents = {pid: _parent_of(pid) for pid in map(int, filter(str.isdigit, os.listdir("/proc")))}
     found = [holder]
     for pid in found:
@@ -461,8 +463,10 @@ def _parent_of(pid: int) -> int:
 
 
 def memory_of(processes: list[int], enough: int) -> int:
-    """Bytes that these hold together, what they share counted once. That is dear to know: where it is less than
-    `enough` even if counted for each of them, that is the answer."""
+    """Memory of these processes in bytes, with shared memory counted once.
+
+    That is expensive to read, so a cheaper sum that counts it for each process is returned if it is at most `enough`.
+    """
     at_most = sum(_kilobytes(pid, "status", ("RssAnon:", "RssShmem:", "VmSwap:")) for pid in processes) * 1024
     if at_most <= enough:
         return at_most
@@ -470,8 +474,10 @@ def memory_of(processes: list[int], enough: int) -> int:
 
 
 def socket_bytes(pid: int) -> int:
-    """The most that the Unix sockets in the network of this process can hold: what they do hold nobody says. The filter
-    of calls lets no program ask for more than is usual."""
+    """The most that the Unix sockets in this process's network namespace can hold, in bytes.
+
+    The kernel does not say what they hold; the seccomp filter keeps buffers at their default size.
+    """
     try:
         lines = Path(f"/proc/{pid}/net/protocols").read_text().splitlines()
         each = int(Path("/proc/sys/net/core/wmem_default").read_text())
@@ -489,7 +495,7 @@ def _kilobytes(pid: int, file: str, names: tuple[str, ...]) -> int:
 
 
 def killed_in(group: str) -> int:
-    """How many processes the kernel has ended because the group held too much."""
+    """How many processes the kernel has killed because the group exceeded its limit."""
     try:
         lines = Path(group).read_text().splitlines()
     except OSError:
@@ -497,11 +503,11 @@ def killed_in(group: str) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
 
-# ---- its folder -----------------------------------------------------------------------------------------------------
+# ---- the spool ----------------------------------------------------------------------------------------------
 
 
 def save_state(name: str, said: dict[str, Any]) -> None:
-    """Whole or not at all, and still there when the machine comes back."""
+    """Write a file atomically, so that it survives a crash of the machine."""
     made = os.open(f".{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o640)
     with open(made, "w") as file:
         json.dump(said, file)
@@ -512,7 +518,7 @@ def save_state(name: str, said: dict[str, Any]) -> None:
 
 
 def claim_request(asked: dict[str, Any]) -> bool:
-    """Whether this command is ours to begin: of all who try, one is the first, for ever."""
+    """Claim the command. Only the first of all supervisors gets True, for ever."""
     try:
         made = os.open("started", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640)
     except FileExistsError:
@@ -527,7 +533,7 @@ def claim_request(asked: dict[str, Any]) -> bool:
 
 
 def process_identity(pid: int) -> dict[str, Any]:
-    """A process for ever: its number is given again, its beginning and the machine's are not. Raises OSError."""
+    """Identify a process uniquely: by id, start time and boot, since ids are reused. Raises OSError if it has ended."""
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     if stat[0] in "ZX":
         raise ProcessLookupError(f"{pid} has died, and nobody has asked how")
@@ -541,12 +547,12 @@ def sync_folder() -> None:
 
 
 def main(spool: str) -> int:
-    os.closerange(3, 1024)  # its own program, and whatever else was open: nothing of it goes along into the sandbox
+    os.closerange(3, 1024)  # no open descriptor may reach the sandbox
     asked = json.load(sys.stdin)
     os.chdir(spool)
     if not claim_request(asked):
         return ALREADY_CLAIMED
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a launcher that waits for nobody hands that on
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the launcher ignores it, which is inherited
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:

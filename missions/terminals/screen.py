@@ -1,8 +1,7 @@
-"""What a command prints, as lines of text in eight colours: so a bar of progress is one line, and nothing that a
-program prints can speak to the terminal of whoever reads it.
+"""Output of commands that only print, as lines of text in eight colours.
 
-Known are: return, backspace, tab, erasing in the line, colours. All else that is meant for a terminal is dropped; what
-a program draws by moving the cursor to other lines is in `emulator.py`.
+It knows carriage return, backspace, tab, erasing in the line and colours, and drops all other sequences, so that output
+cannot control the terminal of its reader. Programs that move the cursor to other lines need `emulator.py`.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -14,32 +13,31 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 TAB = 8
-MAX_COLUMNS = 2_000  # characters of a line; what is longer goes on in the next one
+MAX_COLUMNS = 2_000  # characters; longer lines are wrapped
 COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-PLAIN, REVERSE = "", "reverse"  # the latter also stands for any background
-# CSI, then OSC and the other strings with their ends, then what is left of escapes. No part of it looks beyond the next
-# escape: of a flood of strings that never end each would else be sought in all that follows
+PLAIN, REVERSE = "", "reverse"  # any background is shown as reverse, too
+# CSI; OSC and other strings with their ends; other escapes. No part looks beyond the next escape, since in a flood of
+# unterminated strings each search would otherwise scan the whole rest
 ESCAPE = re.compile(
     r"\x1b(?:\[(?P<numbers>[0-9;:<=>?]*)(?P<between>[ -/]*)(?P<verb>[@-~])"
     r"|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|(?P<plain>[ -/]*[0-~]))"
 )
 INCOMPLETE_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:<=>? -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z", re.DOTALL)
-MAX_INCOMPLETE_ESCAPE = 4_096  # an escape that does not end is text
+MAX_INCOMPLETE_ESCAPE = 4_096  # characters; a longer unterminated escape is treated as text
 OTHER_SCREEN = ("?1049", "?1047", "?47")
 
 ScreenPiece = tuple[str, str]
-"""Some text and its colour, empty where it has none."""
+"""Text and its colour; the colour may be empty."""
 
 
 class EscapeReader:
-    """Told what a program says in pieces cut anywhere, it gives texts and the escapes between them."""
+    """Splits output, which comes in pieces cut anywhere, into texts and escape sequences."""
 
     def __init__(self) -> None:
         self._begun, self._decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
 
     def read(self, data: bytes) -> Iterator[tuple[str, re.Match[str] | None]]:
-        """Each text with the escape that comes after it, None after the last. An escape that has not ended yet waits
-        for the next piece."""
+        """Yield each text with the escape after it; None after the last. An incomplete escape waits for more data."""
         text = self._begun + self._decoder.decode(data)
         begun = INCOMPLETE_ESCAPE.search(text)
         cut = begun.start() if begun and len(text) - begun.start() < MAX_INCOMPLETE_ESCAPE else len(text)
@@ -53,7 +51,7 @@ class EscapeReader:
 
 @dataclass(frozen=True)
 class Pen:
-    """In what colour comes what is written next: one of eight, or reverse."""
+    """The colour of the next characters: one of eight, or reverse."""
 
     colour: str = PLAIN
     turned: bool = False
@@ -64,10 +62,10 @@ class Pen:
         return REVERSE if self.turned or self.background else self.colour
 
     def after(self, numbers: str) -> "Pen":
-        """Bright colours are the same as others; what is neither colour, reverse nor reset changes nothing."""
+        """The pen after an SGR sequence. Bright colours become normal ones; all other attributes are ignored."""
         pen, codes = self, _codes(numbers)
         for code in codes:
-            if code in (38, 48):  # one of 256, or of all: its numbers are no codes
+            if code in (38, 48):  # extended colours: their parameters are no codes
                 skip = next(codes, None)
                 for _ in range({5: 1, 2: 3}.get(skip or 0, 0)):
                     next(codes, None)
@@ -88,7 +86,7 @@ class Pen:
 
 @dataclass
 class ScreenLine:
-    """Each character with its colour."""
+    """One line: its characters with their colours."""
 
     signs: list[ScreenPiece] = field(default_factory=list)
 
@@ -98,12 +96,12 @@ class ScreenLine:
 
     @property
     def pieces(self) -> list[ScreenPiece]:
-        """Neighbours of one colour together."""
+        """Texts of one colour each, without trailing blanks."""
         return ScreenLine(self.signs[: len(self.text)]).all_pieces
 
     @property
     def all_pieces(self) -> list[ScreenPiece]:
-        """Also what is blank at its end."""
+        """Texts of one colour each, with trailing blanks."""
         found: list[ScreenPiece] = []
         for sign, colour in self.signs:
             if found and found[-1][1] == colour:
@@ -114,11 +112,11 @@ class ScreenLine:
 
 
 class Screen:
-    """Fed with what a program says, in pieces cut anywhere."""
+    """Is fed with output in pieces that may be cut anywhere."""
 
     def __init__(self) -> None:
         self.lines = [ScreenLine()]
-        self.other_screen = False  # an editor or a pager draws on one of its own, which is not kept
+        self.other_screen = False  # output on the alternate screen of editors and pagers is dropped
         self._column, self._pen, self._look, self._reader = 0, Pen(), PLAIN, EscapeReader()
 
     def feed(self, data: bytes) -> None:
@@ -152,7 +150,7 @@ class Screen:
                 self._set(sign)
 
     def _new_line(self) -> None:
-        # the terminal's driver writes a return before it; where it does not, the next line begins at its beginning too
+        # the terminal driver writes a carriage return before it; without one the next line begins at column 0, too
         self.lines.append(ScreenLine())
         self._column = 0
 
@@ -167,7 +165,7 @@ class Screen:
             signs.append(_piece(sign, self._look))
         self._column += 1
 
-    # ---- what it obeys --------------------------------------------------------------------------------------
+    # ---- sequences ------------------------------------------------------------------------------------------
 
     def _obey(self, verb: str, numbers: str) -> None:
         match verb:
@@ -197,7 +195,7 @@ class Screen:
 
 @lru_cache(maxsize=4_096)
 def _piece(sign: str, look: str) -> ScreenPiece:
-    """The same one for the same sign: of a long output each would else take ten times its room."""
+    """Shares equal tuples: otherwise long output would take ten times the memory."""
     return sign, look
 
 

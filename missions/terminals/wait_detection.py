@@ -1,5 +1,4 @@
-"""What a command in its terminal is waiting for, by what the kernel says of it. Words on the screen say nothing: a
-program can print any.
+"""What a command is waiting for, according to the kernel. Text on the screen is ignored: a program can print anything.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -9,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-READ, POLL, SELECT, PSELECT, PPOLL = "0", "7", "23", "270", "271"  # of x86-64
+READ, POLL, SELECT, PSELECT, PPOLL = "0", "7", "23", "270", "271"  # system calls of x86-64
 SLEEPS, WAITS_FOR_CHILDREN = ("35", "230"), ("61", "247")  # nanosleep, clock_nanosleep; wait4, waitid
-MOST_CHILDREN = 3  # that are named
-TERMINAL_READ_CALLS = ("wait_woken", "n_tty_read")  # where the kernel waits for a line that is typed
+MOST_CHILDREN = 3  # names of children
+TERMINAL_READ_CALLS = ("wait_woken", "n_tty_read")  # kernel functions that wait for terminal input
 
 
 class InputWait(StrEnum):
@@ -30,8 +29,10 @@ class WaitKind(StrEnum):
 
 @dataclass(frozen=True)
 class CommandWait:
-    """What a command does nothing without. No kind: it computes, or waits for something else, or nobody can know.
-    `children`: names of processes, as they call themselves."""
+    """What a command is blocked by. No kind means that it computes, waits for something else, or that it is unknown.
+
+    `children` are the names of the child processes for which it waits.
+    """
 
     kind: WaitKind | None = None
     children: tuple[str, ...] = ()
@@ -41,8 +42,10 @@ NOT_WAITING = CommandWait()
 
 
 def waiting_for(status: dict[str, Any], *, other_screen: bool) -> InputWait:
-    """`status` as a keeper answers it: `echo`, `lines`, `calls`. `other_screen`: it draws on a screen of its own, as
-    editors and pagers do."""
+    """Whether the command waits for input. `status` is the supervisor's answer with `echo`, `lines` and `calls`.
+
+    `other_screen`: it uses the alternate screen, as editors and pagers do.
+    """
     if other_screen:
         return InputWait.FULL_SCREEN
     reads, polls = any(map(_reads, status["calls"])), any(map(_polls, status["calls"]))
@@ -54,10 +57,10 @@ def waiting_for(status: dict[str, Any], *, other_screen: bool) -> InputWait:
 
 
 def wait_of(status: dict[str, Any], waiting: InputWait) -> CommandWait:
-    """`waiting`: what is made of the same status."""
+    """What the command waits for. `waiting` is the result of `waiting_for` for the same status."""
     if waiting != InputWait.RUNNING:
         return NOT_WAITING if waiting == InputWait.FULL_SCREEN else CommandWait(WaitKind.INPUT)
-    # of a keeper that was begun before there were processes in its answer there are none
+    # supervisors of older versions report no processes
     processes = [one for one in status.get("processes", ()) if one["state"] != "Z"]
     parents, there = {one["parent"] for one in processes}, {one["pid"] for one in processes}
     first = [one for one in processes if one["parent"] not in there]
@@ -70,13 +73,13 @@ def wait_of(status: dict[str, Any], waiting: InputWait) -> CommandWait:
 
 
 def _sleeps(process: Mapping[str, Any]) -> bool:
-    """Nothing else in it goes on meanwhile."""
+    """Whether a process with a single thread sleeps."""
     call = process["call"]
     return process["threads"] == 1 and (_words(call)[0] in SLEEPS or _polls(call, "0x0"))
 
 
 def _name(process: Mapping[str, Any]) -> str:
-    """A program may call itself anything."""
+    """The name with unprintable characters replaced: a program may choose any name."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in process["name"])
 
 
@@ -85,7 +88,7 @@ def _reads(call: Sequence[str]) -> bool:
 
 
 def _polls(call: Sequence[str], count: str = "0x1") -> bool:
-    """For one descriptor alone, as what edits a line does; for none by those that sleep so."""
+    """Whether it polls `count` descriptors: one, as line editors do, or none, as some programs sleep."""
     words = _words(call)
     place = {SELECT: 1, PSELECT: 1, POLL: 2, PPOLL: 2}.get(words[0])
     return place is not None and len(words) > place and words[place] == count

@@ -1,4 +1,4 @@
-"""What agents of missions can do."""
+"""The tools of agents of missions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,12 +36,11 @@ UNASSIGNED = frozenset(
     {"fresh_check", commands.WITH_NETWORK, publish.PUBLISH_COMMIT, memory_folder.WRITE, memory_folder.EDIT}
 )
 NAMES = tuple(one.name for one in TOOLS if one.name not in UNASSIGNED)
-"""What an agent may have."""
+"""Names of the tools that an agent may have."""
 
 
 def replacement_for(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The tool that is used where an agent asks for this one with these arguments: what leaves the sandbox, and what is
-    written where memories lie, are other acts than they seem."""
+    """The tool that is used for a call: commands with network, publications and writes to /memory have their own."""
     if tool in WRITES_MEMORY and is_memory_path(arguments["path"]):
         return WRITES_MEMORY[tool]
     if tool == "run_command" and arguments["network"]:

@@ -1,4 +1,4 @@
-"""Changing many files of the workspace at once: all of them or none."""
+"""The tool that applies a patch to the workspace, to all of its files or to none."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def _text(place: Workspace, path: str) -> str | None:
 
 
 def _write(place: Workspace, before: Texts, after: Texts) -> None:
-    """Where one cannot be written, those before it are again what they were."""
+    """Write all files. If one cannot be written, restore those before it and raise FileProblem."""
     done: list[str] = []
     try:
         for path, text in after.items():
@@ -85,7 +85,7 @@ def _told(read: Sequence[FilePatch], after: Texts) -> str:
 
 
 async def settle(call: ToolCall, use: ToolUse) -> str | None:
-    """By the files as they were last kept: each is still that, and is written now, or is what it becomes."""
+    """Finish the patch after a crash if each file is either as it was last stored or already patched; else None."""
     asked = ApplyPatchArguments.model_validate_json(call.arguments)
     try:
         read = patches.parse_patch(asked.patch)

@@ -1,4 +1,4 @@
-"""Asking a person: a gate, at which the answer is given. It is asked by the procedure, for only that can wait."""
+"""The tool that asks a person by a gate. The procedure creates the gate, because only it can suspend the run."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ async def not_callable(asked: AskPersonArguments, use: ToolUse) -> str:
 
 
 def choices_of(asked: AskPersonArguments) -> list[dict[str, str]]:
-    """As a gate takes them; something else may always be said."""
+    """The choices for the gate, always with a free answer."""
     named = [(str(number), one[:CHOICE_LENGTH]) for number, one in enumerate(asked.choices, 1)]
     named += [(OTHER_ANSWER, "Something else, in these words" if named else "Answer, in these words")]
     return [{"word": word, "decision": "answer", "sentence": sentence} for word, sentence in named]
 
 
 def answer_of(gate: Any) -> str:
-    """What was chosen, and the words beside it; empty where nobody answered."""
+    """The choice and the text of the answer; empty if nobody answered."""
     if not gate.last_decision or gate.last_decision.decision != "answer":
         return ""
     chosen = next((one["sentence"] for one in gate.choices if one["word"] == gate.choice != OTHER_ANSWER), "")

@@ -1,5 +1,4 @@
-"""What an agent does with the others and with itself: it writes to them, makes one, remembers, waits, finishes. Each is
-a change of the mission's own rows."""
+"""Tools that change rows of the mission: messages, new agents, short-term memory, waiting, finishing."""
 
 from typing import Any
 
@@ -73,7 +72,7 @@ def send_message(asked: SendMessageArguments, use: ToolUse) -> str:
 
 
 def ping_pong_length(mission: Mission, agent: MissionAgent, other: MissionAgent) -> int:
-    """How many messages these two have written to one another since either of them did anything else."""
+    """The number of messages between two agents since either of them did anything else."""
     two = {agent.number, other.number}
     done = [
         one.made
@@ -93,7 +92,7 @@ def _named(mission: Mission, name: str) -> MissionAgent:
 
 
 def make_agent(asked: MakeAgentArguments, use: ToolUse) -> str:
-    """Its first message is the description."""
+    """Spawn an agent. Its first message is its description."""
     agent, mission = agent_of(use), mission_of(use)
     if wrong := agent_name_problem(asked.name, [one.name for one in mission.crew_list]):
         raise ToolRefused(f"name_taken: {wrong}")
@@ -137,7 +136,7 @@ def remember(asked: RememberArguments, use: ToolUse) -> str:
 
 
 def edit_memory(asked: EditMemoryArguments, use: ToolUse) -> str:
-    """One's own, that of agents below oneself, and for whoever tidies that of all."""
+    """Replace a short-term memory: one's own, of agents below, or of any agent with the right TIDY_RIGHT."""
     agent, mission = agent_of(use), mission_of(use)
     other = _named(mission, asked.agent_name)
     if not (other.number == agent.number or TIDY_RIGHT in agent.rights or _is_below(mission, other, agent)):
@@ -165,7 +164,7 @@ def _is_below(mission: Mission, other: MissionAgent, agent: MissionAgent) -> boo
 
 
 def wait(asked: WaitArguments, use: ToolUse) -> str:
-    """For a command that has ended it is over at once, as `seen` in `models/reading.py` tells."""
+    """Check a wait. If its command has ended already, the wait is over at once; see `queries.agent_situation`."""
     mission = mission_of(use)
     terminal = next((one for one in mission.terminals.all() if one.number == asked.for_command), None)
     if asked.for_command and terminal is None:

@@ -1,5 +1,4 @@
-"""Commands in living terminals: begun at most once, waited for, read, spoken to. What outlives the engine is attached
-to again.
+"""Tools for commands in terminals, which are started at most once and which survive a crash of the engine.
 
 Why so: docs/decisions.md, Terminals.
 """
@@ -32,11 +31,11 @@ from .output import SHOWN, MissionToolArgumentsBase, cut_text, tool_text
 from .path_resolver import memory_of_agent
 
 LONGEST_WAIT = 600  # seconds
-LOOK, SLOWEST_LOOK = 0.03, 0.25
-INPUT_WAIT_SECONDS = 1.0  # seconds it has to ask before nobody waits for its end any more
-START_TIMEOUT = 10.0
+LOOK, SLOWEST_LOOK = 0.03, 0.25  # first and longest seconds between polls
+INPUT_WAIT_SECONDS = 1.0  # of waiting for input after which the tool returns
+START_TIMEOUT = 10.0  # seconds
 CUT = "cut"
-LEAVES_PROMPT = "ctrl-c"  # the one key that also a prompt for a password takes of anybody
+LEAVES_PROMPT = "ctrl-c"  # the only key that is accepted at a prompt for a password
 SMALLER = "give it fewer rows by send_command_input"
 
 
@@ -86,26 +85,26 @@ class NoCommandArguments(MissionToolArgumentsBase):
     model_config = ConfigDict(title="NoArguments")
 
 
-# ---- looking --------------------------------------------------------------------------------------------------
+# ---- state and output -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class CommandState:
-    """`word`: one of `Waiting`, `ended` or `cut`."""
+    """`word` is a value of `InputWait`, "ended" or "cut"."""
 
     word: str
     wait: CommandWait = NOT_WAITING
 
     @property
     def facts(self) -> dict[str, Any]:
-        """As agents and programs read it; of a wait nothing where none is known."""
+        """The facts for agents and programs, without what the command waits for if that is unknown."""
         named = {"children": list(self.wait.children)} if self.wait.children else {}
         return {"state": self.word} | ({"waits_for": str(self.wait.kind), **named} if self.wait.kind else {})
 
 
 def command_state(spool: OutputSpool) -> CommandState:
     state = spool.state
-    if state == SpoolState.NEW:  # its keeper has not come to begin it yet
+    if state == SpoolState.NEW:  # its supervisor has not started yet
         return CommandState(InputWait.RUNNING)
     if state != SpoolState.LIVES:
         return CommandState(CUT if state == SpoolState.CUT else "ended")
@@ -122,7 +121,7 @@ def command_status_text(spool: OutputSpool) -> str:
 
 
 async def wait_for_end(spool: OutputSpool, seconds: float, asks: bool = True) -> None:
-    """Or these seconds are over, or it asks somebody for a while."""
+    """Wait until the command has ended, the seconds are over, or (with `asks`) it waits for input."""
     begun = time.monotonic()
     look, asked_since = LOOK, 0.0
     while (now := time.monotonic()) - begun < seconds or not (spool.folder / "started").exists():
@@ -140,7 +139,7 @@ async def wait_for_end(spool: OutputSpool, seconds: float, asks: bool = True) ->
 
 
 def output_since(number: int, spool: OutputSpool, tool: str, lines: int | None = None, start: int | None = None) -> str:
-    """What is drawn on a screen that lives, with its cursor; what only prints, and what is over, in lines."""
+    """The result of a tool: the screen of a running full-screen program, otherwise lines of output."""
     facts: dict[str, Any] = {"command_id": number, **command_state(spool).facts}
     shown = picture(spool) if spool.state == SpoolState.LIVES and start is None else None
     if shown and shown.is_drawn:
@@ -158,7 +157,7 @@ def output_since(number: int, spool: OutputSpool, tool: str, lines: int | None =
 
 
 def screen_facts(shown: Picture) -> dict[str, Any]:
-    """Rows and columns count from 1, as programs count them."""
+    """Size and cursor of the screen; rows and columns count from 1."""
     cursor = {"row": shown.row + 1, "column": shown.column + 1, "shown": shown.has_cursor}
     return {"rows": len(shown.rows), "columns": shown.columns, "cursor": cursor}
 
@@ -182,7 +181,7 @@ async def run_command(asked: RunCommandArguments, use: ToolUse) -> str:
 
 
 def remaining_limits(bounds: Bounds, terminals: Sequence[Terminal]) -> dict[str, int]:
-    """What one more command may take of the limits of the whole mission. Refused where nothing is left."""
+    """Limits of one more command within those of the mission. Raises ToolRefused if no output is left."""
     living = (workspace.spool(one.mission_id, one.spool).said(0, 0).total for one in terminals if one.is_running)
     output = bounds.output * MIB - sum(one.size or 0 for one in terminals) - sum(living)
     if output <= 0:
@@ -195,11 +194,11 @@ def _of(use: ToolUse) -> Any:
 
 
 async def settle_command(call: ToolCall, use: ToolUse) -> str | None:
-    """After a crash: what was never begun is begun, what lives is attached to, what ended is read. None: it was cut."""
+    """After a crash: start a command that was not started, wait for a running one, read an ended one. None if cut."""
     asked = RunCommandArguments.model_validate_json(call.arguments)
     terminal = await _terminal_at(use)
     spool = workspace.spool(use.run.pk, terminal.spool)
-    if terminal.reason == "cut":  # on a machine that was given up: here its spool would look as if it never began
+    if terminal.reason == "cut":  # it ran on a lost machine; on this one its spool looks as if it never started
         return None
     if spool.state == SpoolState.NEW:
         return await run_command(asked, use)
@@ -216,7 +215,7 @@ async def settle_command(call: ToolCall, use: ToolUse) -> str | None:
 
 
 async def _typed_first(spool: OutputSpool, asked: RunCommandArguments) -> None:
-    """The first input, which no other comes before; once it listens."""
+    """Type the command's first input as soon as its supervisor listens."""
     until = time.monotonic() + START_TIMEOUT
     while asked.input and time.monotonic() < until and spool.end is None:
         with suppress(SupervisorSilent):
@@ -242,7 +241,7 @@ async def begin(
 
 
 async def _terminal_at(use: ToolUse) -> Terminal:
-    """The one that was kept with the step which asked for it."""
+    """The terminal that was saved with the calling step."""
     agent, _, number = use.step.partition(".")
     place = {"mission": use.run.pk, "step__agent__number": agent or 0, "step__number": number or 0}
     found = await reader.read_for_worker(Terminal.objects.filter(**place).select_related("mission").first)
@@ -286,8 +285,11 @@ async def send_input(asked: SendInputArguments, use: ToolUse) -> str:
 
 
 def to_be_typed_before(terminal: Terminal, number: int) -> list[tuple[int, str]]:
-    """What people were to type before: whoever fell over it meanwhile, it is typed first, and once. What an agent was
-    to type is typed by its step; of one that was refused nothing comes, and others do not wait for it."""
+    """Earlier inputs that must be typed first, as pairs of number and text.
+
+    Inputs of people may have been saved and not typed because of a crash. Inputs of agents are typed by their own
+    steps; those of settled steps are passed as empty texts, so that a refused one does not block later numbers.
+    """
     before = TerminalInput.objects.filter(terminal=terminal, number__lt=number).select_related("step")
     return [(one.number, "" if one.step else one.text) for one in before if one.step is None or one.step.settled]
 
@@ -310,8 +312,7 @@ def _type(spool: OutputSpool, number: int, asked: SendInputArguments, before: li
 
 
 def hides_input(spool: OutputSpool) -> bool:
-    """Whether it asks for a secret, or is about to: a line is collected, and what is typed is not shown. Raises
-    Silent."""
+    """Whether the terminal reads a line without echo, as for a password. Raises SupervisorSilent."""
     status = spool.status()
     return bool(status["lines"] and not status["echo"])
 
@@ -322,7 +323,7 @@ def _resize(spool: OutputSpool, rows: int, columns: int) -> None:
 
 
 async def settle_input(call: ToolCall, use: ToolUse) -> str | None:
-    """Each input has a number, and is typed once: also where its command took it and has ended since."""
+    """After a crash: the input's number is typed only once, so it may be sent again."""
     asked = SendInputArguments.model_validate_json(call.arguments)
     terminal = await _terminal(use, asked.command_id)
     spool = workspace.spool(use.run.pk, terminal.spool)

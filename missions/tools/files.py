@@ -1,4 +1,4 @@
-"""Reading and changing files of the workspace, by descriptors and never by a shell."""
+"""Tools that read and change files of the workspace, through descriptors and without a shell."""
 
 import asyncio
 import difflib
@@ -24,7 +24,7 @@ from .path_resolver import resolve_path
 
 LINES = 400
 NEW_FILE = "new"
-DIGEST = re.compile(r"[0-9a-fA-F]{8,64}")  # or its beginning
+DIGEST = re.compile(r"[0-9a-fA-F]{8,64}")  # whole or a prefix
 LONGEST_LINE = 2_000
 
 
@@ -99,7 +99,7 @@ def write_file(asked: WriteFileArguments, place: Workspace) -> str:
 
 
 def _refuse_unexpected(path: str, expect: str | None, before: str | None) -> None:
-    """`before`: the digest of the file as it is; None where there is none."""
+    """Raise FileProblem if the file is not as the agent expects. `before`: its digest; None if it does not exist."""
     if expect == NEW_FILE and before is not None:
         raise FileProblem("changed_meanwhile", f"{path} is there already.")
     if expect in (None, NEW_FILE):
@@ -141,7 +141,7 @@ def _edited(asked: EditFileArguments, after: str, at: int) -> str:
 
 
 async def settle_edit(call: ToolCall, use: ToolUse) -> str | None:
-    """By the file as it was last kept: it still is that, so nothing was done; or it is that with the edit in it."""
+    """After a crash: edit the file if it is as last stored, report success if it has the edit already; else None."""
     asked = EditFileArguments.model_validate_json(call.arguments)
     place = workspace.workspace(use.run.pk)
     kept = await reader.read_for_worker(partial(_kept, use.run.pk, relative_path(asked.path)))
@@ -160,7 +160,7 @@ def _kept(mission: UUID, path: str) -> str:
 
 
 def replace_once(text: str, asked: EditFileArguments) -> tuple[str, int]:
-    """The text after the edit, and where in it that is. FileProblem."""
+    """The edited text and the offset of the edit. Raises FileProblem."""
     places = _places(text, asked.target_text)
     if not places:
         raise FileProblem("no_match", f"That text does not stand in {asked.path}.{_nearest(text, asked.target_text)}")

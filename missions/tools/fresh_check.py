@@ -1,4 +1,4 @@
-"""The check of a mission, in a sandbox of its own over a copy of the workspace. No agent has it."""
+"""The tool that runs a mission's check in a fresh sandbox over a copy of the workspace. No agent has it."""
 
 import asyncio
 import time
@@ -17,8 +17,8 @@ from .commands import command_status_text, output_since, wait_for_end
 from .output import SHOWN, MissionToolArgumentsBase
 
 CHECK_TIMEOUT = 900  # seconds
-ASKS_FOR, LOOK = 3.0, 0.5  # seconds for which it may ask, and between two looks whether it does
-DRAWS_FOR = 20.0  # seconds for which a full screen may stand still: it may be drawn by what needs nobody
+ASKS_FOR, LOOK = 3.0, 0.5  # seconds of waiting for input until it is killed, and between polls
+DRAWS_FOR = 20.0  # seconds without output on the alternate screen, which a program may use without needing input
 
 
 class FreshCheckArguments(MissionToolArgumentsBase):
@@ -49,7 +49,7 @@ async def _checked(use: ToolUse) -> str:
 
 
 async def _until_it_ends_or_asks(spool: OutputSpool) -> str:
-    """Why it has to be ended: it takes too long, or has waited for a key or a line and said nothing meanwhile."""
+    """Wait for the end of the check. Return the reason to kill it, timeout or waiting for input, or an empty string."""
     until, said = time.monotonic() + CHECK_TIMEOUT - 20, -1
     asked_since: float | None = None
     while (now := time.monotonic()) < until:

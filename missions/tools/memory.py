@@ -1,5 +1,4 @@
-"""Long-term memories, as an agent brings them into its prompts and proposes new ones; and its own history and notes,
-made shorter when it wants that."""
+"""Tools for long-term memories (activate, propose), and for shortening one's own history and short-term memory."""
 
 from pydantic import ConfigDict, Field
 
@@ -46,7 +45,7 @@ class NoMemoryArguments(MissionToolArgumentsBase):
 
 
 def active_memory(asked: ActiveMemoryArguments, use: ToolUse) -> str:
-    """For this agent in this mission. What it may not see is as if it were not there."""
+    """Activate or deactivate a memory for this agent in this mission. Invisible memories count as missing."""
     agent, mission = agent_of(use), mission_of(use)
     found = memories_of_agent(mission, agent)
     one = next((one for one in found if fold_name(one.name) == fold_name(asked.name)), None)
@@ -88,7 +87,7 @@ def propose_memory(asked: ProposeMemoryArguments, use: ToolUse) -> str:
 def submit_proposal(
     tool: str, mission: Mission, agent: MissionAgent, made: MemoryFile, file: str, base: int | None
 ) -> str:
-    """Refused with what stands in its way."""
+    """Propose a memory. Raises ToolRefused with the reason."""
     memory = memory_named(made.name, mission.library)
     library = memory.library if memory else mission.library
     try:
@@ -106,7 +105,7 @@ def is_visible(agent: MissionAgent, version: memory_review.MemoryVersion) -> boo
 
 
 def summarize_history(asked: NoMemoryArguments, use: ToolUse) -> str:
-    """The model was asked before: here is what came of it."""
+    """Report the summary. The procedure has asked the model before this tool is called."""
     agent, mission = agent_of(use), mission_of(use)
     last = summary_of(mission, agent)
     if last is None:

@@ -1,5 +1,5 @@
-"""The folder of memories, /memory: files of what an agent may see. Nobody writes there: what an agent wants to write is
-a proposal, by tools that stand in place of those which write files.
+"""The folder /memory with the memories that an agent may see. It is read-only: writing a file there is replaced by
+tools that propose a memory.
 
 Why so: docs/decisions.md, Memory.
 """
@@ -21,11 +21,11 @@ from .path_resolver import memory_file
 WRITE, EDIT = "write_memory", "edit_memory"
 
 
-def refuse_write(asked: WriteFileArguments, use: ToolUse) -> str:
+def propose_file(asked: WriteFileArguments, use: ToolUse) -> str:
     return _proposed("write_to_file", agent_of(use), mission_of(use), memory_file(asked.path), asked.content)
 
 
-def refuse_edit(asked: EditFileArguments, use: ToolUse) -> str:
+def propose_edit(asked: EditFileArguments, use: ToolUse) -> str:
     agent, mission = agent_of(use), mission_of(use)
     memory = memory_in_file(memory_file(asked.path), mission.library)
     current = _seen(agent, current_version(memory) if memory else None)
@@ -61,8 +61,8 @@ def _folder_tool(
 
 
 TOOLS = (
-    _folder_tool(WRITE, "Proposes a memory by its file. No agent has it.", WriteFileArguments, refuse_write),
+    _folder_tool(WRITE, "Proposes a memory by its file. No agent has it.", WriteFileArguments, propose_file),
     _folder_tool(
-        EDIT, "Proposes another version of a memory by its file. No agent has it.", EditFileArguments, refuse_edit
+        EDIT, "Proposes another version of a memory by its file. No agent has it.", EditFileArguments, propose_edit
     ),
 )

@@ -1,4 +1,4 @@
-"""What tools of a mission say: one line of facts, then a text, cut so that the next prompt holds it."""
+"""The format of tool results: one line of JSON with facts, then a text, shortened to fit into the next prompt."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def tool_text(tool: str, text: str = "", **facts: Any) -> str:
 
 
 def output_facts(output: str) -> dict[str, Any]:
-    """Those of the first line; none of what is no such text."""
+    """The facts in the first line; empty if it is no JSON object."""
     try:
         found = json.loads(output.partition("\n")[0])
     except ValueError:
@@ -32,7 +32,7 @@ def output_facts(output: str) -> dict[str, Any]:
 
 
 def cut_text(text: str, advice: str) -> str:
-    """The beginning and the end of a long text, and between them how to read on."""
+    """The beginning and the end of a long text, with `advice` how to read the rest in between."""
     if len(text) <= FIRST + LAST:
         return text
     left_out = len(text) - FIRST - LAST
@@ -40,7 +40,7 @@ def cut_text(text: str, advice: str) -> str:
 
 
 def agent_of(use: ToolUse) -> MissionAgent:
-    """Who uses it, by the place in the run. In a thread that may read rows."""
+    """The calling agent, from the step of the call. Reads rows, so it must run in a thread."""
     number, _, _ = use.step.partition(".")
     found = MissionAgent.objects.select_related("mission__run").filter(mission=use.run.pk, number=number or 0).first()
     if found is None:
@@ -49,5 +49,5 @@ def agent_of(use: ToolUse) -> MissionAgent:
 
 
 def mission_of(use: ToolUse) -> Mission:
-    """As it is now, with all its rows."""
+    """The mission with all rows that rules read, as it is now."""
     return Mission.objects.active().get(pk=use.run.pk)

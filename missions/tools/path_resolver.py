@@ -1,4 +1,4 @@
-"""Where an agent's paths lead: into the workspace, or into its folder of memories, which is made of what it may see."""
+"""Resolves an agent's paths into the workspace, or into its folder of memories, which is written for it."""
 
 from functools import partial
 from typing import Any
@@ -19,12 +19,12 @@ def is_memory_path(path: str) -> bool:
 
 
 def memory_file(path: str) -> str:
-    """Of a path in the folder of memories."""
+    """The file name of a path below /memory."""
     return path.strip().removeprefix(MEMORY).strip("/")
 
 
 async def memory_of_agent(use: ToolUse) -> str:
-    """The name of the agent's folder, with what it may see by now; empty for what is no agent's."""
+    """Write the agent's folder of memories and return its name; empty for calls that are not of an agent."""
     return await reader.read_for_worker(partial(_filled, use)) if "." in use.step else ""
 
 
@@ -36,7 +36,7 @@ def _filled(use: ToolUse) -> str:
 
 
 async def resolve_path(asked: Any, use: ToolUse) -> tuple[Any, Workspace]:
-    """The arguments as from the place that their path leads into."""
+    """The place to which the path leads, and the arguments with the path relative to it."""
     path = getattr(asked, "path", "")
     if not is_memory_path(path):
         return asked, workspace.workspace(use.run.pk)

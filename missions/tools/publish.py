@@ -1,4 +1,4 @@
-"""A branch leaves the mission: its newest commit is made before anybody is asked, and exactly that is published.
+"""The tools that publish a branch. The commit is made before the gate, and exactly that commit is published.
 
 Why so: docs/decisions.md, What leaves a mission.
 """
@@ -45,7 +45,7 @@ class PublishCommitArguments(PublishArguments):
 
 
 async def not_callable(asked: PublishArguments, use: ToolUse) -> str:
-    """The commit is made first: then the other tool is used."""
+    """The procedure replaces this tool by PUBLISH_COMMIT after it has made the commit."""
     raise ToolRefused("Only an agent of a mission publishes.")
 
 
@@ -63,7 +63,7 @@ async def publish(asked: PublishCommitArguments, use: ToolUse) -> str:
 
 
 async def settle(call: ToolCall, use: ToolUse) -> str | None:
-    """Where the branch is that commit by now, it was published; else a person says."""
+    """After a crash: published if the target has the commit. None if not, and a person must decide."""
     asked = PublishCommitArguments.model_validate_json(call.arguments)
     try:
         there = await asyncio.to_thread(publishing.is_published, use.run.pk, asked.branch, asked.commit)

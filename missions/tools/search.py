@@ -1,5 +1,4 @@
-"""Looking for a text in the files of a workspace: grep itself, in the sandbox, for a pattern can keep a machine busy
-for ever."""
+"""The tool that searches files, by grep in the sandbox, since a pattern can take unlimited time."""
 
 import asyncio
 
@@ -16,7 +15,7 @@ from .output import SHOWN, MissionToolArgumentsBase, cut_text, tool_text
 
 SEARCH = ("/usr/bin/grep", "-rnI")
 LONGEST_SEARCH, MOST_LINES = 10, 200
-WRONG = 2  # how grep ends where the pattern, or a file, cannot be read
+WRONG = 2  # exit code of grep for an invalid pattern or an unreadable file
 
 
 class Grep(MissionToolArgumentsBase):
@@ -46,7 +45,7 @@ def _lines(spool: OutputSpool) -> list[str]:
 
 
 def _complaint(spool: OutputSpool, lines: list[str], asked: Grep) -> str:
-    """Why nothing was looked for; empty where something was, and be it in vain."""
+    """Why grep could not search; empty if it did, even without a match."""
     words = [line.rpartition("grep: ")[2] for line in lines if "grep: " in line]
     if not spool.end or spool.end["code"] != WRONG or len(words) < len(lines):
         return ""

@@ -1,4 +1,4 @@
-"""Looking at a picture. No model is sent one: whoever asks reads what kind of file it is, and that it stays unseen."""
+"""A tool for images. Models are sent text only, so it answers with the kind and size of the file."""
 
 import asyncio
 
@@ -30,7 +30,7 @@ async def view_image(asked: ViewImageArguments, use: ToolUse) -> str:
 
 
 def kind_of(asked: ViewImageArguments, place: Workspace) -> tuple[str, int]:
-    """And its size. FileProblem."""
+    """Kind and size in bytes of an image. Raises FileProblem."""
     data = place.read(asked.path, MAX_BYTES)
     kind = next((kind for kind, begins in FILE_SIGNATURES.items() if data.startswith(begins)), "")
     if not kind:

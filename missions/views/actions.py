@@ -1,4 +1,4 @@
-"""What people on the live page say to a mission. It works without scripts."""
+"""Actions of the live page: messages, pause, terminal input. They work without scripts."""
 
 from http import HTTPStatus
 from typing import Any
@@ -44,7 +44,7 @@ def post_message(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 def pause(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What is being typed elsewhere on the page stays there: with scripts nothing is loaded anew."""
+    """Pause or resume. With scripts the page is not reloaded, so that input elsewhere on it is not lost."""
     row_for(request, specs()["mission"], pk, STEER)
     try:
         comments.pause(pk, request.user, request.POST.get("do") != "resume")
@@ -52,14 +52,13 @@ def pause(request: HttpRequest, pk: UUID) -> HttpResponse:
         if not request.htmx:  # type: ignore[attr-defined]
             return _again(request, pk, refused)
     if request.htmx:  # type: ignore[attr-defined]
-        return HttpResponse(status=HTTPStatus.NO_CONTENT)  # what came of it is pushed
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)  # the live page gets the change by its socket
     return redirect(specs()["mission"].page_name("live"), pk)
 
 
 @require_POST
 def answer_terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    """What a command asks, or a key. The terminal then stands on its page, with what was typed and why it was not
-    taken."""
+    """Send a text or a key to a command. On an error, show the form with the input and the reason."""
     row_for(request, specs()["mission"], pk, STEER)
     typed = posted_values(request.POST)
     text, key = typed.get("text", ""), typed.get("key", comments.ENTER)
@@ -81,7 +80,7 @@ def answer_terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
 
 
 def _again(request: HttpRequest, pk: UUID, refused: Exception, text: str = "", to: str = "") -> HttpResponse:
-    """The form, with what was typed and why nothing was said; without scripts on a page of its own."""
+    """The form with the input and the reason; without scripts on a page of its own."""
     status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(refused, comments.InvalidMessage) else HTTPStatus.CONFLICT
     line = ENDED_TEXT if isinstance(refused, RunEnded) else str(refused)
     context = _spoken(pk, line=line, to=to, typed=text, wrong=True)

@@ -1,4 +1,4 @@
-"""All that the live page has no room for: every message, every command, all that a command said."""
+"""Pages and downloads of a mission's details: messages, terminals, files, patches and published branches."""
 
 import io
 import json
@@ -37,7 +37,7 @@ from ..spec import decides_about_branches
 from .actions import KEYS
 
 LINES_OF_A_PAGE = 1_000
-ROOM_FOR_WAY = 300  # characters that say what of a difference is left out, and where it is
+ROOM_FOR_WAY = 300  # characters for the sentence about omitted lines
 
 
 @require_GET
@@ -60,7 +60,7 @@ def terminals(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_GET
 def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    """What it said, a thousand lines at a time; the newest page first. For a live page, the field to answer alone."""
+    """The output in pages of 1,000 lines, the last page first. For htmx, only the form for input."""
     face = specs()["mission"]
     row = row_for(request, face, pk)
     one = next((one for one in row.terminals.all() if one.number == number), None)
@@ -93,8 +93,10 @@ def terminal(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def judge_patch(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Goal, result and difference are judged, by the council that is first offered. Asked without being told to begin,
-    or where nothing could, they go to the page on which somebody chooses who judges."""
+    """Start a judgement of goal, result and diff by the first available council.
+
+    A GET request, or a failure to start, shows the form on which a council can be chosen.
+    """
     face, judging = specs()["mission"], specs()[settings.COUNCIL_APPROVER]
     row = row_for(request, face, pk)
     if not row.run.is_ended or row.run.redacted:
@@ -113,8 +115,10 @@ def judge_patch(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _case(row: Mission, site: str, longest: int) -> str:
-    """What is judged, in at most so many characters where that can be: what of the difference has no room is counted,
-    and each file is named with its size and digest."""
+    """The text to judge, if possible within `longest` characters: the diff is shortened, and omitted lines are counted.
+
+    Every changed file is named with size and digest.
+    """
     check = getattr(row, "final_check", None)
     came = f"It ended with {check.exit_code}." if check and check.exit_code is not None else "It could not be run."
     files = "\n".join(map(_named, changed_files(row)))
@@ -174,7 +178,7 @@ def patch(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_GET
 def archive(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Of the files that are kept as text, as they are now: the record has them, whatever became of the workspace."""
+    """An archive of the present text files, from the record and not from the workspace."""
     row = row_for(request, specs()["mission"], pk)
     name = f"mission-{str(pk)[:8]}"
     data = _packed(name, newest_file_versions(row.files.all()).values(), row.run.created)
@@ -183,7 +187,7 @@ def archive(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_GET
 def beginning(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """All lines that the workspace held at first: they leave with each branch of it."""
+    """All first files of the workspace, which are part of each published branch."""
     row = _row_for_decider(request, pk)
     found = FileVersion.objects.filter(mission=pk, step=None).order_by("path")
     context = {"row": row, "title": row.run.shown_title, "found": found, "repository": row.begun_with}
@@ -192,8 +196,10 @@ def beginning(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_GET
 def commit(request: HttpRequest, pk: UUID, commit: str) -> HttpResponse:
-    """One that somebody is asked about, all bytes of it; where it was made on another machine it is not here. With
-    .patch behind it: up to this one, as git am takes them."""
+    """A git bundle with a commit that a gate is about; with the suffix .patch, a mailbox for git am.
+
+    404 if the commit was made on another machine.
+    """
     _row_for_decider(request, pk)
     if commit.endswith(MAILED):
         if (mailed := publishing.mailed(pk, commit.removesuffix(MAILED))) is None:
@@ -205,7 +211,7 @@ def commit(request: HttpRequest, pk: UUID, commit: str) -> HttpResponse:
 
 
 def _row_for_decider(request: HttpRequest, pk: UUID) -> Mission:
-    """Also for who does not see the mission and decides whether a branch of it leaves."""
+    """The mission, also for approvers of its branches who may not see it otherwise."""
     face = specs()["mission"]
     if not decides_about_branches(request.user, pk):
         return row_for(request, face, pk)
@@ -216,7 +222,7 @@ def _row_for_decider(request: HttpRequest, pk: UUID) -> Mission:
 
 @require_GET
 def pull_request(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What is written where a branch of it is proposed; of the branch that the address names, or the newest."""
+    """The text of a pull request, for the branch in the query or else the newest."""
     row = row_for(request, specs()["mission"], pk)
     found = [one for one in branches(row) if one.name == request.GET.get("branch", one.name)]
     if not found:
@@ -229,8 +235,7 @@ def pull_request(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_GET
 def bundle(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """All branches that were published of it, as git reads them; where it was published on another machine it is not
-    here."""
+    """A git bundle with all published branches. 404 if they were published on another machine."""
     row_for(request, specs()["mission"], pk)
     if (data := publishing.read_bundle(pk)) is None:
         raise Http404

@@ -1,4 +1,4 @@
-"""Long-term memories in the library: what crews know, what agents propose, and who sees what."""
+"""The pages of long-term memories: current versions, proposals of agents, and readers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -86,7 +86,7 @@ def _has(version: MemoryVersion, asked: str) -> bool:
 
 
 def _proposed(version: MemoryVersion) -> dict[str, Any]:
-    """With what of it is otherwise than what holds now."""
+    """A proposal with its differences from the current version."""
     current = memory_review.current_version(version.memory)
     before = _texts(current) if current else {}
     return {"version": version, "current": current, "changes": text_amendments(before, _texts(version))}
@@ -114,7 +114,7 @@ def decide_proposal(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def memory_form(request: HttpRequest, pk: int | None = None) -> HttpResponse:
-    """A new one, or another version of one. A file of Markdown that is sent fills the form, and saves nothing."""
+    """Create a memory or a version of one. An uploaded Markdown file only fills in the form."""
     memory = get_object_or_404(Memory, pk=pk) if pk else None
     if not request.user.has_perm(CHANGE if memory else ADD):
         raise PermissionDenied
@@ -179,6 +179,6 @@ def memory_file(request: HttpRequest, pk: int) -> HttpResponse:
     version = memory_review.current_version(memory)
     text = memory_files.memory_file_text(version.as_file) if version else ""
     answer = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-    # a name that is not ASCII would else leave as an encoded word, which browsers do not read as a name
+    # otherwise Django would send a non-ASCII name as an encoded word, which browsers do not decode
     answer.headers["Content-Disposition"] = content_disposition_header(True, memory.file)
     return answer

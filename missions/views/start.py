@@ -1,4 +1,4 @@
-"""The page on which a mission is begun. All of it works without scripts."""
+"""The page that starts a mission. It works without scripts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class RefusedMission:
 
 @dataclass
 class MissionDraft:
-    """What stands on the page; `rows` are always followed by an empty one."""
+    """The content of the form; the page shows an empty row after `rows`."""
 
     form: MissionForm
     rows: list[MissionFile] = field(default_factory=list)
@@ -97,7 +97,7 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
     form.is_valid()
     if problems or unreadable:
         labels = {name: str(one.label) for name, one in form.fields.items()} | {"files": "Files", "limits": "Limits"}
-        if packed.files or packed.repository:  # a page cannot choose a file again for somebody
+        if packed.files or packed.repository:  # a browser does not keep the file of an upload field
             unreadable.append(("files", "Choose the archive once more: what is in it is not kept until it starts."))
         begun.problems = [
             FieldProblem(name, name, labels.get(name, name), said) for name, said in [*problems, *unreadable]
@@ -119,7 +119,7 @@ def _begin(request: HttpRequest, begun: MissionDraft, values: dict[str, Any]) ->
 
 
 def _followed(request: HttpRequest, pk: str) -> Mission | None:
-    """The mission that this one goes on from, where this person may see it: its files come along, so it is a look."""
+    """The mission to continue, if the user may see it. Logged as a view, because its files are copied."""
     try:
         found = Mission.objects.select_related("run").filter(pk=UUID(pk)).first() if pk else None
     except ValueError:
@@ -167,7 +167,7 @@ def _page(request: HttpRequest, begun: MissionDraft, refused: RefusedMission | N
 
 
 def _tried() -> dict[str, Any]:
-    """When the sandbox was tried last, and what it gives to each command."""
+    """The last probe of the sandbox and the limits of each command."""
     found, box = probe_result.last_result(workspace.missions_folder()), Box()
     at = datetime.fromtimestamp(found.at, UTC) if found else None
     parts = (
@@ -181,7 +181,7 @@ def _tried() -> dict[str, Any]:
 
 @require_POST
 def expected_cost(request: HttpRequest) -> HttpResponse:
-    """At most: nobody knows how many steps it takes."""
+    """The largest possible cost: the number of steps is not known before."""
     form = MissionForm(posted_values(request.POST))
     form.is_valid()
     model = form.cleaned_data.get("model") or settings.DEFAULT_MODEL

@@ -1,4 +1,4 @@
-"""The pages of crews: each with its versions and its missions, and the form on which one is written."""
+"""The pages of crews with their versions and missions, and the form that edits them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -71,7 +71,7 @@ def switch_team(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """An empty crew, or the copy of one."""
+    """A form for a new crew, or for a copy of one."""
     if not request.user.has_perm("missions.add_crew"):
         raise PermissionDenied(NO_PERMISSION_TEXT)
     if request.method == "POST":
@@ -124,7 +124,7 @@ def _typed(posted: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _read(request: HttpRequest, crew: Crew | None, typed: dict[str, Any], opened: int) -> HttpResponse:
-    """A file that is sent fills the form, and saves nothing."""
+    """Fill in the form from an uploaded file, without saving it."""
     sent = next(iter(request.FILES.getlist("file")), None)
     try:
         found = team_files.parse_team_file(decoded(sent.read(team_files.LONGEST * 4)).text if sent else "")
