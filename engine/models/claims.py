@@ -1,4 +1,4 @@
-"""Who performs which run, and what becomes of one whose engine died.
+"""Claims: which worker performs which run, and how runs of dead workers are recovered.
 
 Why so: docs/decisions.md, Runs, the queue and the writer.
 """
@@ -26,12 +26,12 @@ from .tool_calls import ToolCall
 if TYPE_CHECKING:
     from .runs import Run
 
-CLOCK_SKEW = timedelta(seconds=60)  # a lease that ends so long after any could was written by a clock that was wrong
+CLOCK_SKEW = timedelta(seconds=60)  # a lease that ends later than any can, by this much, is from a wrong clock
 OVERDUE = timedelta(seconds=60)
 SNAPSHOT_BATCH = 200  # of what is queued: where that is all, turns are taken without counting it in the database
 WAKE_BATCH = 1_000
 MAX_CRASHES = 5
-# How many runs may be performed together that met so many crashes: any number, then ever fewer, in the end one.
+# by number of crashes, how many such runs may be performed together: any number, then fewer, in the end one
 SUSPECT, ALONE = 2, 4
 CLAIM_BATCH = {2: 16, 3: 4, ALONE: 1}
 
@@ -50,7 +50,7 @@ class RunStatus(models.TextChoices):
     CANCELLED = "cancelled"
 
 
-# the proof of every write: the row is ours, is so for another lease, and nobody else moves it before we commit
+# runs in every write: proves the claim, extends the lease, and locks the row until the commit
 RENEW_SQL = """UPDATE engine_run SET revision = revision + 1, lease_expires_at = {leased}{more}
     WHERE id = %s AND status = 'running' AND worker = %s AND fence = %s"""
 NOT_SUSPECT = ", deaths = 0, crashes = 0"
@@ -72,25 +72,25 @@ def _lease_ended() -> Q:
 
 @lru_cache
 def _now(vendor: str) -> str:
-    """The database's time as Django writes it: rows that both of us write are by one clock."""
+    """SQL for the database's time in Django's format, so that all rows are by the same clock."""
     return str(models.sql.Query(None).get_compiler(connection=connection).compile(Now())[0])
 
 
 @lru_cache
 def _later(vendor: str) -> str:
-    """So many seconds from now."""
+    """SQL for a number of seconds from now; takes one parameter."""
     now = _now(vendor)
     return f"{now[:-1]}, %s || ' seconds')" if vendor == "sqlite" else f"{now} + make_interval(secs => %s)"
 
 
 def renew_claim(pk: uuid.UUID, worker: str, fence: int, *, innocent: bool) -> bool:
-    """Move the revision and the lease, if this claim is still the last one. With `innocent` it has met no crash."""
+    """Extend the lease and increase the revision; False if another worker has the claim. `innocent`: reset crashes."""
     sql = RENEW_SQL.format(leased=_later(connection.vendor), more=NOT_SUSPECT if innocent else "")
     return bool(cached_sql.execute(sql, [settings.ENGINE_LEASE, cached_sql.to_db(pk), worker, fence]))
 
 
 def release_claim(pk: uuid.UUID, status: str, error: Any, worked: float) -> None:
-    """End a run that is held, `worked` seconds after it was claimed. `error` as the database keeps it."""
+    """End a claimed run, `worked` seconds after its claim. `error` is in the database's format."""
     cached_sql.execute(RELEASE_SQL.format(now=_now(connection.vendor)), [status, error, worked, cached_sql.to_db(pk)])
 
 
@@ -104,7 +104,7 @@ SNAPSHOT_SQL = """SELECT
 
 
 class WorkerSnapshot(NamedTuple):
-    """Whether there is anything of a kind, whoever it is for: nearly always there is only what is queued."""
+    """Whether there are any runs of each kind, for any worker. Usually only `queued` is true."""
 
     queued: bool
     due: bool
@@ -120,7 +120,7 @@ def read_worker_snapshot(worker: str) -> WorkerSnapshot:
 
 
 class RunPosition(NamedTuple):
-    """One that is queued, as the database's driver gives its columns."""
+    """A queued run; `created` is as the database's driver returns it."""
 
     pk: uuid.UUID
     fence: int
@@ -130,9 +130,9 @@ class RunPosition(NamedTuple):
 
 
 QueueParty = tuple[str, int | None]
-"""A lane and an owner: runs of one party differ by their age alone."""
+"""Lane and owner; runs of the same party are taken by age."""
 WaitingRun = dict[QueueParty, tuple[int, Any]]
-"""Of each party how many wait, and since when the oldest."""
+"""For each party, the number of queued runs and the creation time of the oldest."""
 
 
 def _counted(seen: "Sequence[RunPosition]") -> WaitingRun:
@@ -144,7 +144,7 @@ def _counted(seen: "Sequence[RunPosition]") -> WaitingRun:
 
 
 def _turns(waiting: WaitingRun, places: int, performed: "Sequence[Run]", reserve: int) -> "Counter[QueueParty]":
-    """How many runs each lane and owner may have now."""
+    """How many runs of each lane and owner are claimed now."""
     lanes = Counter(run.lane for run in performed)
     owners = Counter(run.owner_id for run in performed)
     most = len(performed) + places - reserve
@@ -161,7 +161,7 @@ def _turns(waiting: WaitingRun, places: int, performed: "Sequence[Run]", reserve
 
 
 def _first(seen: "Sequence[RunPosition]", turns: "Counter[QueueParty]") -> "Iterator[RunPosition]":
-    """The oldest of each party, as many as it may have."""
+    """The oldest runs of each party, as many as its turns."""
     left = Counter(turns)
     for one in seen:
         if left[one.lane, one.owner] > 0:
@@ -170,40 +170,39 @@ def _first(seen: "Sequence[RunPosition]", turns: "Counter[QueueParty]") -> "Iter
 
 
 class ClaimedRun(NamedTuple):
-    """What a claim came to: the runs to perform, and those that failed by it and are to be sealed."""
+    """The result of a claim: runs to perform, and runs that have failed and must be sealed."""
 
     runs: "list[Run]"
     failed: list[uuid.UUID]
 
 
 class ClaimQuerySet(models.QuerySet["Run"]):
-    # ---- which --------------------------------------------------------------------------------------------
+    # ---- queries ------------------------------------------------------------------------------------------
 
     def queued(self) -> Self:
         return self.filter(status=RunStatus.QUEUED)
 
     def in_progress(self) -> Self:
-        """What somebody holds a lease of."""
+        """Running runs whose lease is valid."""
         return self.filter(~_lease_ended(), status=RunStatus.RUNNING)
 
     def held(self, worker: str) -> Self:
         return self.filter(status=RunStatus.RUNNING, worker=worker)
 
     def abandoned(self, worker: str) -> Self:
-        """What other workers let go of without a word. One's own is never abandoned: one may only have slept."""
+        """Runs of other workers whose lease has ended. One's own are left out: this process may only have slept."""
         return self.filter(_lease_ended(), status=RunStatus.RUNNING).exclude(worker=worker)
 
     def suspects(self) -> Self:
-        """What met more than one crash and has not got on since: perhaps it kills its engine."""
+        """Runs with more than one crash and no progress since, which may be the cause of the crashes."""
         return self.filter(crashes__gte=SUSPECT)
 
     def due(self) -> Self:
-        """What waits, and is to be looked at again by now."""
+        """Waiting runs whose time has come."""
         return self.filter(status=RunStatus.WAITING, wakes_at__lte=Now())
 
     def neglected(self) -> Self:
-        """What could have gone on for long although no engine is at work: nobody holds a lease. What waits for somebody
-        is not left alone."""
+        """Runs that could have continued for OVERDUE while no engine holds a lease; not those that wait for people."""
         if self.in_progress().exists():
             return self.none()
         late = Q(lease_expires_at__lt=Now() - OVERDUE) | Q(lease_expires_at__gt=Now() + lease() + CLOCK_SKEW)
@@ -215,7 +214,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
     # ---- claim --------------------------------------------------------------------------------------------
 
     def waits(self, worker: str) -> bool:
-        """Whether there may be anything to claim: a plain look, for on SQLite a transaction takes the write lock."""
+        """Whether there may be something to claim. Reads only, because on SQLite a claim takes the write lock."""
         if not any(read_worker_snapshot(worker)):
             return False
         return bool(self._first_queued.rows()) or self.due().exists() or self.abandoned(worker).exists()
@@ -229,14 +228,15 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         *,
         suspects_first: bool = False,
     ) -> "ClaimedRun":
-        """Take back what others abandoned, wake what is due, then take up to `places` runs for this worker, in a
-        transaction of whoever calls, who then has sealed what failed. Each claim moves the fence.
+        """Requeue abandoned runs, wake those that are due, and claim up to `places` runs for this worker.
 
-        Owners take turns, and so do lanes: who has least among what the worker has `performed` comes first, then
-        the oldest. No single lane gets the last `reserve` places: a slow provider must not fill them all.
+        Called in a transaction of the caller, who must seal the failed runs. Each claim increases the fence.
 
-        Suspects are taken by a worker that performs nothing else, and until they get on it takes nothing besides.
-        They wait for all others, unless they come first: then the others wait until the worker has nothing left.
+        Owners and lanes take turns: those with the fewest runs in `performed` come first, then the oldest runs. No lane
+        gets the last `reserve` places, so that a slow provider cannot fill them all.
+
+        Suspects are claimed only by a worker that performs nothing else, and it claims nothing more until they make
+        progress. They wait for all other runs; with `suspects_first` the others wait until this worker is idle.
         """
         seen = read_worker_snapshot(worker)
         failed = self._take_back(worker) if seen.abandoned else []
@@ -255,7 +255,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         suspects_first: bool,
         suspects: bool,
     ) -> list[tuple[uuid.UUID, int]]:
-        """Which to take, each with its fence. `suspects`: there may be some."""
+        """Pairs of primary key and fence of the runs to claim. `suspects`: there may be suspects."""
         if suspects and self.held(worker).suspects().exists():
             return []
         if suspects and self.queued().suspects().exists() and (suspects_first or not self._others().exists()):
@@ -280,22 +280,23 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         return cached_sql.CompiledQuery(columns[:SNAPSHOT_BATCH])
 
     def _seen(self) -> "list[RunPosition] | None":
-        """All that is queued and no suspect, the oldest first; None where that is too much to look at."""
+        """All queued runs without suspects, oldest first; None if there are SNAPSHOT_BATCH or more."""
         rows = self._unsuspected.rows()
         return (
             [RunPosition(cached_sql.from_db(pk), *rest) for pk, *rest in rows] if len(rows) < SNAPSHOT_BATCH else None
         )
 
     def _wake(self) -> None:
-        """Queue what waited for a time that has come."""
+        """Queue waiting runs whose time has come."""
         due = [pk for pk, _ in self.due()._locked(WAKE_BATCH)]
         self.filter(pk__in=due).update(status=RunStatus.QUEUED, why="", revision=F("revision") + 1)
 
     def _take_back(self, worker: str) -> list[uuid.UUID]:
-        """Queue again what other workers died of, or with; what failed of it.
+        """Requeue the runs of dead workers; return the keys of those that failed.
 
-        A run is to blame for a death that it met alone, and fails of the fifth. What died together is queued as it
-        was the first time, for any engine may be killed; after that in ever smaller company.
+        A run is blamed for the death of a worker that performed nothing else, and fails after the fifth. Runs that were
+        performed together are requeued: the first time without consequence, since any engine may be killed, then in
+        ever smaller groups.
         """
         if not self.abandoned(worker).exists():
             return []
@@ -320,16 +321,17 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         RunEvent.objects.record(RunEventType.OVER, failed)
         abandoned.filter(pk__in=alone).update(status=queued, **blamed)
         abandoned.filter(pk__in=together).update(status=queued, crashes=Least(F("crashes") + 1, ALONE), **changed)
-        # a call of a run that was renewed between the look and the updates is still under way
+        # calls of a run whose lease was renewed between the query and the updates are still running
         taken_back = self.filter(pk__in=[*alone, *together]).exclude(status=RunStatus.RUNNING)
         ModelCall.objects.filter(run__in=taken_back).mark_interrupted()
         return failed
 
     def _abandoned_by_the_dead(self, worker: str) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
-        """What can be taken back: the runs that were alone with their worker, and those that were not.
+        """Keys of the runs to requeue: those that were alone with their worker, and the others.
 
-        Of each worker all at once and only when all its leases have ended, for they end one after the other, and the
-        last one would seem to have been alone. What has waited for that as long as a lease is taken all the same.
+        All runs of a worker are requeued together, when all of its leases have ended. They end one after the other, and
+        the last one would otherwise seem to have been alone. A run that has waited for that as long as a lease is
+        requeued anyway.
         """
         held = self.model.objects.filter(status=RunStatus.RUNNING).exclude(worker=worker).order_by().values("worker")
         counted = held.annotate(all=Count("pk"), ended=Count("pk", filter=_lease_ended()))
@@ -337,7 +339,9 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         late = self.abandoned(worker).exclude(lease_expires_at__range=(Now() - lease(), Now() + lease() + CLOCK_SKEW))
         look = self.filter(Q(pk__in=late.values("pk")) | Q(worker__in=dead), status=RunStatus.RUNNING)
         if connection.features.has_select_for_update_skip_locked:
-            look = look.select_for_update(skip_locked=True)  # who died in mid-transaction must not stop the others
+            look = look.select_for_update(
+                skip_locked=True
+            )  # locks of a worker that died in mid-transaction must not block this
         late_ones = set(late.values_list("pk", flat=True))
         rows = list(look.values_list("pk", "worker"))
         there = Counter(by for _, by in rows)
@@ -346,7 +350,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         return alone, [pk for pk, by in whole if dead.get(by) != 1]
 
     def _suspected(self, places: int) -> list[tuple[uuid.UUID, int]]:
-        """A group of suspects that met the same number of crashes; who has killed already comes last."""
+        """A group of suspects with the same number of crashes; those with deaths come last."""
         waiting = self.queued().suspects().order_by("deaths", "created")
         crashes = waiting.values_list("crashes", flat=True)[0]
         return waiting.filter(crashes=crashes)._locked(min(places, CLAIM_BATCH[crashes]))
@@ -361,7 +365,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         return self.filter(lane=lane, owner=owner).order_by("created")._locked(number)
 
     def _locked(self, number: int) -> list[tuple[uuid.UUID, int]]:
-        """Key and fence of the first ones, as far as nobody else is about to take them."""
+        """Key and fence of the first runs, without those that another worker has locked."""
         rows = self.values_list("pk", "fence")
         if connection.features.has_select_for_update_skip_locked:
             rows = rows.select_for_update(skip_locked=True)
@@ -372,7 +376,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
         return bool(cached_sql.execute(sql, [worker, settings.ENGINE_LEASE, cached_sql.to_db(pk), fence]))
 
     def count_work(self) -> None:
-        """Add what somebody else ends to how long these were worked on: up to when their leases were renewed last."""
+        """Add the seconds of work of claims that their workers did not end, up to the last renewal of the lease."""
         now, worked = timezone.now(), dict[uuid.UUID, Any]()
         for pk, claimed, ends in self.exclude(claimed_at=None).values_list("pk", "claimed_at", "lease_expires_at"):
             renewed = min((ends or now + lease()) - lease(), now)
@@ -381,7 +385,7 @@ class ClaimQuerySet(models.QuerySet["Run"]):
             self.model.objects.filter(pk__in=worked).update(worked=Case(*worked.values(), default=F("worked")))
 
     def release(self, pks: Iterable[uuid.UUID], but: int = 0) -> None:
-        """Give the budgets back what these runs will not spend any more, `but` for so much of each."""
+        """Return reserved amounts of these runs to their budgets, except `but` billionths of a dollar of each."""
         for run in cached_sql.fetch(self.model, "pk", list(pks)):
             if run.reserved <= but:
                 continue

@@ -1,4 +1,4 @@
-"""Gates: what a run may not do before somebody has decided about exactly this text.
+"""Gates: points at which a run waits until somebody has decided about exactly this text.
 
 Why so: docs/decisions.md, Gates.
 """
@@ -45,9 +45,9 @@ from .gate_access import (
 from .rehearsals import is_only_rehearsal, was_rehearsed
 from .run_events import RunEvent, RunEventType
 
-DECIDE_PERMISSION = "engine.decide_gate"  # at everybody's gates
+DECIDE_PERMISSION = "engine.decide_gate"  # at the gates of all users
 TITLE_LENGTH = 200  # characters
-DECIDED_BY_TIME = ""  # who decided where time did
+DECIDED_BY_TIME = ""  # name and account of a decision by expiry
 
 
 class GateState(models.TextChoices):
@@ -61,9 +61,11 @@ class GateState(models.TextChoices):
 
 
 class DecisionValue(models.TextChoices):
-    """What a person may say. `EXPIRE` is said by nobody, when the time was over, and of a council that came to nothing
-    `TURN` where persons decide now, or `FAIL` where nobody does. `OVERRIDE` opens what a council has refused; `LOOK`
-    decides nothing: somebody has seen what the council said before it was shown.
+    """Kinds of decisions at a gate.
+
+    OVERRIDE approves what a council has rejected. LOOK records that a person has seen a council's decision before it
+    was shown. EXPIRE is recorded when the time is over. If a council's run has failed, TURN hands the decision to
+    people, and FAIL closes the gate as failed.
     """
 
     APPROVE = "approve"
@@ -76,13 +78,13 @@ class DecisionValue(models.TextChoices):
     FAIL = "fail"
 
 
-NOT_DECIDED = (DecisionValue.LOOK, DecisionValue.TURN)  # noted, and nothing was decided by it
+NOT_DECIDED = (DecisionValue.LOOK, DecisionValue.TURN)  # recorded without deciding anything
 OPENS = (DecisionValue.APPROVE, DecisionValue.OVERRIDE)
 DECIDED_STATES = (DecisionValue.APPROVE, DecisionValue.REJECT, DecisionValue.ANSWER)
 
 
 class GateAlreadyUsed(Exception):
-    """What this gate allowed has been done, or is allowed no more."""
+    """The gate's decision has been used already, or is no longer valid."""
 
 
 class GateQuerySet(models.QuerySet["Gate"]):
@@ -91,55 +93,56 @@ class GateQuerySet(models.QuerySet["Gate"]):
         return self.select_related("run", "council", "asked_user", "asked_group").prefetch_related(decisions)
 
     def listed(self) -> Self:
-        """With what a list shows, and who may decide there."""
+        """With the rows that lists show, and those that say who may decide."""
         return self.select_related("run").prefetch_related("decisions")
 
     def pending(self) -> Self:
-        """What is still asked: of a run that has ended nothing is."""
+        """Undecided gates of runs that have not ended."""
         return self.filter(run_is_active(), state=GateState.PENDING)
 
     def for_user(self, user: Any) -> Self:
-        """What waits for this person: asked by name, in one of its groups, or as whose run it is, and not said yet, or
-        once more where a council has refused it. Where somebody else than the owner has to decide and nobody is named,
-        it waits for all who may decide at everybody's gates."""
+        """Pending gates that wait for this user: named, in a named group, or owner of the run.
+
+        Gates at which the user has decided are left out, unless a council has rejected since. A gate that names nobody
+        and needs four eyes waits for all users with DECIDE_PERMISSION.
+        """
         return self.for_single_user(user, decides=user.has_perm(DECIDE_PERMISSION))
 
     def for_single_user(self, user: Any, *, decides: bool) -> Self:
-        """As `for_user`, of whom it is known whether it decides at everybody's gates."""
+        """As `for_user`; `decides`: the user has DECIDE_PERMISSION."""
         here = Q(run_condition(owner=user)) | (Q(policy__four_eyes=True) if decides else Q())
         asked = self.pending().filter(decidable_by(user) | asked_by_permission() & here)
         return asked.exclude(council_only() | Q(policy__four_eyes=True) & written_by(user) | decided_by(user))
 
     def decidable_by_others(self, user: Any) -> Self:
-        """What this person's runs ask of somebody else: all of theirs that `for_user` leaves out, said without a list
-        of those."""
+        """Pending gates of this user's runs that wait for somebody else: those that `for_user` leaves out."""
         named = ~(decidable_by(user) | asked_by_permission())
         others = named | council_only() | Q(policy__four_eyes=True) | decided_by(user)
         return self.filter(others, run_condition(status__in=ACTIVE_STATUSES, owner=user), state=GateState.PENDING)
 
     def not_for_author(self, user: Any) -> Self:
-        """Those of which somebody else has to decide: this person asked for the run, or wrote what is asked about."""
+        """Gates that need four eyes and whose run or text is by this user, who therefore may not decide."""
         return self.filter(written_by(user), policy__four_eyes=True)
 
     def asking_persons(self) -> Self:
-        """Not those that a council alone decides, as long as it may come to something."""
+        """Without gates that a council decides alone, while its run can still succeed."""
         return self.exclude(council_only())
 
     def hidden_from_user(self, user: Any) -> Self:
-        """At which what the council says is to be seen by nobody yet, but by who has looked, on record."""
+        """Gates whose council's decision is still hidden from this user, who has not recorded a look."""
         looked = GateDecision.objects.filter(by_user=user, decision=DecisionValue.LOOK).values("gate")
         return self.filter(hides=True).exclude(pk__in=looked)
 
     def hidden(self) -> models.QuerySet["Gate", Any]:
-        """The runs that are shown to nobody yet, by their keys."""
+        """Primary keys of the council runs that are still hidden."""
         return self.filter(hides=True).order_by().values_list("council", flat=True)
 
     def decidable_by(self, user: Any) -> Self:
-        """What this person was ever asked by name or in a group: it may see those runs."""
+        """Gates that ever named this user or a group of theirs, who may therefore see the runs."""
         return self.filter(decidable_by(user))
 
     def asked_user_keys(self) -> set[Any]:
-        """Who is asked at these, by their keys: by name, and all members of the groups."""
+        """Primary keys of the named users and of all members of the named groups."""
         users = self.order_by().values_list("asked_user", flat=True)
         members = Group.objects.filter(pk__in=self.values("asked_group")).values_list("user", flat=True)
         return set(users.union(members)) - {None}
@@ -148,13 +151,13 @@ class GateQuerySet(models.QuerySet["Gate"]):
         return self.with_decisions().filter(run=run, step=step).order_by("-number").first()
 
     def newest_of_all(self) -> int:
-        """Anybody's, which is found at once; nought where nothing was ever asked. What is newer came later."""
+        """The largest primary key of all gates, 0 without gates; newer gates have larger ones."""
         return self.order_by("-pk").values_list("pk", flat=True).first() or 0
 
     def open(self, before: "Gate | None", **values: Any) -> "Gate":
-        """Ask at this place, or ask there anew: then nobody is asked any more what stood there before.
+        """Create a gate, and void the gate `before` of the same step.
 
-        In a transaction of the run's worker.
+        Called in a transaction of the run's worker. Records the event for webhooks.
         """
         if before:
             self.filter(pk=before.pk).void()
@@ -167,11 +170,14 @@ class GateQuerySet(models.QuerySet["Gate"]):
         return gate
 
     def void(self) -> int:
-        """Nobody is asked these any more."""
+        """Withdraw pending gates; return their number."""
         return self.filter(state=GateState.PENDING).update(state=GateState.VOID, closed=timezone.now(), hides=False)
 
     def expire(self, gate: "Gate", now: datetime) -> None:
-        """Close it as its time is over, unless somebody decided just before. In a transaction of the run's worker."""
+        """Close a gate whose time is over, unless somebody has decided meanwhile.
+
+        Called in a transaction of the run's worker.
+        """
         decision = DecisionValue.REJECT if gate.policy["expiry"] == REJECT else DecisionValue.EXPIRE
         state = GateState.REJECTED if decision == DecisionValue.REJECT else GateState.EXPIRED
         due = self.filter(pk=gate.pk, state=GateState.PENDING, expires__lte=now)
@@ -179,7 +185,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
             GateDecision.objects.create(gate=gate, by=DECIDED_BY_TIME, account=DECIDED_BY_TIME, decision=decision)
 
     def drafts(self, runs: Iterable[UUID]) -> list[tuple[UUID, EntryDraft]]:
-        """What these runs were asked and answered, each kind in its order."""
+        """Entries of gates, uses and decisions of these runs, each kind in the order of its rows."""
         gates = {gate.pk: gate for gate in self.filter(run__in=list(runs)).order_by("pk")}
         decisions = GateDecision.objects.filter(gate__in=gates).order_by("pk") if gates else []
         asked = [(gate.run_id, gate.draft()) for gate in gates.values()]
@@ -192,26 +198,30 @@ class GateQuerySet(models.QuerySet["Gate"]):
         GateDecision.objects.filter(gate__run=run).update(text="", answer="")
 
 
-IN_ORDER = (IsNull(F("expires"), True), "expires", "made", "id")  # as it stands in an index: nothing is to be sorted
+IN_ORDER = (IsNull(F("expires"), True), "expires", "made", "id")  # matches an index, so that nothing is sorted
 
 
 def ordered_gates(gates: GateQuerySet) -> GateQuerySet:
-    """What has an end first, then what has waited longest."""
+    """Sort by expiry, gates without one last, then by age."""
     return gates.order_by(*IN_ORDER)
 
 
 class Gate(models.Model):
-    """One thing that a run may not do before somebody has decided about exactly this text.
+    """One decision for which a run waits.
 
-    `kind` is the procedure's word for it, `step` the place in the run, and `number` counts how often it was asked
-    there: with another text, or of somebody else. `whole`: SHA-256 of what `text` was cut from, empty where nothing
-    was cut: what is not in the text is named there. `policy` as in `policy_of`. `choices` are the procedure's own
-    words, each with the decision that it belongs to and the sentence on its button. `effect`: of what it asks for, on
-    the world. `council`: the run that was asked, and `hides` as long as what it says is shown to nobody; `when_failed`:
-    what it means if it comes to nothing. `asked`: who was asked, as they were called then; nobody by name are the run's
-    owner and who may decide for all.
-    `asked_account`: the account or the group of that name, empty where nobody is asked by name; older ones do not say,
-    and their use is not told either. `used`: when what it allowed was begun.
+    kind: the procedure's word for it
+    step: place in the run
+    number: counts the gates of a step, from 1: each with another text or other approvers
+    whole: SHA-256 (hex) of the whole text if `text` was shortened, else empty; `text` then says what is missing
+    policy: see `engine.policy.policy_of`
+    choices: dicts with `word`, `decision` and `sentence` (of the button)
+    effect: effect of what is asked for
+    council: the run that was started to decide
+    hides: the council's decision is not shown yet
+    when_failed: what happens if the council's run fails: `person` or `tell`
+    asked: name of the user or group at that time; empty for the run's owner and users with DECIDE_PERMISSION
+    asked_account: key of that user or group; None in old rows, whose uses are not in the record
+    used: when what it allowed was begun
     """
 
     State = GateState
@@ -283,34 +293,38 @@ class Gate(models.Model):
 
     @property
     def asks_for_answers(self) -> bool:
-        """Whether nothing is there to be approved."""
+        """Whether the gate is a question and has nothing to approve."""
         named = {one["decision"] for one in self.choices}
         return DecisionValue.ANSWER in named and DecisionValue.APPROVE not in named
 
     @property
     def is_decided(self) -> bool:
-        """Whether the decision still allows what it did: not where a council's was overridden or erased since, or was a
-        rehearsal."""
+        """Whether the decision is still valid.
+
+        A council's decision is not if its run was overridden or redacted since, or was a rehearsal.
+        """
         judged = next((one.judged_by for one in self.decisions.all() if one.judged_by_id), None)
         overridden = any(one.decision == DecisionValue.OVERRIDE for one in self.decisions.all())
         if judged is None or overridden:
             return True
-        if was_rehearsed(judged) and not is_only_rehearsal(self.run):  # it may be older than that this was refused
+        if was_rehearsed(judged) and not is_only_rehearsal(
+            self.run
+        ):  # old decisions may be from before rehearsals were refused
             return False
         return judged.override is None and judged.redacted is None
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether the council has said what it came to, and be it nothing."""
+        """Whether the result of the council's run is recorded, also a failure."""
         return any(one.of_council for one in self.decisions.all())
 
     @property
     def is_split(self) -> bool:
-        """Whether a council refuses what is still pending: to be refused by persons, too, or overridden."""
+        """Whether a council has rejected a pending gate, so that people must reject, too, or override."""
         return self.pending and decisions_conflict(self.policy, self.decisions.all())
 
     def looked_user_keys(self) -> set[Any]:
-        """Who has seen what the council says before it is shown, by their keys."""
+        """Primary keys of the users who have seen the council's decision before it was shown."""
         looked = GateDecision.objects.filter(gate=self, decision=DecisionValue.LOOK)
         return set(looked.values_list("by_user", flat=True))
 
@@ -320,12 +334,12 @@ class Gate(models.Model):
 
     @property
     def cut(self) -> bool:
-        """Whether its text names something that it does not show."""
+        """Whether the text is shortened."""
         return bool(self.whole)
 
     @property
     def digest(self) -> str:
-        """Of the text, to be shown; nothing rests on it."""
+        """SHA-256 (hex) of the text, for display and for the check that the shown text was decided about."""
         return sha256(self.text.encode()).hexdigest()
 
     @property
@@ -339,7 +353,7 @@ class Gate(models.Model):
 
     @property
     def choice(self) -> str:
-        """The procedure's own word that it was closed by, if it has one."""
+        """The procedure's own word of the last decision; may be empty."""
         return self.last_decision.choice if self.last_decision else ""
 
     @property
@@ -351,22 +365,22 @@ class Gate(models.Model):
         return self.last_decision.value if self.last_decision else None
 
     def permits(self, text: str, whole: str, asked: Any) -> bool:
-        """Whether it is the gate for this: neither used nor gone, nor about something else."""
+        """Whether it is the gate for this text and these approvers, and neither used, void nor invalid."""
         gone = self.used or self.state == GateState.VOID or (self.approved and not self.is_decided)
         return not gone and self.is_about(text, whole, asked)
 
     def is_about(self, text: str, whole: str, asked: Any) -> bool:
-        """Whether it asks this, of this user or group."""
+        """Whether it has this text and these approvers."""
         group = isinstance(asked, Group)
         ids = (None if group or asked is None else asked.pk, asked.pk if group else None)
-        same = (self.asked_user_id, self.asked_group_id) == ids  # another may have the name by now
+        same = (self.asked_user_id, self.asked_group_id) == ids  # names can be reused by other accounts
         return same and (self.text, self.whole, self.asked) == (text, whole, approver_name(asked))
 
     def consume(self) -> None:
-        """Its decision is acted on, in this transaction: it never allows anything again. AlreadyUsed."""
+        """Use the decision up, in the transaction that acts on it. Raises GateAlreadyUsed."""
         if self.approved and not Gate.objects.with_decisions().get(pk=self.pk).is_decided:
             raise GateAlreadyUsed(f"{self}: its council was decided otherwise")
-        # in the record uses stand in the order of their times, whichever host's clock they are of
+        # the record sorts uses by time, and clocks of hosts differ, so times within a run must increase
         before = Gate.objects.filter(run=self.run_id).aggregate(last=models.Max("used"))["last"]
         now = timezone.now()
         used = max(now, before + timedelta(microseconds=1)) if before else now
@@ -397,10 +411,15 @@ class Gate(models.Model):
 
 
 class GateDecision(models.Model):
-    """Who said what at a gate. `by`: their name then, `account` the key of their account, empty where no person did;
-    older ones do not say. `answer` is JSON, and empty where there is none. `judged_by`: the run whose outcome it is.
-    `knew_council`: what the council says was shown to this person by then. `authors`: where four eyes are wanted, whose
-    words were in what was asked, by the names that they had then."""
+    """A decision at a gate, by a person, a council or expiry.
+
+    by: name of the person at that time
+    account: key of the account; empty if no person decided, None in old rows
+    judged_by: the council's run
+    answer: JSON; may be empty
+    knew_council: the person had been shown the council's decision
+    authors: names of the authors of the text, if four eyes are needed
+    """
 
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="decisions")
     by_user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -446,27 +465,30 @@ class GateDecision(models.Model):
 
 
 def title_that_fits(title: str) -> str:
-    """Where it is cut one sees that; the text has all of it."""
+    """The title, shortened with an ellipsis to TITLE_LENGTH; the gate's text has all of it."""
     return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
 
 
 def approver_name(asked: Any) -> str:
-    """How a user or a group that is asked is called; empty where nobody is by name."""
+    """The name of the user or group; empty if none is named."""
     if asked is None:
         return ""
     return asked.name if isinstance(asked, Group) else asked.get_username()
 
 
 def account_of_asked(asked: Any) -> str:
-    """Whose name that is, however it is called by now."""
+    """The key of the user or group, which stays the same after a rename; empty if none is named."""
     if asked is None:
         return ""
     return f"{'group' if isinstance(asked, Group) else 'account'} {asked.pk}"
 
 
 def runs_with_wrong_decisions(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
-    """Whose gates stand otherwise than their decisions make them, ask others or were decided by others than is told, or
-    were opened by who wrote what they ask."""
+    """Pairs of run and fault of gates that do not match their rows.
+
+    Faults are: a state that does not follow from the decisions, approvers or deciding accounts that differ from the
+    recorded ones, and approvals by an author of the text where four eyes are needed.
+    """
     gates = list(Gate.objects.filter(run__in=list(runs)).prefetch_related("decisions"))
     there = _accounts_there(gates)
     found = []
@@ -483,18 +505,18 @@ def runs_with_wrong_decisions(runs: Sequence[UUID]) -> list[tuple[UUID, str]]:
 
 
 def _stands_as_decided(gate: Gate) -> bool:
-    """Where nobody is asked any more, nothing was decided until then."""
+    """Whether the state follows from the decisions; a void gate must have been pending."""
     comes_to = policy_state(gate.policy, gate.decisions.all(), cut=gate.cut)
     as_decided = comes_to == (GateState.PENDING if gate.state == GateState.VOID else gate.state)
     return as_decided and (gate.closed is None) == gate.pending and not (gate.hides and not gate.pending)
 
 
 Accounts = tuple[set[int], set[int]]
-"""Which users and which groups are still there."""
+"""Primary keys of users and of groups that still exist."""
 
 
 def _accounts_there(gates: Sequence[Gate]) -> Accounts:
-    """Of those that gates and decisions name, and have lost: an account that is deleted leaves nothing but its name."""
+    """Accounts that gates and decisions no longer reference and that exist: a deleted account must not exist."""
     told = [one.account for gate in gates for one in gate.decisions.all() if one.account and one.by_user_id is None]
     lost = [gate.asked_account.split() for gate in gates if gate.asked_account and not _asked_ids(gate)]
     users = {int(one) for one in told if one.isdecimal()} | {int(pk) for kind, pk in lost if kind == "account"}
@@ -522,7 +544,7 @@ def _asks_as_told(gate: Gate, there: Accounts) -> bool:
 
 
 def _is_of_account(account: str | None, user: int | None, there: Accounts) -> bool:
-    """Older rows do not say, and what no person said has none."""
+    """Whether the recorded account matches the reference; old rows have None."""
     if account is None:
         return True
     if user is None:

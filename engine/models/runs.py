@@ -1,4 +1,4 @@
-"""A run: one piece of work of some procedure, from its submission to its end."""
+"""Runs: executions of procedures, from submission to end."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -25,14 +25,14 @@ from .model_calls import ModelCall
 from .rate_limits import Limits, RateBucket, RateLimitReached, per_minute
 from .tool_calls import ToolCall
 
-SYSTEM_ACTOR = "nobody"  # the account of what the command line asked
+SYSTEM_ACTOR = "nobody"  # value of `account` for runs of the command line
 TITLE_LENGTH = 120
 OUTCOME_LENGTH = 60
 WHY_LENGTH = 300
-MAX_NAMED = 3  # of what waits, where there is too much
-RETRY_AFTER_SECONDS = 30.0  # seconds after which somebody whose queue is full may try again
+MAX_NAMED = 3  # titles in the message about too many waiting runs
+RETRY_AFTER_SECONDS = 30.0  # for users whose queue is full
 
-# Two transactions that touch runs and budgets in another order may meet; PostgreSQL ends one, which is made again.
+# Transactions that lock runs and budgets in different orders may deadlock; PostgreSQL aborts one, which is repeated.
 after_deadlock = tenacity.retry(
     retry=tenacity.retry_if_exception(lambda error: isinstance(error, OperationalError) and not in_transaction()),
     stop=tenacity.stop_after_attempt(4),
@@ -46,25 +46,25 @@ def in_transaction() -> bool:
 
 
 class RunQuerySet(RunTreeQuerySet):
-    # ---- hold and let go ----------------------------------------------------------------------------------
+    # ---- claims -------------------------------------------------------------------------------------------
 
     def renew_leases(self, worker: str, performed: Iterable[uuid.UUID]) -> int:
-        """Only of what is really performed: a run that was dropped is claimed again when its lease ends."""
+        """Extend leases only of runs that are being performed, so that a dropped run is claimed again."""
         return self.held(worker).filter(pk__in=list(performed)).update(lease_expires_at=Now() + lease())
 
     def release_claims(self, worker: str, pks: Iterable[uuid.UUID] | None = None) -> int:
-        """What this worker holds, or only these of it, goes back to the queue, for the next one to claim at once."""
+        """Put the worker's runs, or only these, back into the queue. Returns their number."""
         given = self.held(worker) if pks is None else self.held(worker).filter(pk__in=list(pks))
         given.count_work()
         ModelCall.objects.filter(run__in=given).mark_interrupted()
         return given.update(status=RunStatus.QUEUED, worker="", lease_expires_at=None, revision=F("revision") + 1)
 
-    # ---- wait and go on -----------------------------------------------------------------------------------
+    # ---- suspend and wake ---------------------------------------------------------------------------------
 
     def suspend(self, pk: uuid.UUID, seen: int, until: datetime | None, why: str, worked: float) -> None:
-        """Let it wait, unless something came from outside since the look at `seen`: then it is queued at once.
+        """Suspend the run, unless `news` has changed since it was `seen`: then it is queued at once.
 
-        In a transaction that has proved the claim, by whose lock on the row no news can come meanwhile.
+        Called in a transaction that has proved the claim and so has locked the row; no news can come meanwhile.
         """
         let_go = {"worker": "", "lease_expires_at": None, "worked": F("worked") + worked}
         waits = {"status": RunStatus.WAITING, "wakes_at": until, "why": why[:WHY_LENGTH]}
@@ -74,7 +74,7 @@ class RunQuerySet(RunTreeQuerySet):
             self.requeue(pk, worked)
 
     def requeue(self, pk: uuid.UUID, worked: float) -> None:
-        """Into the queue, by whoever holds it and has proved that."""
+        """Put the run back into the queue. The caller has proved the claim."""
         self.filter(pk=pk).update(
             status=RunStatus.QUEUED,
             worker="",
@@ -84,15 +84,15 @@ class RunQuerySet(RunTreeQuerySet):
         )
 
     def end(self, pk: uuid.UUID, status: str, error: dict[str, Any] | None, worked: float) -> None:
-        """By whoever holds it and has proved that."""
+        """End the run. The caller has proved the claim."""
         release_claim(pk, status, Run._meta.get_field("error").get_db_prep_save(error, connection), worked)
 
     def wake(self, pk: uuid.UUID) -> bool:
-        """Tell a run that something came from outside, in the transaction of that: first of all there, so that nobody
-        parks or ends it meanwhile. False where it is over, and what came is to be refused.
+        """Tell a run that something came from outside; queue it if it waits. False if it has ended.
 
-        It always meets the row of a run that goes on, in whatever state: an UPDATE whose condition does not match takes
-        no lock and waits for none, and what it was to wake may just be about to wait.
+        This must be the first statement of the transaction that writes what came, so that the run cannot be suspended
+        or ended meanwhile. The UPDATE matches active runs in any status, since one that does not match takes no lock,
+        and the run may just be about to be suspended.
         """
         waits = Q(status=RunStatus.WAITING)
         return bool(
@@ -105,11 +105,12 @@ class RunQuerySet(RunTreeQuerySet):
             )
         )
 
-    # ---- admit --------------------------------------------------------------------------------------------
+    # ---- admission ----------------------------------------------------------------------------------------
 
     def admit_to_queue(self, owner: Any) -> None:
-        """Count one run that this owner is about to queue, in the transaction that does. LimitReached where that would
-        be too many: the first statement holds all others of the same owner until the transaction ends.
+        """Count a run that this owner is about to queue, in the same transaction.
+
+        The first statement makes other submissions of the owner wait for the transaction. Raises RateLimitReached.
         """
         sentence = f"You have started {settings.USER_SUBMISSIONS} in a minute, as many as one person may."
         RateBucket.objects.consume(recent_submissions(owner), sentence)
@@ -121,7 +122,7 @@ class RunQuerySet(RunTreeQuerySet):
             )
 
     def admit_waiting(self, owner: Any, procedure: str) -> None:
-        """Let in a run that may wait for somebody. LimitReached, by name, where too many of these do."""
+        """Raise RateLimitReached, with some titles, if too many runs of this owner wait for people."""
         waiting = self.filter(owner=owner, procedure=procedure, status=RunStatus.WAITING, parent=None)
         titles = list(waiting.order_by("created").values_list("title", flat=True)[: settings.USER_WAITING])
         if len(titles) >= settings.USER_WAITING:
@@ -132,13 +133,13 @@ class RunQuerySet(RunTreeQuerySet):
                 RETRY_AFTER_SECONDS,
             )
 
-    # ---- erase --------------------------------------------------------------------------------------------
+    # ---- redaction ----------------------------------------------------------------------------------------
 
     def erase(self, pk: uuid.UUID, *, names: bool) -> None:
-        """Empty the texts of a run and all that belongs to it, and with `names` who asked for it and who cancelled it.
-        The first time of that stays as `redacted`. What another run asked for has a title of that one for a name.
+        """Empty all texts of a run, and with `names` also who requested and who cancelled it.
 
-        `sealing.redact` must have said so before.
+        `redacted` keeps the time of the first redaction. `sealing.redact` must have recorded it before. The name of a
+        child run's requester is the title of its parent, so it is always emptied.
         """
         error = self.values_list("error", flat=True).get(pk=pk)
         nobody: dict[str, Any] = {
@@ -166,22 +167,22 @@ class RunQuerySet(RunTreeQuerySet):
 
 
 def recent_submissions(owner: Any) -> Limits:
-    """How often one person may start a run, or have one go on."""
+    """The limit of runs that one user starts or retries in a minute."""
     return {f"runs of {owner.pk}": per_minute(settings.USER_SUBMISSIONS)}
 
 
 def account_key(user: Any) -> str:
-    """What the record keeps of who asked, so that nobody else can be put in that place."""
+    """The requester's account as the record has it, so that another one cannot be substituted."""
     return str(user.pk) if user else SYSTEM_ACTOR
 
 
 def requester_name(owner: Any, made_by: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a new run that say whose it is: of a user, or of the run that makes it, see `SubmitChild`."""
+    """The columns of a new run with its owner: a user, or the parent run's (`made_by`, see `SubmitChild`)."""
     return {"owner": owner, "asked_by": record_name(owner), "account": account_key(owner), **made_by}
 
 
 def record_name(user: Any) -> str:
-    """What the record calls a user; nobody is the command line."""
+    """The user's name in the record; empty for the command line."""
     return user.get_username() if user else ""
 
 
@@ -189,31 +190,32 @@ RunManager = models.Manager.from_queryset(RunQuerySet)
 
 
 class Run(models.Model):
-    """One execution of a procedure: its life cycle, and who may write for it right now.
+    """One execution of a procedure: its life cycle, and which worker may write for it.
 
-    The row is the queue. Whoever claims it becomes its worker until the lease ends; `fence` moves with every
-    claim, so that a worker that lost its lease can write nothing. `revision` moves with every change that
-    watchers may want to see. Runs of one `lane` wait for the same providers. `retries` counts how often a failed run
-    was queued again. `reserved` is what is set aside for it in each of the budgets `reserved_in`, in billionths of a
-    dollar.
+    The row is the queue. The worker that claims it may write until the lease ends. `fence` increases with every claim,
+    so that a worker that lost its lease cannot write; `revision` increases with every change that pages may show.
 
-    `crashes` says how often in a row, up to `ALONE`, its worker died; from the second time on the run is a suspect,
-    and performed with the fewer others the more it has met (`TOGETHER`). `deaths` counts those that it met alone: the
-    fifth fails it. Both begin anew when the run gets on, that is when an attempt ends.
+    Money is in billionths of a US dollar, `worked` in seconds.
 
-    `title` is what it is called, `outcome` the procedure's own word for what came of it, once it has finished, and
-    `override` what a person decided instead, last. `redacted`: when its texts were erased first; the title is empty
-    since. `request`: a digest of the idempotency key and the request that it came with, empty where there was none.
-
-    `parent` is the run that made it in its step `step`, and `root` the one at the top of those; none of them ever
-    changes. `spend` is the most
-    that it may cost, in billionths of a dollar. `news` counts what came from outside. `wakes_at` is when a waiting run
-    is looked at again at the latest, and afterwards since when it can go on; `why` says for what it waits, where no row
-    does. `worked` are its seconds over all claims, the last of them since `claimed_at`, and `host` is the one machine
-    that may claim it, or empty.
-
-    `asked_by` and `cancelled_by_name` are the names of those users then, and `account` is the key of who asked, or
-    `NOBODY`: an account may be deleted, what it asked stays. Runs of before accounts were kept have none.
+    lane: runs of one lane wait for the same providers
+    spend: limit of its cost
+    reserved, reserved_in: amount that is reserved in each of these budgets
+    crashes: consecutive deaths of its workers, up to `ALONE`; from `SUSPECT` on it is performed with fewer other runs,
+        see `CLAIM_BATCH`. Reset when an attempt ends.
+    deaths: consecutive deaths while it was performed alone; the fifth fails the run
+    retries: how often it was queued again after a failure
+    outcome: the procedure's word for the result, after it has finished
+    override: the newest outcome that a person decided instead
+    redacted: time of the first redaction; the title is empty since
+    request: digest of idempotency key and request; may be empty
+    parent, step, root: the run that started it, in which step, and the topmost run; they never change
+    news: counts what came from outside
+    wakes_at: when a waiting run continues at the latest; of a queued one, since when it can continue
+    why: for what it waits, if no row says so
+    worked, claimed_at: seconds of work in all earlier claims, and the start of the present one
+    host: the only machine that may claim it; empty for any
+    asked_by, cancelled_by_name: names of these users at that time
+    account: key of the requester or `SYSTEM_ACTOR`, which outlives the account; empty in old runs
     """
 
     Status = RunStatus
@@ -280,7 +282,7 @@ class Run(models.Model):
     )
 
     class Meta:
-        # beside `view_run`, which lets somebody see everybody's; nobody needs any of these for one's own runs
+        # `view_run` lets users see all runs; none of these is needed for one's own runs
         permissions = [
             ("steer_run", "Can cancel and retry everybody's runs"),
             ("redact_run", "Can redact runs"),
@@ -291,7 +293,7 @@ class Run(models.Model):
             models.Index(fields=["lane", "owner", "created"], condition=Q(status="queued"), name="run_queue"),
             models.Index(fields=["lease_expires_at"], condition=Q(status="running"), name="run_leases"),
             models.Index(fields=["wakes_at"], condition=Q(status="waiting"), name="run_alarms"),
-            # what may be redacted when its time is over; what is redacted already only grows in number
+            # finds runs to redact; partial, because redacted ones only increase
             models.Index(fields=["ended"], condition=Q(redacted=None), name="run_with_texts"),
             models.Index(fields=["owner", "-created"], name="run_by_owner"),
             models.Index(fields=["-created"], name="run_newest_first"),
@@ -312,7 +314,7 @@ class Run(models.Model):
 
     @property
     def shown_title(self) -> str:
-        """What it is called wherever it is shown; a redacted one has no title of its own any more."""
+        """The title for display; redacted runs have none of their own."""
         return f"Redacted {self.procedure} {str(self.pk)[:8]}" if self.redacted else self.title
 
     @property
@@ -325,12 +327,12 @@ class Run(models.Model):
 
     @property
     def standing_outcome(self) -> str:
-        """What holds: what a person decided last, or what it came to itself; empty where it came to nothing."""
+        """The valid outcome: the override, or else the run's own; empty if there is none."""
         return self.override or self.outcome or ""
 
     @property
     def reinstated(self) -> bool:
-        """Whether a person has taken back what another one decided instead of its outcome."""
+        """Whether an override was reverted to the run's own outcome."""
         return self.override is not None and self.override == self.outcome
 
     @property
@@ -338,13 +340,17 @@ class Run(models.Model):
         return (self.ended - self.started).total_seconds() if self.started and self.ended else None
 
     def still_held(self, *, gets_on: bool) -> bool:
-        """Whether the claim that this row was read by is still the last one, to be asked before any of its writes. It
-        holds for another lease then. With `gets_on` the run is past what its workers may have died of."""
+        """Whether this claim is still the latest one; must be called before each write of the run.
+
+        It extends the lease. With `gets_on` the run has made progress, which resets its crashes.
+        """
         return renew_claim(self.pk, self.worker, self.fence, innocent=gets_on)
 
     def charge(self, cost: int, but: int = 0) -> None:
-        """Take it from what was set aside for the run, `but` for so much, and from the budgets. In billionths of a
-        dollar."""
+        """Charge `cost` to the run's reserved amount, except its last `but`, and to its budgets.
+
+        All amounts are in billionths of a US dollar.
+        """
         reserved, budgets = Run.objects.values_list("reserved", "reserved_in").get(pk=self.pk)
         freed = min(max(reserved - but, 0), cost)
         Run.objects.filter(pk=self.pk).update(reserved=reserved - freed)
@@ -352,7 +358,7 @@ class Run(models.Model):
 
 
 class Suspension(models.Model):
-    """When a run began to wait: for those who look back at it."""
+    """When a run began to wait, for replays."""
 
     run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="parks")
     made = models.DateTimeField(default=timezone.now)
@@ -367,7 +373,7 @@ class Suspension(models.Model):
 
 
 class WriterMarker(models.Model):
-    """Where a writer is: moved in each of its transactions, so that it can see which of them was committed."""
+    """The number of a writer's last batch, updated in each transaction, to see after an error whether it committed."""
 
     writer = models.CharField(max_length=40, primary_key=True)
     batch = models.BigIntegerField()
@@ -379,7 +385,7 @@ class WriterMarker(models.Model):
 
 
 def has_read_untrusted_input(run: Run) -> bool:
-    """Whether text of strangers came to this run, to those that it belongs to, or to what they were told of."""
+    """Whether untrusted text has reached this run, its parents, or runs that they have read from."""
     top = run.root or run
     tops = Run.objects.filter(Q(pk=top.pk) | procedures()[top.procedure].runs_read_from(top)).order_by()
     return ToolCall.objects.with_untrusted_output(tops).exists()

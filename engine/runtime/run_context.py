@@ -1,4 +1,4 @@
-"""What a procedure gets to work with: reading, fenced writing, asking models, waiting.
+"""The interface of the engine for procedures: reading, fenced writing, model requests, tools, gates, waiting.
 
 Why so: docs/decisions.md, Runs, the queue and the writer.
 """
@@ -29,7 +29,7 @@ from .suspension import Suspend, Yield, split_outcomes
 from .tool_execution import ToolExecution
 from .writer import Writer
 
-if TYPE_CHECKING:  # an HTTP library: who only submits does without
+if TYPE_CHECKING:  # imports an HTTP library, which is not needed to submit runs
     from ..llm.client import ModelClient
 
 T = TypeVar("T")
@@ -37,18 +37,18 @@ S = TypeVar("S")
 
 
 class LeaseLost(Exception):
-    """Somebody else may hold this run now, or it was cancelled: nothing was written."""
+    """The claim is no longer valid, or the run was cancelled; nothing was written."""
 
 
 class RunContext:
-    """One claimed run being performed. Every write is one transaction that first proves the claim still holds."""
+    """One claimed run that is being performed. Each write is a transaction that first proves the claim."""
 
     def __init__(self, run: Run, models: "ModelClient", writer: Writer) -> None:
-        self.claimed = run  # as it was then
+        self.claimed = run  # as it was when it was claimed
         self._models = models
         self._writer = writer
         self.clock = RunClock()
-        self._news = run.news  # what came from outside by the last look: a park is only for what has not moved since
+        self._news = run.news  # at the last snapshot; the run is suspended only if it has not changed since
         self._branches = 0
         self._proofs = {gets_on: partial(self._prove, gets_on) for gets_on in (False, True)}
 
@@ -58,18 +58,18 @@ class RunContext:
 
     @property
     def seconds_worked(self) -> float:
-        """Seconds over all claims."""
+        """Seconds of work in all claims."""
         return self.claimed.worked + self.clock.seconds
 
     @property
     def now(self) -> datetime:
-        """By the later one of two clocks: what the database has woken a run for must be due here too."""
+        """The later of our clock and the database's time of waking, so that what has woken the run is due here, too."""
         return max(timezone.now(), self.claimed.wakes_at or self.claimed.created)
 
     async def read_snapshot(self, query: Callable[[], T]) -> T:
-        """What `query` finds. What comes from outside after this look keeps the run from being parked.
+        """Run a query as a snapshot: whatever comes from outside after it prevents the run from being suspended.
 
-        Beside other branches it leaves that to the look before them: a newer one would hide what they have not seen.
+        Within `gather` the snapshot before the branches counts; a newer one would hide what others have not seen.
         """
         news, found = await self.read(partial(_look, self.pk, query))
         if not self._branches:
@@ -88,11 +88,13 @@ class RunContext:
         gets_on: bool = False,
         lets_go: bool = False,
     ) -> T:
-        """Commit what `change` does, then tell the watchers. LeaseLost if the run is no longer ours.
+        """Run `change` in a transaction, then notify pages. Raises LeaseLost if the claim is no longer valid.
 
-        `change` may be called again after a rollback, so it must only write. `name` is for fault points; `last` as
-        in `Writer.write`. With `gets_on` the run is past what its workers may have died of; with `lets_go` nothing is
-        proven any more by what was before.
+        change: may be called again after a rollback, so it must have no effects besides writes
+        name: for fault injection
+        last: see `Writer.write`
+        gets_on: the run has made progress, which resets its crashes
+        lets_go: the write ends the claim
         """
         proof = partial(self._prove, gets_on) if lets_go else self._proofs[gets_on]
         result = await self._writer.write(change, name, last, proof)
@@ -100,18 +102,19 @@ class RunContext:
         return result
 
     async def until(self, moment: datetime) -> None:
-        """Go on if this moment is over; otherwise the run waits for it."""
+        """Suspend the run until this moment, unless it has passed."""
         if self.now < moment:
             raise Suspend(until=moment)
 
     async def yield_to_others(self) -> NoReturn:
-        """Let others go first: the run goes back to the queue. Stands outside of `together`."""
+        """Put the run back into the queue so that others get a turn. Must not be called within `gather`."""
         raise Yield
 
     async def gather(self, *branches: Coroutine[Any, Any, T]) -> list[T]:
-        """Their results, when all have ended or wait, each of them having gone on as far as it can.
+        """Run all branches as far as they can, and return their results.
 
-        Siblings finish. Then a fault of ours is raised, else the first failure, else `Suspend` with the earliest time.
+        If some fail or wait, the others still finish. Then a bug of ours is raised, else the first failure, else
+        `Suspend` with the earliest time.
         """
         self._branches += 1
         try:
@@ -135,16 +138,18 @@ class RunContext:
         effect: str = "",
         due: Callable[[], None] | None = None,
     ) -> Gate:
-        """The gate of this step when it is closed: somebody has decided about exactly this text, or the time for that
-        is over. Raises Waits until then.
+        """Return the closed gate of this step: somebody has decided about exactly this text, or it has expired.
 
-        It is the same gate until a write of the procedure has used it up (`Gate.use`) or something else is asked there:
-        another text, or somebody else. `asked`: a user or a group; nobody by name are whose run it is, and who may
-        decide for all. `policy` as in `policy_of`, made as strict as rules and floors are; `choices` with `word`,
-        `decision` and `sentence`. `failed`: where a council comes to nothing a `person` decides, or with `tell` the
-        gate is returned as failed. `whole`: SHA-256 of what `text` was cut from; the text then names all that was left
-        out and where it is read, and a person has to approve it, and it alone. `due` is called in the transaction that
-        asks: where it raises, nobody is asked.
+        Raises Suspend until then. The same gate is returned until the procedure has used it (`Gate.consume`), or asks
+        about another text or other approvers.
+
+        policy: see `policy_of`; it is made as strict as the installation's rules
+        choices: dicts with `word`, `decision` and `sentence`
+        whole: SHA-256 of the whole text if `text` was shortened. The text must then say what is missing and where it
+            is, and a person must approve it.
+        failed: if the council's run fails, a `person` decides, or with `tell` the gate is returned as failed
+        asked: user or group; None for the run's owner and users who may decide at all gates
+        due: called in the transaction that creates the gate; if it raises, no gate is created
         """
         about: dict[str, Any] = {
             "kind": kind,
@@ -173,12 +178,10 @@ class RunContext:
         return gate
 
     async def child(self, step: str, submit: SubmitChild, called: str = "") -> Run:
-        """The run that this one has made in this step, when it is over: finished or cancelled. Raises Waits until then;
-        one that failed is waited for, as somebody may try it again.
+        """Return the finished or cancelled child run of this step; the first call creates it by `submit` in one write.
 
-        The first time it is made, by `submit` in one write; it belongs to whom the run at the top belongs to. `called`:
-        what people call that step.
-        TooManyChildren, or RunFailed where a budget has not enough left.
+        Raises Suspend until it has ended; also if it has failed, as it may be retried. It has the owner of the topmost
+        run. `called` is the step's name for people. Raises TooManyChildren, and RunFailed if a budget is used up.
         """
         child = await self.read(partial(Run.objects.child_of, self.pk, step))
         if child is None:
@@ -196,7 +199,7 @@ class RunContext:
             raise RunFailed(QuotaExceeded.code, str(used_up)) from used_up
 
     async def _submitting(self, change: Callable[[], T], name: str) -> T:
-        """Write what may submit runs: what is asked of them is sealed, and logged last."""
+        """Write a change that may submit runs, whose sealed submissions are appended to the log last."""
 
         def submit() -> tuple[T, list[ChainHead]]:
             with sealing.defer_log_append() as heads:
@@ -206,14 +209,14 @@ class RunContext:
         return made
 
     async def park(self, waits: Suspend) -> None:
-        """Let go of the run until something comes from outside. What came since the last look queues it at once."""
+        """Suspend the run; it is queued at once if something has come from outside since the last snapshot."""
         await self._let_go("park", partial(self._park, waits))
 
     async def yield_worker(self) -> None:
         await self._let_go("rest", partial(Run.objects.requeue, self.pk, self.clock.seconds))
 
     async def _let_go(self, name: str, change: Callable[[], None]) -> None:
-        """All that happened is sealed with it: what is closed by then never changes."""
+        """End the claim by `change` and seal the progress in the same transaction."""
 
         def let_go() -> list[ChainHead]:
             ModelCall.objects.filter(run=self.claimed).mark_interrupted()
@@ -231,14 +234,14 @@ class RunContext:
         Run.objects.suspend(self.pk, self._news, waits.until, waits.why, self.clock.seconds)
 
     async def end(self, status: str, change: Callable[[], None], error: dict | None = None) -> None:
-        """The run ends in the same transaction as `change`: no outcome without its end, no end without it.
+        """End the run in the same transaction as `change`, so that neither is written without the other.
 
-        Raises what its seal raises; then nothing was written.
+        Raises what sealing raises; nothing is written then.
         """
         await self._end(status, change, error, sealing.seal_end, lambda heads: LogLeaf.objects.add(*heads))
 
     async def give_up(self, error: dict) -> None:
-        """The run ends as failed, even where it cannot be sealed."""
+        """End the run as failed even if it cannot be sealed."""
         pk = self.pk
         await self._end(Run.Status.FAILED, _nothing, error, lambda _: None, lambda _: sealing.seal_ended([pk]))
 
@@ -270,7 +273,7 @@ class RunContext:
             pubsub.announce(self.claimed.parent_id)
 
     def _interrupt(self, status: str) -> None:
-        """Whatever of it is still open: nobody goes on with that."""
+        """Close open requests and tool calls. Those of a failed run can be settled by a retry."""
         if cached_sql.exists(ModelCall, "run", [self.pk], status=ModelCall.Status.OPEN):
             ModelCall.objects.filter(run=self.pk).mark_interrupted()
         if cached_sql.exists(ToolCall, "run", [self.pk], status=ToolCall.Status.OPEN):
@@ -285,7 +288,7 @@ class RunContext:
     def _close_gates(self, status: str) -> list[ChainHead]:
         if not cached_sql.exists(Gate, "run", [self.pk]):
             return []
-        if status == Run.Status.FINISHED:  # one that failed may be tried again, and waits for them then
+        if status == Run.Status.FINISHED:  # a failed run may be retried and then needs its gates
             Gate.objects.filter(run=self.pk).void()
         return _dismissed(self.pk)
 
@@ -301,15 +304,15 @@ class RunContext:
         attempts: int = ATTEMPTS,
         left_out: str = "",
     ) -> T:
-        """Get one usable answer for `step`, in at most so many attempts, each a row of its own.
+        """Get one usable answer for `step`, in at most `attempts` attempts, each with a row of its own.
 
-        Attempts that a worker made before it died count; one that was cut short is made again. `keep` stores the
-        value in the transaction that completes the call; it is returned afterwards. Raises CallFailed, which
-        is a RunFailed, with the number of attempts on it, when the last attempt failed or one failed for good.
+        Finished attempts of a worker that died count; an interrupted one is repeated. Raises CallFailed, a RunFailed
+        with the number of attempts, after the last attempt or a permanent failure.
 
-        A `fallback` model, where one is declared, takes over after two failed attempts or one that failed for good.
-        With `on_cut` an answer that was cut off is continued, twice at most, in attempts that count as none. What was
-        `left_out` of the messages, for which a model has no room, is kept with each attempt.
+        keep: stores the value in the transaction that completes the call
+        fallback: model that takes over after two failed attempts or a permanent failure
+        on_cut: continue an answer that was cut off, at most twice; these attempts do not count
+        left_out: what was left out of the messages to fit the model's context; stored with each attempt
         """
         try:
             return await ModelRequest(
@@ -331,14 +334,16 @@ class RunContext:
         asked: Any = None,
         asked_in: ModelCall | None = None,
     ) -> ToolCall:
-        """What came of using this tool at this place, which is done at most once and found again afterwards.
+        """Execute a tool at most once in this step, and return the call; repeated calls return the same one.
 
-        `arguments`: JSON, or what it says. Where they do not fit, or there is no such tool, the call has failed and is
-        in no table. `policy` and `asked` as in `gate`, or who `open`; None: nobody is asked about what reads or is
-        contained, and a person about all else. What reaches out is always asked about first, and so is what has an
-        effect once strangers' text was read. `choices`: of that gate; those that reject are also offered where nobody
-        knows whether it happened. What was refused, or broke, has failed: its `error` says why, its `gate` who said so.
-        Raises Waits.
+        A call that was refused or broke has failed: its `error` says why, and its `gate` who rejected it. A call with
+        invalid arguments or an unknown tool has failed, too, and has no row. Raises Suspend while a gate is pending.
+
+        arguments: JSON text or a mapping
+        policy, asked: see `gate`; with the policy who=`open`, nobody is asked. None means that a person must approve
+            everything except tools that read or are contained. Tools that act externally always need an approval, and
+            so do tools with effects once untrusted text has been read.
+        choices: for the gate; those that reject are also offered if it is unknown whether the call has happened
         """
         return await ToolExecution(self, step, arguments, policy, choices, asked, asked_in).result(tool)
 
@@ -352,7 +357,7 @@ def _nothing() -> None:
 
 
 def _newest(run: UUID, step: str, *about: Any) -> tuple[Gate | None, bool]:
-    """The newest gate of a step, and whether it is still the one for this."""
+    """The newest gate of a step, and whether it permits this."""
     gate = Gate.objects.newest(run, step)
     return gate, gate is not None and gate.permits(*about)
 
@@ -363,13 +368,13 @@ def _once_due(due: Callable[[], None], ask: Callable[[], Gate]) -> Gate:
 
 
 def _look(pk: UUID, query: Callable[[], T]) -> tuple[int, T]:
-    """The number first: what comes between the two counts as not seen."""
+    """Read `news` first, so that what comes between the two queries counts as not seen."""
     [(news,)] = cached_sql.select(Run, "pk", [pk], ["news"])
     return news, query()
 
 
 def _dismissed(pk: UUID) -> list[ChainHead]:
-    """What is to be logged of runs that nobody needs any more at the gates of this one."""
+    """Cancel council runs that are no longer needed; return what must be appended to the log."""
     with sealing.defer_log_append() as heads:
         council_approval.cancel_council_runs(pk)
     return heads
