@@ -1,4 +1,4 @@
-"""Runs that are asked at gates, in place of persons or besides: which, and what their outcomes decide.
+"""Council runs at gates: when one is started, and how its outcome becomes a decision.
 
 Why so: docs/decisions.md, Gates.
 """
@@ -23,10 +23,10 @@ from .policy import PolicyDict, apply_minimums, asks_council, has_quorum, parse_
 from .runtime.procedure import procedures
 
 CouncilApprover = Callable[..., Any]
-"""Makes the run that decides at a gate by the council of an id, with the columns that it gets as `made_by`, in an open
-transaction. Cannot where it can not."""
+"""Creates the run of a council, by its id, that decides at a gate. It gets the owner's columns as `made_by`, and is
+called in an open transaction. Raises CouncilNotPossible."""
 
-APPROVED = "approved"  # the one outcome that opens a gate
+APPROVED = "approved"  # the only outcome that approves
 REPORT_FAILURE = "tell"
 NOBODY_MEANT = (
     "No council decides here: which one “{name}” is cannot be said for certain, for it was saved as a name that no "
@@ -43,7 +43,7 @@ class CouncilNotPossible(Exception):
 
 
 class NeedsPerson(CouncilNotPossible):
-    """A person decides in its place, also where the procedure would do without."""
+    """A person decides instead, even if the procedure asked to be told of a failure."""
 
 
 def required_council(
@@ -55,7 +55,7 @@ def required_council(
     tool: str = "",
     cut: bool = False,
 ) -> dict[str, Any]:
-    """Who has to decide at such a gate: as the procedure wants it, and as strict as rules and floors are."""
+    """The policy of a gate: the procedure's, made as strict as gate rules and minimums require."""
     wanted = dict(policy or {})
     if rule := GateRule.objects.strictest(procedure=procedure, kind=kind, effect=effect, tool=tool):
         wanted = strictest(wanted, rule.policy)
@@ -63,8 +63,10 @@ def required_council(
 
 
 def start_council_run(before: Gate | None, policy: PolicyDict | None, **values: Any) -> Gate:
-    """Ask there, with a run of its own where a council is to decide. In a transaction of the run's worker, who logs
-    what is submitted in it."""
+    """Open a gate, and start a council run if its policy needs one.
+
+    Called in a transaction of the run's worker, which must append the submission to the log.
+    """
     about = {name: values.get(name, "") for name in ("kind", "effect", "tool")}
     held = required_council(policy, procedure=values["run"].procedure, cut=bool(values.get("whole")), **about)
     gate = Gate.objects.open(before, policy=held, **values)
@@ -76,7 +78,7 @@ def start_council_run(before: Gate | None, policy: PolicyDict | None, **values: 
 
 
 def _convene(gate: Gate) -> None:
-    if gate.policy["council_id"] is None:  # also where else the procedure is told: it is no failure of a council
+    if gate.policy["council_id"] is None:  # a person decides, whatever `when_failed` says: no council has failed
         _say(gate, DecisionValue.TURN, text=NOBODY_MEANT.format(name=gate.policy["council"]))
         return
     try:
@@ -96,22 +98,24 @@ def _decider() -> CouncilApprover:
 
 
 def council_uses() -> list[CouncilUse]:
-    """What is saved and lets councils decide: gate rules, and what procedures know."""
+    """Where councils are used: in gate rules and in presets of procedures."""
     rules = GateRule.objects.exclude(council_id=None).exclude(who="")
     found = [CouncilUse(rule.council_id, f"the gate rule “{rule}”") for rule in rules if rule.council_id]
     return [*found, *(use for procedure in procedures().values() for use in procedure.council_uses())]
 
 
 def cancel_council_runs(run: UUID, by: Any = None) -> None:
-    """Cancel who was asked at gates of this run that wait no more: nobody needs what they would say. In a transaction
-    that holds the run's row."""
+    """Cancel council runs at gates of this run that are no longer pending.
+
+    Called in a transaction that has locked the run's row.
+    """
     asked = Run.objects.filter(status__in=ACTIVE_STATUSES, asked_at__run=run).exclude(asked_at__state=GateState.PENDING)
     for pk in list(asked.order_by("pk").values_list("pk", flat=True)):
         cancel(pk, by, told=False)
 
 
 def record_council_decision(pk: int) -> Gate:
-    """What is decided there by now: hear the council, unless it is too early for that, and close the gate if it is."""
+    """Record the council's decision, unless it must stay hidden yet, and close the gate if its policy is satisfied."""
     gate = Gate.objects.with_decisions().get(pk=pk)
     if not gate.pending:
         return gate
@@ -128,7 +132,7 @@ def record_council_decision(pk: int) -> Gate:
 
 
 def _hear(gate: Gate, run: Run) -> None:
-    """Its outcome is its decision. What failed, was cancelled, overridden or erased is none."""
+    """Record the run's outcome as a decision. A failed, cancelled, overridden or redacted run decides nothing."""
     if not (run.status == Run.Status.FINISHED and is_countable(run)):
         _say(gate, _nothing(gate), text=f"The council came to no outcome that counts: {_why(run)}.")
         return

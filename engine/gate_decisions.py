@@ -1,4 +1,4 @@
-"""The one door to decide at a gate, whoever asks: pages, API, commands.
+"""Deciding at gates. Pages, the API and commands all use these functions.
 
 Why so: docs/decisions.md, Gates.
 """
@@ -67,26 +67,25 @@ GATE_CLOSED_TEXT = "Not asked any more."
 
 
 class DecisionRefused(Exception):
-    """Nothing was decided. The text is a sentence for people; nothing was written."""
+    """Nothing was decided or written. The text is a sentence for people."""
 
 
 class NotAnApprover(DecisionRefused):
-    """Somebody else is to decide."""
+    """The user may not decide at this gate."""
 
 
 class GateClosed(DecisionRefused):
-    """Somebody was first, it is asked otherwise by now, or not at all any more."""
+    """The gate is decided, replaced by another one, or withdrawn."""
 
 
 class DecisionTooLate(DecisionRefused):
-    """Its time was over."""
+    """The gate has expired."""
 
 
 def may_decide(gate: Gate, user: Any) -> bool:
-    """Asked by name, as a member of a group, or else as whose run it is, and with `engine.decide_gate`.
+    """Whether the user is an approver: named, in the named group, or else the run's owner or with DECIDE_PERMISSION.
 
-    Where somebody was asked by name whose account is gone, nobody may speak in their place; where a council is asked
-    alone, nobody may in its.
+    If the named user or group was deleted, or a council decides alone, nobody may decide.
     """
     if not gate.needs_people or not user.is_active or _is_one_of_four_eyes(gate, user):
         return False
@@ -98,23 +97,23 @@ def may_decide(gate: Gate, user: Any) -> bool:
 
 
 def _is_one_of_four_eyes(gate: Gate, user: Any) -> bool:
-    """Who asked for the run, or wrote what is asked about, where somebody else has to decide."""
+    """Whether the gate needs four eyes and the user requested the run or wrote part of the text."""
     return bool(gate.policy["four_eyes"]) and Gate.objects.filter(pk=gate.pk).not_for_author(user).exists()
 
 
 def may_override(gate: Gate, user: Any) -> bool:
-    """Whether this person may open what a council refuses."""
+    """Whether the user may override a council's rejection."""
     return gate.is_split and user.is_active and user.has_perm(OVERRIDE) and not _is_one_of_four_eyes(gate, user)
 
 
 def may_read(gate: Gate, user: Any) -> bool:
-    """Whether this person may see what the council says before it is shown, which is put on record."""
+    """Whether the user may see a hidden decision of the council, which is recorded."""
     hides = Gate.objects.filter(pk=gate.pk).hidden_from_user(user).exists()
     return hides and user.is_active and user.has_perm(OVERRIDE)
 
 
 def approver_columns(who: Any) -> dict[str, Any]:
-    """The columns of a gate that say who is asked: a user, a group, or nobody by name."""
+    """The columns of a gate for its approver: a user, a group, or None for the default approvers."""
     group = isinstance(who, Group)
     asked = {"asked_group": who if group else None, "asked_user": None if group else who}
     return {**asked, "asked": approver_name(who), "asked_account": account_of_asked(who)}
@@ -131,24 +130,25 @@ def decide(
     answer: Any = None,
     digest: str = "",
 ) -> Gate:
-    """Say it at this gate; the gate as it is then. It closes when its policy has enough.
+    """Record a decision, and close the gate if its policy is satisfied. Returns the gate.
 
-    Gate.DoesNotExist, NotAsked, Closed, TooLate, or DoesNotFit with what its procedure or its choices complain of.
-    `digest`: SHA-256 of the text that was read; without one nothing is decided about what is sent out.
+    `digest` is the SHA-256 (hex) of the text that the user has read; it is required for gates about external actions.
+
+    Raises Gate.DoesNotExist, NotAnApprover, GateClosed, DecisionTooLate, and InvalidAnswer with the problems by field.
     """
     asked = Gate.objects.with_decisions().get(pk=pk)
     if asked.policy["four_eyes"]:
-        GateAuthor.objects.add_for(asked)  # one that was asked before authors were kept has none yet
+        GateAuthor.objects.add_for(asked)  # gates from before authors were stored have none yet
     _refuse_others(asked, user, decision)
 
     def say() -> Gate:
         gate = Gate.objects.with_decisions().get(pk=pk)
-        _refuse_others(gate, user, decision)  # others may have come between, and rights may have gone
+        _refuse_others(gate, user, decision)  # checked again under the lock: decisions or permissions may have changed
         _refuse_late(gate, user, decision, digest)
         _refuse_unread(gate, digest)
         _refuse_unfitting(gate, decision, choice, text, answer)
         said = {"decision": decision, "choice": choice, "text": clean_storable_text(text)}
-        # in ASCII: no database refuses it
+        # as ASCII escapes, because databases refuse NUL and lone surrogates
         _add(gate, user, answer=json.dumps(answer) if answer is not None else "", **said)
         _note_words(gate, user, decision, bool(text.strip()) or answer is not None)
         gate = record_council_decision(pk)
@@ -162,7 +162,7 @@ def decide(
 @after_deadlock
 @transaction.atomic
 def read_gate(pk: int, user: Any) -> Gate:
-    """Put on record that this person sees what the council says before it is shown. Gate.DoesNotExist, NotAsked."""
+    """Record that the user sees the council's hidden decision. Raises Gate.DoesNotExist and NotAnApprover."""
     asked = Gate.objects.with_decisions().get(pk=pk)
     if not may_read(asked, user):
         raise NotAnApprover("What the council says is not hidden, or you may not look at it before others.")
@@ -189,8 +189,10 @@ def _add(gate: Gate, user: Any, **said: Any) -> None:
 
 
 def _note_words(gate: Gate, user: Any, decision: str, has_words: bool) -> None:
-    """Who says more than yes or no is read by those who go on with the run. An answer is words also where it was
-    chosen, but for the engine's own questions."""
+    """Record the user as an author if the run will read the text of the decision.
+
+    A chosen answer counts as text, too, except for the engine's own questions.
+    """
     answers = decision == DecisionValue.ANSWER and gate.kind not in ALWAYS_A_PERSON
     if not (has_words or answers):
         return
@@ -201,7 +203,7 @@ def _note_words(gate: Gate, user: Any, decision: str, has_words: bool) -> None:
 
 
 def author_names(gate: Gate) -> list[str]:
-    """Whose words are in what is asked, where four eyes are wanted, as they are called today."""
+    """Present names of the authors of the gate's text; empty unless four eyes are needed."""
     found = gate.authors.select_related("author__user").order_by("pk") if gate.policy["four_eyes"] else ()
     return list(dict.fromkeys(one.author.name_now for one in found))
 
@@ -212,7 +214,7 @@ def _refuse_others(gate: Gate, user: Any, decision: str) -> None:
 
 
 def own_words(gate: Gate, user: Any) -> str:
-    """Why this person is one of those whom four eyes leave out here, in words; empty where they are none."""
+    """Why four eyes exclude this user, as part of a sentence; empty if they do not."""
     if not gate.policy["four_eyes"]:
         return ""
     run, name = gate.run, record_name(user)
@@ -253,12 +255,12 @@ def reaches_out(gate: Gate) -> bool:
 
 
 def is_alike(gates: Iterable[Gate]) -> bool:
-    """Whether they are of one run, and of one kind or about one tool."""
+    """Whether all gates are of one run and of one kind, or about one tool."""
     return len({(gate.run_id, gate.tool or gate.kind) for gate in gates}) <= 1
 
 
 def check_batch(read: Sequence[tuple[Gate, str]]) -> None:
-    """DoesNotFit where these, each with the digest of what was read of it, are not decided by one request."""
+    """Raise InvalidAnswer if these gates, each with the digest of its read text, need requests of their own."""
     gates = [gate for gate, _ in read]
     if len(gates) > MAX_BATCH or not is_alike(gates):
         raise InvalidAnswer([("gates", BATCH_TEXT)])
@@ -271,7 +273,7 @@ def check_batch(read: Sequence[tuple[Gate, str]]) -> None:
 
 
 def _refuse_unfitting(gate: Gate, decision: str, choice: str, text: str, answer: Any) -> None:
-    """Where there are choices for a decision one must be named, and where all are answers nothing else is asked."""
+    """Raise InvalidAnswer unless decision, choice and text fit the gate's choices."""
     words = [one["word"] for one in gate.choices if one["decision"] == decision]
     if decision not in offered_choices(gate):
         raise InvalidAnswer([("decision", f"It is one of {', '.join(offered_choices(gate))}.")])
@@ -287,18 +289,20 @@ def _refuse_unfitting(gate: Gate, decision: str, choice: str, text: str, answer:
 
 
 def offered_choices(gate: Gate) -> Sequence[str]:
-    """Which decisions can be said there."""
+    """The decisions that are possible at the gate now."""
     said = gate.decisions.all()
-    overridden = any(one.decision == DecisionValue.OVERRIDE for one in said)  # then others may agree
+    overridden = any(
+        one.decision == DecisionValue.OVERRIDE for one in said
+    )  # other approvers may still agree with the override
     if gate.is_split and not overridden and (not gate.policy["blind"] or has_quorum(gate.policy, gate.decisions.all())):
-        return (DecisionValue.REJECT, DecisionValue.OVERRIDE)  # an approval would open nothing
+        return (DecisionValue.REJECT, DecisionValue.OVERRIDE)  # an approval alone would not open the gate
     named = {one["decision"] for one in gate.choices}
     usual = tuple(one for one in DECIDED_STATES if one in named) if gate.asks_for_answers else DECIDED_STATES
     return (*usual, DecisionValue.OVERRIDE) if gate.is_split else usual
 
 
 def _closed(gate: Gate, *, late: bool = False) -> DecisionRefused:
-    """Why nothing is left to decide, in a sentence: who was first, and when."""
+    """The exception for a closed gate, with a sentence that says who decided and when."""
     last = gate.last_decision
     nobody = (
         last is not None and not last.by and (last.decision == DecisionValue.EXPIRE or gate.policy["expiry"] == REJECT)

@@ -1,4 +1,4 @@
-"""What a procedure gives the engine: one class, named in `settings.PROCEDURES` by what stands in `Run.procedure`."""
+"""The base class of procedures for the engine. `settings.PROCEDURES` maps values of `Run.procedure` to them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class InvalidAnswer(Exception):
-    """What somebody said at a gate cannot be taken. `problems`: a path into what was said, and a sentence, of each."""
+    """A decision at a gate is invalid. `problems` are pairs of field path and sentence."""
 
     def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
         super().__init__(" ".join(sentence for _, sentence in problems))
@@ -27,7 +27,7 @@ class InvalidAnswer(Exception):
 
 CommitChange = Callable[[], None]
 Answerer = Callable[[list[dict[str, str]]], str]
-"""Makes the text of an answer from the messages of a request; a `TruncatedAnswer` is one that an endpoint cut off."""
+"""Returns the answer of a rehearsal to messages; a `TruncatedAnswer` simulates an endpoint's limit of length."""
 
 
 class TruncatedAnswer(str):
@@ -35,104 +35,101 @@ class TruncatedAnswer(str):
 
 
 Chore = Callable[[], bool]
-"""Does a little of what is due, in short transactions; returns whether there is more."""
+"""Does a part of some periodic work in short transactions; returns whether there is more."""
 
 
 class StepRequester(NamedTuple):
-    """Who asks a model in a step, and for what, in words: “Melchior gave no decision in round 2 …”."""
+    """Who asks a model in a step, and for what, for sentences such as “Melchior gave no decision in round 2”."""
 
     who: str = "The model"
     what: str = "answer"
 
 
 class Procedure:
-    """One way of deciding. It has no state: what it knows of a run stands in rows."""
+    """A procedure. It has no state of its own: everything about a run is in rows."""
 
-    outcome_name: ClassVar[str] = "outcome"  # under which evidence says what came of a run
-    rehearsals: ClassVar[Mapping[str, Answerer]] = {}  # by the name of the form of an answer
-    rehearsal_speed: ClassVar[float] = (
-        1.0  # so many times faster than read aloud its rehearsals come, where many follow each other
-    )
-    documents: "ClassVar[DocumentLimits | None]" = None  # how many its runs may have; none where nothing is said
+    outcome_name: ClassVar[str] = "outcome"  # key of the outcome in the evidence file
+    rehearsals: ClassVar[Mapping[str, Answerer]] = {}  # by name of the response format
+    rehearsal_speed: ClassVar[float] = 1.0  # factor to the speed of reading aloud
+    documents: "ClassVar[DocumentLimits | None]" = None  # limits of documents; None: it takes none
     chores: ClassVar[Sequence[Chore]] = ()
     timeout: ClassVar[float | None] = None  # seconds for one claim; None: settings.RUN_TIMEOUT
-    tools: "ClassVar[Sequence[Tool[Any]]]" = ()  # that stand in no toolbox: of its own
-    chains: "ClassVar[Sequence[ChainEntrySource]]" = ()  # of what it has beside runs
+    tools: "ClassVar[Sequence[Tool[Any]]]" = ()  # its own tools, which are in no toolbox
+    chains: "ClassVar[Sequence[ChainEntrySource]]" = ()  # chains of entries about rows that belong to no run
 
     async def perform(self, run: "RunContext") -> CommitChange:
-        """Do what is left of a run. What it returns is committed together with the run's end."""
+        """Perform what is left of a run. The returned change is committed together with the run's end."""
         raise NotImplementedError
 
     def build_entries(self, told: "dict[UUID, RunEntries]", *, new: bool = False) -> None:
-        """Add facts and texts to the drafts of these runs. `new`: they are being submitted, so that nothing has
-        happened to them and nothing of that needs to be asked for."""
+        """Add facts and texts to the entries of these runs. `new`: they are being submitted, so that only the
+        submission needs to be read."""
 
     def erase(self, run: UUID) -> None:
         """Empty the texts of its own rows, in the transaction of a redaction."""
         raise NotImplementedError
 
     def apply_decision(self, gate: "Gate", choice: str, answer: Any) -> None:
-        """Somebody has decided at one of its gates, whose last decision it is, in that transaction. DoesNotFit where it
-        cannot be taken: then nothing was said. May write rows of its own, that the entries of the decision tell of."""
+        """Apply the gate's last decision, in its transaction. May write rows that the decision's entry describes.
+
+        Raises InvalidAnswer to refuse the decision; nothing is written then.
+        """
 
     def reaches_out(self, gate: "Gate") -> bool:
-        """Whether a yes at this gate lets something leave that cannot be taken back: a letter, a web write, a command
-        with a network."""
+        """Whether an approval lets something leave this installation irrevocably: an email, a web write, a command with
+        network."""
         return gate.reaches_out
 
     def place_of_words(self, gate: "Gate", decision: str) -> str | None:
-        """Where what somebody says with a decision at this gate comes into the run; empty: anywhere in it, None:
-        nowhere."""
+        """The place of the run that reads the text of a decision at this gate; empty: the whole run, None: nothing."""
         return ""
 
     def word_sources(self, run: UUID, step: str) -> Collection[str] | None:
-        """From which places of this run, as `place_of_words` names them, words come into what is asked at a gate of
-        this step; None: from all."""
+        """The places (see `place_of_words`) whose texts may be part of a gate's text in this step; None: all."""
         return None
 
     def begun_from(self, runs: Collection[UUID]) -> Iterable[tuple[UUID, UUID]]:
-        """Which of these of its runs began from another run, by whose work they go on, and from which."""
+        """Pairs of run and origin, for runs that continue the work of another run."""
         return ()
 
     def explanation(self, run: UUID) -> str:
-        """Why one of its runs came to its outcome, in words, for whoever asked it at a gate."""
+        """The reason for a run's outcome, in words, for the gate at which it decides."""
         return ""
 
     def judged_as(self, run: UUID) -> str:
-        """Which council one of its runs was, with its version: for the record of a gate that asked it."""
+        """Name and version of the run's council, for the record of the gate."""
         return ""
 
     def council_uses(self) -> "Iterable[CouncilUse]":
-        """What of its own is saved and lets a council decide."""
+        """Uses of councils in the procedure's own saved rows."""
         return ()
 
     def reserved_cost(self, run: "Run") -> int:
-        """What stays set aside while it waits, in billionths of a dollar: for an end that must not lack money."""
+        """The amount that stays reserved while the run waits, for its end, in billionths of a US dollar."""
         return 0
 
     def asker(self, run: UUID, step: str) -> StepRequester:
-        """For whom a model is asked in this step of one of its runs."""
+        """Who asks the model in this step of a run, for error messages."""
         return StepRequester()
 
     def runs_read_from(self, run: "Run") -> Q:
-        """Which other runs one at the top has heard of: where strangers' text was read there, it was read here."""
+        """A filter for other topmost runs that this one has read from, whose untrusted text counts as read here."""
         return Q(pk__in=())
 
     def validate_entries(self, entries: Sequence[dict[str, Any]]) -> str:
-        """What the entries of one run say that cannot be by its own rules, in a sentence; empty where nothing does.
+        """A sentence about a contradiction in the entries of one run by the procedure's rules; empty if there is none.
 
-        An entry as a mapping: `kind`, `facts`, and `texts` where they are not erased.
+        Each entry has `kind`, `facts`, and `texts` unless they are redacted.
         """
         return ""
 
     def unsealed_mismatches(self, told: "Mapping[UUID, RunEntries]") -> Iterator[tuple[UUID, str]]:
-        """Whose rows that are no evidence say otherwise than what is told of it, and in which way: those that decide
-        who finds a run or gets it as an answer."""
+        """Pairs of run and fault for rows that are not sealed and do not match the entries, such as search labels."""
         return iter(())
 
 
 class _Known(Mapping[str, Procedure]):
-    """Each is imported when it is first asked for: who submits a run of one does without the others."""
+    """Imports each procedure when it is first used, so that submitting a run of one does not load the others."""
 
     def __getitem__(self, name: str) -> Procedure:
         return _made(settings.PROCEDURES[name])

@@ -1,4 +1,4 @@
-"""One use of a tool, from its gate to its result, however often the engine dies meanwhile.
+"""One tool call, from its gate to its result, which survives crashes of the engine.
 
 Why so: docs/decisions.md, Tools.
 """
@@ -59,11 +59,11 @@ EFFECT_TEXT = {Effect.READS: "reads", Effect.WRITES: "writes", Effect.REACHES_OU
 
 
 class _NotAllowed(Exception):
-    """Its gate does not allow it any more, or one has come to be needed."""
+    """The call's gate is no longer valid, or a gate has become necessary."""
 
 
 class ToolExecution:
-    """A place in a run where a tool is used: what is left to do follows from the newest call there."""
+    """A tool call in one step of a run. What is left to do follows from the newest row of the step."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class ToolExecution:
         return await self._of(await self._newest())
 
     async def _checked(self) -> Any:
-        """By the schema of a server it may take a second, in which other runs go on."""
+        """Validate the arguments; in a thread for MCP tools, whose schemas may take a second."""
         if self._tool.server:
             return await asyncio.to_thread(self._tool.read, self._given)
         return self._tool.read(self._given)
@@ -113,7 +113,7 @@ class ToolExecution:
             return last if same else await self._begin()
         if not same and (last.effect == Effect.READS or last.contained):
             return await self._begin()
-        if same and self._tool.is_idempotent:  # once more of what was allowed is nothing new
+        if same and self._tool.is_idempotent:  # repeating an approved idempotent call needs no new gate
             self._allowed_before = await self._run.read(partial(self._still_allowed, last))
             return await self._begin()
         return last if same and self._tool.when_cut == "tell" else await self._uncertain(last)
@@ -157,10 +157,10 @@ class ToolExecution:
         return self._tool.title_of_use(self._read)
 
     def _text(self) -> str:
-        """What would be done, to the letter. Another description or another schema of the tool is another text."""
+        """The text of the gate: exactly what would be done. It includes a digest of the tool's definition."""
         arguments = self._in_words()
         head = f"{self._tool.name}, which {EFFECT_TEXT[self._tool.effect]}"
-        if self._person_besides:  # what a council alone was asked before that is another text
+        if self._person_besides:  # makes the text differ from one that a council alone has decided about
             head = f"{head}\nText of strangers was read before."
         return f"{head}\n{arguments}\nDefinition of the tool: {self._tool.definition}"
 
@@ -173,7 +173,7 @@ class ToolExecution:
         return self._tool.cut_from(self._read) if self._tool.cut_from else ""
 
     def _demand(self) -> Mapping[str, Any] | None:
-        """Who has to decide first; None where nobody has. By the policy, and never less than the floors say."""
+        """The policy of the gate, with the engine's minimums; None if no approval is needed."""
         if self._allowed_before:
             return None
         harmless = self._tool.reads or self._tool.is_contained(self._read)
@@ -186,13 +186,13 @@ class ToolExecution:
         return {**policy, "who": "both"} if tainted and who not in PERSON_POLICIES else policy
 
     def _ruled(self, policy: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The same, as strict as the installation's rules want it."""
+        """The policy, made as strict as the installation's gate rules."""
         about = {"kind": "tool", "effect": str(self._tool.effect), "tool": self._tool.name}
         rule = GateRule.objects.strictest(procedure=self._run.claimed.procedure, **about)
         return strictest(policy, rule.policy) if rule else policy
 
     def _is_tainted(self) -> bool:
-        """Whether the run has read what strangers wrote, so that a person has to see what it does in the world."""
+        """Whether the run has read untrusted text, so that a person must approve its effects."""
         return has_read_untrusted_input(self._run.claimed)
 
     async def _uncertain(self, last: ToolCall) -> ToolCall:
@@ -242,7 +242,7 @@ class ToolExecution:
         return cached_sql.insert(call)
 
     async def _answer(self, status: str, gate: Gate, **values: Any) -> ToolCall:
-        """What a person said in its place is what came of it."""
+        """Save the result that a person gave instead of the call, and use the gate up."""
 
         def answer() -> ToolCall:
             gate.consume()
@@ -251,7 +251,7 @@ class ToolExecution:
         return await self._run.write(answer, "tool-done")
 
     async def _open_with(self, gate: Gate | None) -> ToolCall | None:
-        """None where the gate does not allow it any more, or one has come to be needed."""
+        """Start the call. None if the gate is no longer valid, or a gate has become necessary."""
         if self._tool.change:
             return await self._run.write(partial(self._allowed, gate, self._change), "tool-done", gets_on=True)
         if self._tool.by_run:
@@ -260,11 +260,14 @@ class ToolExecution:
         return call and await self._perform(call)
 
     def _allowed(self, gate: Gate | None, then: Any) -> Any:
-        """In the transaction that begins the call: the gate's text is made anew, compared, and used up."""
+        """Call `then` if the gate still permits exactly this call, and use the gate up; None if it does not.
+
+        Called in the transaction that begins the call.
+        """
         if gate is None:
             return then(None) if self._demand() is None else None
         now = Gate.objects.get(pk=gate.pk)
-        self._demand()  # what was read meanwhile makes it another text
+        self._demand()  # untrusted text that was read meanwhile changes the gate's text
         if now.kind != UNCERTAIN and not (now.approved and now.permits(self._text(), self._cut_from(), self._asked)):
             return None
         now.consume()
@@ -275,7 +278,7 @@ class ToolExecution:
         return self._row(Status.OPEN, gate, started=now, deadline=now + timedelta(seconds=self._tool.timeout))
 
     def _change(self, gate: Gate | None) -> ToolCall:
-        """Its effect and its row are one commit; what it refuses has no effect at all."""
+        """Run a tool that only changes rows, in the transaction of its own row. A refusal rolls its changes back."""
         assert self._tool.change  # noqa: S101 - for the type checker
         try:
             with transaction.atomic():
@@ -285,22 +288,23 @@ class ToolExecution:
         except UNREACHABLE:
             raise
         except Exception as error:
-            # the boundary to tools, as below: what one began is undone, and what it raises is said
+            # the boundary to tools, as in `_within`: its changes are rolled back, and the error is its result
             return self._row(Status.FAILED, gate, error=_broken(error))
         return self._row(Status.DONE, gate, **self._kept(output))
 
-    # ---- by a run of its own -----------------------------------------------------------------------------------
+    # ---- tools that start a run -----------------------------------------------------------------------------
 
     @property
     def _place(self) -> str:
-        """The step of that run."""
+        """The step of the child run."""
         return self._step if self._number == 1 else f"{self._step} {self._number}"
 
     async def _is_delegated(self) -> bool:
         return await self._run.read(Run.objects.filter(parent=self._run.pk, step=self._place).exists)
 
     async def _delegated(self, gate: Gate | None) -> ToolCall | None:
-        """None as in `_open_with`. Until that run is over there is no row: nothing of this one is kept back by it."""
+        """Start a child run and wait for it; None as in `_open_with`. There is no row before it has ended, so that the
+        record of this run can be sealed meanwhile."""
         try:
             return await self._waited_for(gate)
         except _NotAllowed:
@@ -327,7 +331,7 @@ class ToolExecution:
             return self._row(Status.FAILED, gate, error=f"“{child.shown_title}” was cancelled.")
         return self._row(Status.DONE, gate, **self._kept(self._tool.by_run.told(child)))
 
-    # ---- outside of the database ------------------------------------------------------------------------------
+    # ---- outside of the database ----------------------------------------------------------------------------
 
     @property
     def _use(self) -> ToolUse:
@@ -339,19 +343,23 @@ class ToolExecution:
         return await self._come_to_an_end(call, self._tool.perform(self._read, self._use), self._tool.timeout)
 
     async def _settle(self, call: ToolCall) -> ToolCall:
-        """What became of a call that an engine left behind. That has the whole time of the tool, however long no engine
-        was there: what never began begins now."""
+        """Find out what became of a call that a crash has left open.
+
+        Settling gets the tool's whole time, however long no engine was running, because it may begin the call.
+        """
         if not (self._is_same(call) and self._tool.settle and call.deadline):
             return await self._close(call, Status.INTERRUPTED, error=CUT_MARK)
         return await self._come_to_an_end(call, self._tool.settle(call, self._use), self._tool.timeout)
 
     def _can_settle(self, call: ToolCall) -> bool:
-        """What was allowed of another definition is not gone on with: settling may begin what never began."""
+        """Whether the call can be settled. Not with another definition of the tool: settling may begin the call."""
         return self._is_same(call) and self._tool.settle is not None and call.definition == self._tool.definition
 
     async def _settle_after_retry(self, left: ToolCall) -> ToolCall:
-        """What became of a call that was open when its run failed. It is sealed as interrupted, so the answer is a row
-        of its own; that keeps when the call was begun, for a person may be asked about it."""
+        """Find out what became of a call that was open when its run failed.
+
+        It is sealed as interrupted, so the result gets a new row, with the old start time for a question to a person.
+        """
         self._number = left.number + 1
         deadline = timezone.now() + timedelta(seconds=self._tool.timeout)
         reopen = partial(self._row, Status.OPEN, None, started=left.started, deadline=deadline)
@@ -371,7 +379,7 @@ class ToolExecution:
         return await self._broke(call, broke)
 
     async def _broke(self, call: ToolCall, error: str) -> ToolCall:
-        """Of what may be done twice the first such end is like a cut, the second the result; else as when it is cut."""
+        """Handle a call that broke. An idempotent one is repeated once; any other counts as interrupted."""
         earlier = ToolCall.objects.filter(run=self._run.pk, step=self._step, number=call.number - 1)
         again = await self._run.read(earlier.filter(status=Status.INTERRUPTED).exclude(error__in=NOT_BROKEN).exists)
         if self._tool.is_idempotent and again:
@@ -384,7 +392,7 @@ class ToolExecution:
         values["error"] = _that_fits(values.get("error", ""))
 
         def close() -> ToolCall:
-            # of a run that is still ours nobody else closes a call
+            # while the claim is valid nobody else closes calls of this run
             mine = ToolCall.objects.open().filter(pk=call.pk)
             mine.update(status=status, ended=timezone.now(), **values)
             return ToolCall.objects.select_related("gate").get(pk=call.pk)
@@ -407,7 +415,7 @@ async def _within(seconds: float, performing: Awaitable[SettleResult]) -> Settle
     except (*UNREACHABLE, ToolRefused, ToolFailed):
         raise
     except Exception as error:
-        # the boundary to tools: whatever one raises is said to whoever used it, and ends nothing else
+        # the boundary to tools: any exception becomes the result of the call and must not end the run
         raise ToolFailed(_broken(error)) from error
 
 
@@ -417,7 +425,7 @@ def _broken(error: Exception) -> str:
 
 
 def _that_fits(error: str) -> str:
-    """As a row keeps it. It may stand in what a person is asked: what is left out is named."""
+    """The error as a row stores it; a gate may show it, so omitted characters are counted."""
     text = clean_storable_text(error)
     if len(text) <= ERROR_LENGTH:
         return text
@@ -426,7 +434,7 @@ def _that_fits(error: str) -> str:
 
 
 def _why_not(gate: Gate) -> str:
-    """Why it was not done, in a sentence for whoever wanted it."""
+    """A sentence for the agent that says why the call was not made."""
     who = single_line(gate.last_decision.by) if gate.last_decision and gate.last_decision.by else "Nobody"
     if who == "Nobody":
         return "This was not done: nobody allowed it."

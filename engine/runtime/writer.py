@@ -1,7 +1,7 @@
-"""All of one engine's writes: one thread, one connection, and whatever waits goes into one transaction.
+"""The writer of an engine: one thread and one connection, which commit all waiting changes in one transaction.
 
-Alone that is one commit for one piece of work; under load it becomes one for many by itself. A dropped connection
-heals here. Whether a commit happened whose answer was lost is read from a row that every transaction moves.
+A single change gets a commit of its own; under load many share one. Lost connections are reopened. If the answer to a
+commit was lost, the writer reads from its marker row, which every transaction updates, whether it happened.
 
 Why so: docs/decisions.md, Runs, the queue and the writer.
 """
@@ -27,13 +27,11 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 FenceProof = Callable[[], None]
-"""What has to hold for a change to be made, or raises."""
+"""Proves the claim before a change, or raises."""
 
 MAX_BATCH = 200
-MAX_TRANSACTION_SECONDS = (
-    0.03  # seconds that the changes of one transaction take: the first of them is seen when the last is done
-)
-LOCK_TIMEOUT = 30.0  # seconds that work waits for a database that is away before it fails
+MAX_TRANSACTION_SECONDS = 0.03  # of changes in one transaction: the first is visible only after the last
+LOCK_TIMEOUT = 30.0  # seconds to wait for an unavailable database before a change fails
 MARKER_LIFETIME = timedelta(days=1)
 
 
@@ -42,7 +40,7 @@ class WriterClosed(OperationalError):
 
 
 class _Work(Generic[T]):
-    """One change, and the future of whoever waits for it."""
+    """One change and the future of its caller."""
 
     result: T
 
@@ -58,7 +56,7 @@ class _Work(Generic[T]):
             self._last(self.result)
 
     def settle(self, error: BaseException | None) -> None:
-        if self.future.done():  # whoever waited has been cancelled
+        if self.future.done():  # the caller was cancelled
             return
         if error is None:
             self.future.set_result(self.result)
@@ -72,15 +70,17 @@ def _settle_all(batch: list[_Work[Any]], error: BaseException | None) -> None:
 
 
 class Writer:
-    """`name` must differ from every other writer's. A change may be called again after a rollback."""
+    """Its `name` must be unique among all writers. A change may be called again after a rollback."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._handed_over: queue.SimpleQueue[list[_Work[Any]] | None] = queue.SimpleQueue()
-        self._of_this_turn: list[_Work[Any]] = []  # of the event loop: it goes over to the thread as one
-        self._left: list[_Work[Any]] = []  # of the thread: what one transaction had no time for comes first in the next
+        self._of_this_turn: list[_Work[Any]] = []  # of this turn of the event loop, handed to the thread together
+        self._left: list[
+            _Work[Any]
+        ] = []  # of the thread: work that did not fit into a transaction comes first in the next
         self._number = 0
-        self._last_chance: float | None = None  # until when a database that is away is waited for, once it must end
+        self._last_chance: float | None = None  # deadline for an unavailable database once the engine stops
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -91,11 +91,11 @@ class Writer:
         last: Callable[[T], None] | None = None,
         proof: FenceProof | None = None,
     ) -> T:
-        """Commit what `change` does; its result. What it raises, or the database in the end, comes out here.
+        """Run `change` in a transaction and return its result. Raises what it raises, or the database's error.
 
-        `last` gets that result after all other changes of the transaction: what needs a lock that everybody wants
-        takes it there, after all others and for the shortest time. `proof` is given before the change, in its
-        transaction, and once for changes with the same one that follow each other there.
+        last: called with the result after all other changes of the transaction; for locks that many need, to hold them
+            for the shortest time
+        proof: called before the change in its transaction; only once for consecutive changes with the same proof
         """
         if self._closed:
             raise WriterClosed("the engine is stopping")
@@ -114,11 +114,11 @@ class Writer:
             self._of_this_turn = []
 
     def flush_soon(self, longest: float) -> None:
-        """From now on a database that is away is waited for so many seconds in all."""
+        """From now on, wait at most `longest` seconds in all for an unavailable database."""
         self._last_chance = time.monotonic() + longest
 
     async def close(self) -> None:
-        """Everything that waits is still written, if the database takes it."""
+        """Write everything that waits, if the database is available, and end the thread."""
         self._closed = True
         if self._last_chance is None:
             self.flush_soon(5)
@@ -159,7 +159,7 @@ class Writer:
         except UNREACHABLE as error:
             self._settle_in_doubt(batch, error)
         except Exception as error:
-            # The boundary between those who wait and this thread, which must outlive every error of theirs.
+            # The boundary of the thread: it must survive every exception of a change.
             self._settle_apart(batch, error)
         else:
             self._settle(batch)
@@ -168,7 +168,7 @@ class Writer:
         batch[0].loop.call_soon_threadsafe(_settle_all, batch, error)
 
     def _settle_in_doubt(self, batch: list[_Work[Any]], error: Exception) -> None:
-        """The database was away too long; perhaps the last commit happened all the same."""
+        """Settle after the database was unavailable for too long; the last commit may have happened."""
         try:
             committed = self._has_committed()
         except UNREACHABLE:
@@ -181,7 +181,7 @@ class Writer:
             self._settle_apart(batch, error)
 
     def _settle_apart(self, batch: list[_Work[Any]], error: Exception) -> None:
-        """One that fails must not take the others with it."""
+        """Write each change alone, so that one that fails does not affect the others."""
         if len(batch) == 1:
             self._settle(batch, error)
             return
@@ -218,7 +218,7 @@ class Writer:
             fault_injection.fault_point(f"after-{work.name}-commit")
 
     def _make(self, batch: list[_Work[Any]]) -> None:
-        """What there is time for; what is left over leaves the batch, and is never put before what came earlier."""
+        """Run changes for MAX_TRANSACTION_SECONDS; move the rest to the next transaction, in its order."""
         proven: FenceProof | None = None
         late = time.monotonic() + MAX_TRANSACTION_SECONDS
         for number, work in enumerate(batch, 1):

@@ -320,7 +320,7 @@ def test_a_phone_s_sheet_leaves_the_plate_in_view_and_scrolls_inside(browser, sc
     page.context.close()
 
 
-# ---- what a first visit costs -----------------------------------------------------------------------------------
+# ---- what a first visit costs ---------------------------------------------------------------------------------
 
 MOST_BYTES = 250_000
 
