@@ -24,7 +24,7 @@ class InquiryAdmin(ProcedureRunAdmin):
 
 
 class DocumentsInline(admin.TabularInline):
-    """What is in it; files are read by `manage.py collection`."""
+    """The documents of a collection, read-only: `manage.py collection` adds files."""
 
     model = CollectionDocument
     fields = readonly_fields = ("title", "kind", "digest", "made")
@@ -47,7 +47,7 @@ class CollectionAdmin(admin.ModelAdmin):
         ]
 
     def outside(self, request: HttpRequest) -> HttpResponse:
-        """How inquiries look outside: the search, which can be tried, and hosts that were refused."""
+        """Show the web settings of inquiries, a test of the search, and pages that were refused."""
         if not self.has_change_permission(request):
             raise PermissionDenied
         words = posted_values(request.POST).get("words", "").strip()[:400]
@@ -66,7 +66,7 @@ class CollectionAdmin(admin.ModelAdmin):
 
 
 def _settings() -> list[tuple[str, str]]:
-    """Without any key."""
+    """Return the settings without secrets."""
     by = settings.SEARCH
     searched = by.get("tool") or (f"{by['provider']} at {host_of(by['address'])}" if by else "")
     return [

@@ -1,4 +1,4 @@
-"""An answer as pages show it: its claims, each with the passages that it rests on."""
+"""Display objects of an answer: claims, each with the passages that support it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ from .rules.state import NOT_ANSWERED
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
 NOTE = re.compile(r"\s*claim\s+(\d{1,5})\s*[:.]", re.IGNORECASE)
-CONTEXT_CHARACTERS = 300  # characters before and behind a quote
+CONTEXT_CHARACTERS = 300  # shown before and after a quote
 
 
 @dataclass(frozen=True)
 class PassageView:
-    """A quote where it stands: what is before it, pieces of it and between them, and what is behind."""
+    """A quote in its context. `pieces`: texts from its start to its end, and whether each is quoted."""
 
     source: int
     title: str
@@ -37,13 +37,13 @@ class PassageView:
     length: int
     digest: str
     is_calculation: bool = False
-    address: str = ""  # of a page, with when it was read
+    address: str = ""  # of a web page
     made: datetime | None = None
 
 
 @dataclass(frozen=True)
 class ClaimView:
-    """`text` is empty where the answer above says the very same; `notes`: what people said of it, and who."""
+    """`text` is empty if the answer above says the same; `notes`: text and author of people's notes on the claim."""
 
     number: int
     text: str
@@ -56,9 +56,11 @@ class ClaimView:
 
 @dataclass(frozen=True)
 class WordedRemarks:
-    """What a finalizer has said beside the approved answer, which no critic has read: `pieces` of its wording, and
-    whether each is its own; `told`, how it says the answer was reached. `approved`: the approved answer, where another
-    stands as the answer; so it is in records of before, whose answer the finalizer worded."""
+    """The finalizer's own words, which no critic has read.
+
+    `pieces`: its wording, and whether each piece is its own. `told`: how it says the answer was reached. `approved`:
+    the approved answer if it differs from the shown one, as in older records, whose answer the finalizer worded.
+    """
 
     pieces: tuple[tuple[str, bool], ...] = ()
     told: str = ""
@@ -67,15 +69,15 @@ class WordedRemarks:
 
 @dataclass(frozen=True)
 class AnswerRemarks:
-    """What an answer says beyond its claims, what of the results it does not use, each with its step and why, and which
-    steps of research nobody waited for."""
+    """Numbers and names of an answer that are in no claim, results that it does not use, and research steps that were
+    left out."""
 
     in_no_claim: tuple[str, ...] = ()
     not_used: tuple[Mapping[str, Any], ...] = ()
     left_out: tuple[str, ...] = ()
 
 
-def beside_answer(inquiry: Inquiry) -> AnswerRemarks:
+def answer_remarks(inquiry: Inquiry) -> AnswerRemarks:
     works = [
         one
         for one in inquiry.assignments_in_order
@@ -88,8 +90,8 @@ def beside_answer(inquiry: Inquiry) -> AnswerRemarks:
     )
 
 
-def worded(inquiry: Inquiry) -> WordedRemarks:
-    """Of one that was answered."""
+def finalizer_remarks(inquiry: Inquiry) -> WordedRemarks:
+    """Return the finalizer's words of an answered inquiry."""
     final = next(
         (one.submitted_work for one in reversed(inquiry.assignments_in_order) if one.kind == AssignmentKind.FINAL), {}
     )
@@ -101,17 +103,17 @@ def worded(inquiry: Inquiry) -> WordedRemarks:
 
 
 def answer_claims(inquiry: Inquiry, claims: Sequence[InquiryClaim] = ()) -> Iterator[str]:
-    """In paragraphs, its first sentence by itself. Without the places of its claims, which stand below with their
-    passages, and without sentences that these say again."""
+    """Yield the answer's paragraphs, with the first sentence by itself. Markers of claims, and sentences that claims
+    repeat, are left out: the page shows claims below."""
     if inquiry.run.status == Run.Status.CANCELLED:
         return
     text = _without_places(inquiry.answer or NOT_ANSWERED)
-    said = {_plain(one.text) for one in claims}
+    claim_texts = {_plain(one.text) for one in claims}
     paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
     first, *rest = [_SENTENCE.split(part) for part in paragraphs]
     yield first[0]
     for sentences in (first[1:], *rest):
-        if left := [one for one in sentences if _plain(one) not in said]:
+        if left := [one for one in sentences if _plain(one) not in claim_texts]:
             yield " ".join(left)
 
 
@@ -124,7 +126,7 @@ def _plain(text: str) -> str:
 
 
 def accepted_claims(inquiry: Inquiry) -> list[InquiryClaim]:
-    """What was found and let pass all the same."""
+    """Return claims of work that a critic approved at some time."""
     passed = [
         one.place
         for one in inquiry.assignments_in_order
@@ -138,7 +140,7 @@ def accepted_claims(inquiry: Inquiry) -> list[InquiryClaim]:
 
 
 def rejected_claims(inquiry: Inquiry) -> list[InquiryClaim]:
-    """What was found, and not let pass in the end."""
+    """Return claims of work whose last review was no approval."""
     works: Mapping[str, Assignment] = {
         one.place: one for one in inquiry.assignments_in_order if one.kind == AssignmentKind.WORK
     }
@@ -148,7 +150,8 @@ def rejected_claims(inquiry: Inquiry) -> list[InquiryClaim]:
 
 
 def claim_view(inquiry: Inquiry, one: InquiryClaim, above: str = "") -> ClaimView:
-    """With the quotes of those that it is reasoned from. `above`: what the answer says first."""
+    """Return a claim with its quotes and those of the claims that it is reasoned from. `above`: the answer's first
+    sentence."""
     others = [other for other in inquiry.claims.all() if other.number in one.reasoned_from]
     quotes = [quote for claim in (one, *others) for quote in claim.quotes.all()]
     text = "" if above and _plain(above) == _plain(one.text) else one.text
@@ -164,7 +167,7 @@ def claim_view(inquiry: Inquiry, one: InquiryClaim, above: str = "") -> ClaimVie
 
 
 def _notes(inquiry: Inquiry, number: int) -> Iterator[tuple[str, str]]:
-    """Notes on the run that begin with the claim that they are of."""
+    """Yield text and author of notes that begin with "claim" and this number."""
     for review in inquiry.run.reviews.all():
         if (of := NOTE.match(review.text)) and of[1] == str(number):
             yield review.text[of.end() :].strip(), user_label(review.by)

@@ -1,4 +1,4 @@
-"""What people say to an inquiry: a hint for who works, that it shall stop and take what is there, another plan."""
+"""Interventions of people: a hint, stopping the research early, or a new plan."""
 
 from datetime import timedelta
 from typing import Any
@@ -30,22 +30,25 @@ TOO_MANY_HINTS = f"It was given {HINTS} hints, and takes no more."
 
 
 class HintRefused(Exception):
-    """Nothing was said. The text is a sentence for people."""
+    """The intervention is not possible now; the text is shown to the user."""
 
 
 class InvalidHint(Exception):
-    """What was sent cannot be. The text is a sentence for people."""
+    """The text is invalid; the message is shown to the user."""
 
 
 def post_hint(inquiry: UUID, user: Any, kind: AssignmentKind, words: str = "") -> None:
-    """Refused, Wrong, Over. A hint is read before the next move; the others take the work from whoever is at it."""
+    """Save an intervention. A hint is read before the next move; the other kinds interrupt the present work.
+
+    Raises InvalidHint, HintRefused, and RunEnded.
+    """
     words = _cleaned(words.strip(), NO_WORDS if kind != AssignmentKind.STOP else "")
     if kind != AssignmentKind.STOP and len(words.split()) < 2:
         raise InvalidHint(NO_WORDS)
 
     def write() -> None:
-        if kind == AssignmentKind.STOP and _said_just_now(inquiry):
-            return  # sent twice: a second stop would leave out what the first one asks for
+        if kind == AssignmentKind.STOP and _stopped_just_now(inquiry):
+            return  # posted twice: a second stop would also leave out the result that the first one waits for
         if kind not in (possible := possible_words_to(load_inquiry(inquiry))):
             raise HintRefused(TOO_MANY_HINTS if kind == AssignmentKind.HINT and possible else REFUSED[kind])
         writes.save_hint(inquiry, kind, record_name(user), words)
@@ -66,7 +69,7 @@ def _cleaned(words: str, needed: str) -> str:
         raise InvalidHint(error.messages[0]) from error
 
 
-def _said_just_now(inquiry: UUID) -> bool:
+def _stopped_just_now(inquiry: UUID) -> bool:
     newest = Assignment.objects.filter(inquiry=inquiry).order_by("-number").first()
     stopped = newest is not None and newest.kind == AssignmentKind.STOP
     return stopped and newest is not None and timezone.now() - newest.made < RECENT_PERIOD

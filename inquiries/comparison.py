@@ -1,4 +1,4 @@
-"""Two inquiries side by side: what each answered, which claims hold it, and which sources were read."""
+"""Comparison of two inquiries: answers, claims and sources."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,10 +18,10 @@ from .display import InquiryDisplay, SourceView
 def compare_inquiries(a: InquiryDisplay, b: InquiryDisplay, erased: bool) -> ComparisonResult:
     answer = ComparedPair("Answer", _answer(a), _answer(b), erased=erased)
     sources = [] if erased else _sources(a, b)
-    said = _counted(a, b) if erased else _differs(a, b, sources)
+    differences = _counted(a, b) if erased else _differs(a, b, sources)
     return ComparisonResult(
-        differs=[*said, *_sent_back(a, b)],
-        same=[*(_same_counts(a, b) if erased else _same(a, b, sources)), *_same_sendings(a, b)],
+        differs=[*differences, *_rejection_difference(a, b)],
+        same=[*(_same_counts(a, b) if erased else _same(a, b, sources)), *_same_rejections(a, b)],
         pairs=[ComparedPairs("What was answered", [answer]), *([ComparedPairs("Sources", sources)] if sources else [])],
     )
 
@@ -36,7 +36,7 @@ def _answer(display: InquiryDisplay) -> ComparedRun:
 
 
 def _sources(a: InquiryDisplay, b: InquiryDisplay) -> list[ComparedPair]:
-    """By where each was read, for titles are no names: two may have the same one."""
+    """Pair sources by address, file or digest: titles are not unique."""
     titles = {_place(one): one.title for one in (*b.sources, *a.sources)}
     return [replace(pair, name=titles[pair.name]) for pair in pair_texts(_read(a.sources), _read(b.sources))]
 
@@ -66,8 +66,8 @@ def _alone(sources: Sequence[ComparedPair]) -> int:
 def _differs(a: InquiryDisplay, b: InquiryDisplay, sources: Sequence[ComparedPair]) -> Iterator[Difference]:
     if a.answer != b.answer:
         yield Difference("quest", "The answer.", f"Claims that hold it: {len(a.claims)} in A, {len(b.claims)} in B.")
-    if said := " ".join(_of_sources(_alone(sources), _changed(sources))):
-        yield Difference("search", "The sources.", said)
+    if text := " ".join(_of_sources(_alone(sources), _changed(sources))):
+        yield Difference("search", "The sources.", text)
 
 
 def _of_sources(alone: int, changed: int) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _same(a: InquiryDisplay, b: InquiryDisplay, sources: Sequence[ComparedPair])
 
 
 def _counted(a: InquiryDisplay, b: InquiryDisplay) -> Iterator[Difference]:
-    """Where texts were erased: how many there were is all that can be told."""
+    """Compare by counts alone, since texts were erased."""
     if len(a.claims) != len(b.claims):
         yield Difference("quest", "The claims.", f"{len(a.claims)} in A, {len(b.claims)} in B.")
     if len(a.sources) != len(b.sources):
@@ -97,10 +97,10 @@ def _same_counts(a: InquiryDisplay, b: InquiryDisplay) -> Iterator[str]:
     yield from ["number of sources"] if len(a.sources) == len(b.sources) else []
 
 
-def _sent_back(a: InquiryDisplay, b: InquiryDisplay) -> Iterator[Difference]:
+def _rejection_difference(a: InquiryDisplay, b: InquiryDisplay) -> Iterator[Difference]:
     if a.retries != b.retries:
         yield Difference("retry", "The critics.", f"Retries: {a.retries} in A, {b.retries} in B.")
 
 
-def _same_sendings(a: InquiryDisplay, b: InquiryDisplay) -> Iterator[str]:
+def _same_rejections(a: InquiryDisplay, b: InquiryDisplay) -> Iterator[str]:
     yield from ["number of retries"] if a.retries == b.retries else []

@@ -1,4 +1,4 @@
-"""What the pages of an inquiry show: every word and number, before any HTML."""
+"""Display objects for the pages of an inquiry: all texts and numbers, without HTML."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ from .answer_view import (
     WordedRemarks,
     accepted_claims,
     answer_claims,
-    beside_answer,
+    answer_remarks,
     claim_view,
+    finalizer_remarks,
     rejected_claims,
-    worded,
 )
 from .models import Assignment, AssignmentKind, Inquiry
 from .models.available_tools import PAGE
 from .models.queries import (
     assignment_number,
+    assignments_at,
     attempt_number,
     claims_of,
-    error_told,
+    error_text,
     moves_at,
-    orders_at,
     plan_number,
     possible_words_to,
 )
@@ -51,14 +51,14 @@ DONE = {
     InquiryStage.FINALIZER: "Written",
 }
 SLOTS = 3 + STEPS  # stations at most
-MIN_SHOWN_SECONDS = 60  # seconds
-MAX_LISTED = 6  # steps of research: from so many on, those that are behind shrink
+MIN_SHOWN_SECONDS = 60  # shorter waits for people are not shown
+MAX_LISTED = 6  # research steps; with so many or more, finished ones are shown by number alone
 
 
 @dataclass(frozen=True)
 class StageView:
-    """`state` and `word` of the work, `gate` and `said` of its critic; `back`: how often it was sent back; `number`: of
-    a step that is one of many and behind, which shrinks to that."""
+    """`state` and `word` are of the work, `gate` and `said` of its critic. `back`: number of rejections. `number`: if
+    not 0, the step is finished and one of many, and shown by this number alone."""
 
     place: int
     name: str
@@ -74,7 +74,7 @@ class StageView:
 
 @dataclass(frozen=True)
 class SourceView:
-    """`digest`: of the text of what was read; `file`: of the bytes of what was attached."""
+    """`digest`: SHA-256 of the text; `file`: SHA-256 of an attached file's bytes."""
 
     number: int
     title: str
@@ -107,7 +107,7 @@ class InquiryDisplay:
     feedback: str
     moves: tuple[MoveView, ...]
     growing: str
-    coming: frozenset[str]  # steps of the run whose text that is
+    coming: frozenset[str]  # keys of the model calls whose partial answer is `growing`
     meter: str
     sources: tuple[SourceView, ...]
     unread: tuple[tuple[str, str], ...]
@@ -123,7 +123,7 @@ class InquiryDisplay:
     rehearsal: bool
     is_ended: bool
     is_final: bool
-    sayable: str  # what can be said to it now
+    sayable: str  # possible interventions, separated by spaces
     is_followable: bool
     announcement: str
     created: datetime
@@ -140,7 +140,7 @@ class InquiryDisplay:
 
     @property
     def last_one(self) -> bool:
-        """Whether the next rejection ends it."""
+        """Whether the next rejection ends the inquiry."""
         return not self.is_ended and self.retries + 1 == self.retry_limit
 
     @property
@@ -150,7 +150,7 @@ class InquiryDisplay:
 
     @property
     def quotes(self) -> int:
-        """Of what was read: a calculation was worked out here."""
+        """Number of quotes from sources; calculations were made here, so they do not count."""
         return sum(not passage.is_calculation for claim in self.claims for passage in claim.passages)
 
     @property
@@ -159,21 +159,22 @@ class InquiryDisplay:
 
     @property
     def slots(self) -> Sequence[int]:
-        """Of stations that are not there yet: a plan inserts nothing."""
+        """Positions without a station yet. The page has an empty element for each, since updates replace elements and
+        insert none."""
         return range(len(self.stations) + 1, SLOTS + 1)
 
 
 def display_of(seen: RunSnapshot[Inquiry]) -> InquiryDisplay:
     inquiry, run = seen.row, seen.run
     state = inquiry.state
-    plate, word = _plate(run, state)
+    plate, word = _status_and_label(run, state)
     station = state.next_step if not run.is_ended and not state.over else None
     place = assignment_number(inquiry, station) if station else ""
     answered = run.outcome == "answered"
     shown_claims = claims_of(inquiry) if answered else accepted_claims(inquiry) if run.is_ended else []
     unapproved = rejected_claims(inquiry) if run.is_ended and not answered else []
     answer = tuple(answer_claims(inquiry, shown_claims)) if run.is_ended else ()
-    finalizer = worded(inquiry) if answered else WordedRemarks()
+    finalizer = finalizer_remarks(inquiry) if answered else WordedRemarks()
     moves = move_views(inquiry, moves_at(inquiry, place)) if station else ()
     own = (f"{place}.", f"critic.{place}.")
     comes = {step: text for step, text in seen.texts.items() if place and step.startswith(own)}
@@ -183,7 +184,7 @@ def display_of(seen: RunSnapshot[Inquiry]) -> InquiryDisplay:
         question=inquiry.question,
         state=plate,
         word=word,
-        small=_small(run, state, finalizer),
+        small=_small_text(run, state, finalizer),
         wait=seen.wait,
         stamp=outcome_note(run, word, "Rehearsal" if inquiry.rehearsal else "", lambda outcome: OUTCOMES[outcome][0]),
         stations=tuple(_stations(inquiry, run)),
@@ -202,7 +203,7 @@ def display_of(seen: RunSnapshot[Inquiry]) -> InquiryDisplay:
         events=tuple(assignment_events(inquiry)),
         answer=answer,
         worded=finalizer,
-        beside=beside_answer(inquiry) if answered else AnswerRemarks(),
+        beside=answer_remarks(inquiry) if answered else AnswerRemarks(),
         unapproved=tuple(claim_view(inquiry, one) for one in unapproved),
         claims=tuple(claim_view(inquiry, one, answer[0] if answer else "") for one in shown_claims),
         trace=inquiry.trace if answered else "",
@@ -219,40 +220,40 @@ def display_of(seen: RunSnapshot[Inquiry]) -> InquiryDisplay:
         worked=format_seconds(timedelta(seconds=run.worked)) if run.is_ended else "",
         waited=_waited(run),
         asked_by=user_label(run.asked_by),
-        looks_in=_looks_in(inquiry),
-        asks_for=_asks_for(inquiry),
+        looks_in=_searched_places(inquiry),
+        asks_for=_claim_requirements(inquiry),
     )
 
 
 def _failure(inquiry: Inquiry) -> str:
     last = next((one for one in reversed(inquiry.assignments_in_order) if one.kind == AssignmentKind.ERROR), None)
-    return error_told(last) if last and inquiry.state.error else ""
+    return error_text(last) if last and inquiry.state.error else ""
 
 
 def _waited(run: Run) -> str:
-    """For people and councils, where that was long enough to be noticed."""
+    """Return the time that was spent waiting for people and councils; empty below MIN_SHOWN_SECONDS."""
     if not (run.is_ended and run.started and run.ended):
         return ""
     seconds = (run.ended - run.started).total_seconds() - run.worked
     return format_seconds(timedelta(seconds=seconds)) if seconds >= MIN_SHOWN_SECONDS else ""
 
 
-def _looks_in(inquiry: Inquiry) -> str:
+def _searched_places(inquiry: Inquiry) -> str:
     documents = sum(one.document_id is not None for one in inquiry.sources.all())
-    said = [f"{documents} document{'s' * (documents != 1)}"] if documents else []
-    return ", ".join([*said, *inquiry.collections, *(["the web"] if inquiry.web else [])]) or "nothing"
+    places = [f"{documents} document{'s' * (documents != 1)}"] if documents else []
+    return ", ".join([*places, *inquiry.collections, *(["the web"] if inquiry.web else [])]) or "nothing"
 
 
-def _asks_for(inquiry: Inquiry) -> str:
-    """Of claims, beside their quotes."""
+def _claim_requirements(inquiry: Inquiry) -> str:
+    """Return the requirements for claims in addition to quotes."""
     sites = f"on {', '.join(inquiry.hosts)} alone" if inquiry.hosts else ""
     return ", ".join(filter(None, [sites, "two sites for a claim" if inquiry.run_limits.sites > 1 else ""]))
 
 
-# ---- plate ------------------------------------------------------------------------------------------------
+# ---- status -----------------------------------------------------------------------------------------------
 
 
-def _plate(run: Run, state: InquiryState) -> tuple[str, str]:
+def _status_and_label(run: Run, state: InquiryState) -> tuple[str, str]:
     if run.outcome:
         return OUTCOMES[run.outcome]
     if run.status != Run.Status.RUNNING:
@@ -261,7 +262,7 @@ def _plate(run: Run, state: InquiryState) -> tuple[str, str]:
     return "judging", "Reviewing" if isinstance(order, ReviewAssignment) else WORKING.get(state.next_step, "Answering")
 
 
-def _small(run: Run, state: InquiryState, finalizer: WordedRemarks) -> str:
+def _small_text(run: Run, state: InquiryState, finalizer: WordedRemarks) -> str:
     if run.outcome == "answered":
         return "Every critic approved." if not finalizer.approved else "Critics approved another wording."
     if run.outcome:
@@ -285,21 +286,21 @@ def _task(state: InquiryState) -> str:
 
 
 def _meter(seen: RunSnapshot[Inquiry], station: InquiryStage, place: str) -> str:
-    """How much of its limits the step that works has used."""
+    """Return how much of its limits the current step has used."""
     inquiry, bounds = seen.row, seen.row.run_limits
-    said = [inquiry.role(station).model]
+    parts = [inquiry.role(station).model]
     if station in (InquiryStage.RESEARCHER, InquiryStage.EXPERT):
         now = attempt_number(inquiry, place, station)
         number = sum(one.attempt == now for one in moves_at(inquiry, place))
         calls = (call for call in seen.calls if call.step.startswith(f"{place}."))
         used = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in calls)
-        said += [f"try {now}"] if now > 1 else []
-        said += [f"move {number} of {bounds.moves}", f"{used:,} of {bounds.tokens:,} tokens"]
-    return " · ".join(said)
+        parts += [f"try {now}"] if now > 1 else []
+        parts += [f"move {number} of {bounds.moves}", f"{used:,} of {bounds.tokens:,} tokens"]
+    return " · ".join(parts)
 
 
 def _feedback(inquiry: Inquiry, place: str) -> str:
-    reviews = orders_at(inquiry, place, AssignmentKind.REVIEW)
+    reviews = assignments_at(inquiry, place, AssignmentKind.REVIEW)
     return reviews[-1].feedback if reviews and reviews[-1].decision == "reject" else ""
 
 
@@ -310,13 +311,13 @@ def _announcement(state: InquiryState, word: str, moves: Sequence[MoveView], ove
     return f"{_at_work(state)}{last}"
 
 
-# ---- the track --------------------------------------------------------------------------------------------
+# ---- stations ---------------------------------------------------------------------------------------------
 
 
 def _stations(inquiry: Inquiry, run: Run) -> Iterator[StageView]:
     state, plan = inquiry.state, plan_number(inquiry)
     texts = [""] if not state.research_steps and not state.expert_steps else list(state.research_steps)
-    yield _station(inquiry, run, 1, InquiryStage.PLANNER, "plan", _planned(state))
+    yield _station(inquiry, run, 1, InquiryStage.PLANNER, "plan", _plan_text(state))
     for index, text in enumerate(texts):
         yield _station(inquiry, run, index + 2, InquiryStage.RESEARCHER, f"research.{plan or 1}.{index}", text, index)
     expert = " ".join(state.expert_steps)
@@ -324,7 +325,7 @@ def _stations(inquiry: Inquiry, run: Run) -> Iterator[StageView]:
     yield _station(inquiry, run, len(texts) + 3, InquiryStage.FINALIZER, "finalizer", "Answer and trace")
 
 
-def _planned(state: InquiryState) -> str:
+def _plan_text(state: InquiryState) -> str:
     if not state.expert_steps:
         return "Which steps lead to an answer"
     return f"{len(state.research_steps)} of research, {len(state.expert_steps)} of the expert"
@@ -333,17 +334,17 @@ def _planned(state: InquiryState) -> str:
 def _station(
     inquiry: Inquiry, run: Run, place: int, station: InquiryStage, at: str, text: str, index: int | None = None
 ) -> StageView:
-    reviews = orders_at(inquiry, at, AssignmentKind.REVIEW)
+    reviews = assignments_at(inquiry, at, AssignmentKind.REVIEW)
     back = sum(one.decision == "reject" for one in reviews)
-    work = orders_at(inquiry, at, AssignmentKind.WORK, AssignmentKind.FINAL)
-    state, word = _stands(inquiry, run, station, at, bool(work))
-    gate, said = _gate(inquiry, run, station, at, reviews)
+    work = assignments_at(inquiry, at, AssignmentKind.WORK, AssignmentKind.FINAL)
+    state, word = _station_status(inquiry, run, station, at, bool(work))
+    gate, review = _critic_status(inquiry, run, station, at, reviews)
     name = f"{NAMES[station]} {index + 1}" if index is not None else NAMES[station]
-    count, number = _count(inquiry, at, work), _shrinks_to(inquiry, state, index)
-    return StageView(place, name, text, state, word, count, gate, said, back, number)
+    count, number = _count_text(inquiry, at, work), _short_number(inquiry, state, index)
+    return StageView(place, name, text, state, word, count, gate, review, back, number)
 
 
-def _shrinks_to(inquiry: Inquiry, state: str, index: int | None) -> int:
+def _short_number(inquiry: Inquiry, state: str, index: int | None) -> int:
     many = len(inquiry.state.research_steps) >= MAX_LISTED
     behind = many and index is not None and state == "approve" and index < inquiry.state.index
     return index + 1 if behind and index is not None else 0
@@ -354,37 +355,39 @@ def _is_at(inquiry: Inquiry, run: Run, station: InquiryStage, at: str) -> bool:
     return going_on and inquiry.state.next_step is station and assignment_number(inquiry, station) == at
 
 
-def _stands(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, worked: bool) -> tuple[str, str]:
+def _station_status(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, worked: bool) -> tuple[str, str]:
     if _is_at(inquiry, run, station, at):
         return "judging", WORKING.get(station, "Writing")
-    if _broke(inquiry, run, station, at):
+    if _failed_at(inquiry, run, station, at):
         return "failed", "Error"
     if station is InquiryStage.FINALIZER and inquiry.state.stated:
         return "wait", "Not reached"
-    if worked and station in CRITIC_OF and _last(inquiry, at) == "reject":
+    if worked and station in CRITIC_OF and _last_decision(inquiry, at) == "reject":
         return "reject", "Rejected"
     return ("approve", DONE[station]) if worked else ("wait", "Not reached" if run.is_ended else "To come")
 
 
-def _broke(inquiry: Inquiry, run: Run, station: InquiryStage, at: str) -> bool:
-    """Whether an error there ended it."""
+def _failed_at(inquiry: Inquiry, run: Run, station: InquiryStage, at: str) -> bool:
+    """Tell whether an error of this station made the run fail."""
     failed = run.status == Run.Status.FAILED and inquiry.state.error_component == station
     return failed and assignment_number(inquiry, station) == at
 
 
-def _last(inquiry: Inquiry, at: str) -> str:
-    reviews = orders_at(inquiry, at, AssignmentKind.REVIEW)
+def _last_decision(inquiry: Inquiry, at: str) -> str:
+    reviews = assignments_at(inquiry, at, AssignmentKind.REVIEW)
     return reviews[-1].decision if reviews else ""
 
 
-def _gate(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, reviews: Sequence[Assignment]) -> tuple[str, str]:
+def _critic_status(
+    inquiry: Inquiry, run: Run, station: InquiryStage, at: str, reviews: Sequence[Assignment]
+) -> tuple[str, str]:
     if station not in CRITIC_OF:
         return "", ""
     who = inquiry.role(CRITIC_OF[station]).holder
     if _is_at(inquiry, run, CRITIC_OF[station], at):
         waits = run.status == Run.Status.WAITING
         return ("pending", f"{who} is asked") if waits else ("judging", f"{who} reviews")
-    if _broke(inquiry, run, CRITIC_OF[station], at):
+    if _failed_at(inquiry, run, CRITIC_OF[station], at):
         return "failed", f"{who} could not review"
     if not reviews:
         return "wait", who
@@ -393,10 +396,10 @@ def _gate(inquiry: Inquiry, run: Run, station: InquiryStage, at: str, reviews: S
     return ("approve", f"{who} approves") if passed else ("reject", f"{who} rejects")
 
 
-def _count(inquiry: Inquiry, at: str, work: Sequence[Assignment]) -> str:
+def _count_text(inquiry: Inquiry, at: str, work: Sequence[Assignment]) -> str:
     moves = len(moves_at(inquiry, at))
-    said = [f"{len(work)} tries"] if len(work) > 1 else []
-    return " · ".join([*said, *([f"{moves} move{'s' * (moves != 1)}"] if moves else [])])
+    parts = [f"{len(work)} tries"] if len(work) > 1 else []
+    return " · ".join([*parts, *([f"{moves} move{'s' * (moves != 1)}"] if moves else [])])
 
 
 # ---- sources ----------------------------------------------------------------------------------------------
@@ -413,15 +416,15 @@ fragment = partial(fragment_of, "inquiries")
 
 
 def fragments(display: InquiryDisplay) -> Iterator[PageFragment]:
-    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    """Yield every fragment. The socket is last: once nothing can change it is removed, and no update comes after."""
     yield fragment("plate", single_fragment(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
     yield fragment("wait", {"display": display})
     times = ("id", "is_ended", "started", "worked", "waited")
     counts = ("cells", "retries", "errors", "last_one", "retry_limit", "used")
     yield fragment("budget", single_fragment(display, "small", *counts, *times))
-    said = ("answer", "worded", "beside", "claims", "unapproved", "quotes", "state", "reason")
-    yield fragment("answer", single_fragment(display, "id", "is_ended", *said))
+    answer_fields = ("answer", "worded", "beside", "claims", "unapproved", "quotes", "state", "reason")
+    yield fragment("answer", single_fragment(display, "id", "is_ended", *answer_fields))
     for station in display.stations:
         yield fragment("station", {"station": station, "place": station.place}, (station.place,))
     for place in display.slots:

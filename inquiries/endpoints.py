@@ -1,4 +1,4 @@
-"""The HTTP API of inquiries. Who calls, and what an error looks like, is the site's business.
+"""The HTTP API of inquiries. Authentication and the format of errors are in runs/api.
 
 Why so: docs/decisions.md, The API.
 """
@@ -27,15 +27,8 @@ from .models import ATTACHED, AssignmentKind, Inquiry
 
 router = run_router("inquiry")
 UNTITLED = "Pasted text"
-FILES = "documents"  # the parts of a multipart body
-NOT_FORM_FIELDS = {
-    "documents",
-    "encoding",
-    "critics",
-    "follows",
-    "models",
-    "limits",
-}  # of what is asked, and read by itself
+FILES = "documents"  # name of the parts of a multipart body
+NOT_FORM_FIELDS = {"documents", "encoding", "critics", "follows", "models", "limits"}  # of the request; read separately
 
 
 @router.post(
@@ -47,8 +40,9 @@ NOT_FORM_FIELDS = {
 @requires_scope(TokenScope.SUBMIT, "inquiry")
 @count_submission
 def submit_inquiry(request: HttpRequest, asked: schemas.NewInquiry, key: IdempotencyHeader = None) -> HttpResponse:
-    """It is planned, looked up step by step and answered; a critic approves or rejects each part. Every quote is
-    checked before a critic sees it. The same request under the same key brings the inquiry that was submitted first."""
+    """It is planned, researched step by step and answered; a critic approves or rejects each part. Every quote is
+    checked before a critic sees it. The same request with the same idempotency key returns the inquiry that was
+    submitted first."""
     files, unreadable = documents.uploaded(request.FILES.getlist(FILES), ATTACHED, checked_encoding(asked.encoding))
     queue = partial(_submit, request, asked, files, unreadable)
     return submit_response(request, "inquiry", asked, key, queue, [one.digest for one in files])
@@ -105,12 +99,12 @@ def _document(number: int, one: schemas.NewInquirySource) -> NewDocument:
     "/inquiries/{uuid:id}/hint",
     response={202: schemas.InquiryOut},
     openapi_extra=problem_responses(400, 403, 404, 409, 413, 415, 422),
-    summary="Give who works on an inquiry a hint",
+    summary="Give a hint to the agents of an inquiry",
 )
 @requires_scope(TokenScope.STEER, "inquiry")
 def add_hint(request: HttpRequest, id: UUID, asked: schemas.InquiryHintIn) -> HttpResponse:
-    """It is read before the next move, and takes no retry."""
-    return _said(request, id, AssignmentKind.HINT, asked.text)
+    """It is read before the next move, and does not count as a retry."""
+    return _intervene(request, id, AssignmentKind.HINT, asked.text)
 
 
 @router.post(
@@ -121,23 +115,24 @@ def add_hint(request: HttpRequest, id: UUID, asked: schemas.InquiryHintIn) -> Ht
 )
 @requires_scope(TokenScope.STEER, "inquiry")
 def replan_inquiry(request: HttpRequest, id: UUID, asked: schemas.InquiryHintIn) -> HttpResponse:
-    """By these words, without a retry. What was found by the old plan is not taken over."""
-    return _said(request, id, AssignmentKind.REPLAN, asked.text)
+    """The planner reads the text and plans again, without a retry. Results of the old plan are not taken over."""
+    return _intervene(request, id, AssignmentKind.REPLAN, asked.text)
 
 
 @router.post(
     "/inquiries/{uuid:id}/stop",
     response={202: schemas.InquiryOut},
     openapi_extra=problem_responses(403, 404, 409, 415),
-    summary="Stop the research of an inquiry, and answer with what is there",
+    summary="Stop the research of an inquiry, and answer with the results so far",
 )
 @requires_scope(TokenScope.STEER, "inquiry")
 def stop_inquiry(request: HttpRequest, id: UUID) -> HttpResponse:
-    """The expert goes on with the results that were approved, and its critic still reviews. 409 with why not."""
-    return _said(request, id, AssignmentKind.STOP)
+    """The expert goes on with the approved results, and its critic still reviews. 409 with the reason if it cannot be
+    stopped now."""
+    return _intervene(request, id, AssignmentKind.STOP)
 
 
-def _said(request: HttpRequest, pk: UUID, kind: AssignmentKind, words: str = "") -> HttpResponse:
+def _intervene(request: HttpRequest, pk: UUID, kind: AssignmentKind, words: str = "") -> HttpResponse:
     get_run_or_refuse(request, pk, "inquiry", STEER)
     try:
         comments.post_hint(pk, credential_of(request).owner, kind, words)

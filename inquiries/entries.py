@@ -1,5 +1,5 @@
-"""An inquiry's record: what its rows tell, what it is found by, and what of it cannot be: its orders are folded again,
-and each quote is sought again where it is said to stand.
+"""Entries of an inquiry in the audit log, search terms, and checks: assignments are folded again, and each quote is
+looked up again in its source.
 
 Why so: docs/decisions.md, Inquiries.
 """
@@ -40,20 +40,20 @@ ORDER, MOVE, RESULT, CLAIM, SOURCE = (f"inquiry.{name}" for name in ("order", "m
 
 
 def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
-    """Add what the rows of these inquiries say to the drafts of their runs."""
+    """Add the entries of these inquiries to the drafts of their runs; `new`: they were just submitted."""
     attached = Prefetch("sources", InquirySource.objects.listed())
     of = Inquiry.objects.filter(pk__in=list(told)).select_related("roster_version")
     for inquiry in of.prefetch_related("posts", attached):
-        _tell_submission(told[inquiry.pk][SUBMITTED][0], inquiry)
+        _add_submission_facts(told[inquiry.pk][SUBMITTED][0], inquiry)
         for ended in told[inquiry.pk][ENDED]:
             ended.texts |= {name: getattr(inquiry, name) for name in ("answer", "trace", "why")}
     if new:
         return
-    _tell_moves(told)
-    _tell_work(told)
+    _add_move_entries(told)
+    _add_work_entries(told)
 
 
-def _tell_work(told: dict[UUID, RunEntries]) -> None:
+def _add_work_entries(told: dict[UUID, RunEntries]) -> None:
     of = list(told)
     for order in Assignment.objects.filter(inquiry__in=of).select_related("gate").order_by("number"):
         told[order.inquiry_id][ORDER].append(_order(order))
@@ -66,7 +66,7 @@ def _tell_work(told: dict[UUID, RunEntries]) -> None:
         told[claim.inquiry_id][CLAIM].append(_claim(claim))
 
 
-def _tell_moves(told: dict[UUID, RunEntries]) -> None:
+def _add_move_entries(told: dict[UUID, RunEntries]) -> None:
     of = list(told)
     answered = InquiryMove.objects.filter(inquiry__in=of).annotate(answered_at=F("call__step"))
     moves = list(answered.select_related("tool_call").order_by("pk"))
@@ -76,12 +76,12 @@ def _tell_moves(told: dict[UUID, RunEntries]) -> None:
         told[move.inquiry_id][RESULT].append(_result(move))
 
 
-def _tell_submission(draft: EntryDraft, inquiry: Inquiry) -> None:
+def _add_submission_facts(draft: EntryDraft, inquiry: Inquiry) -> None:
     attached = [one for one in inquiry.sources.all() if one.document_id]
     draft.facts |= {
         "limits": inquiry.limits,
         "retry_limit": inquiry.retry_limit,
-        "posts": {post.name: _post(post) for post in inquiry.posts.all()},
+        "posts": {post.name: _role(post) for post in inquiry.posts.all()},
         "prompt_version": inquiry.prompt_version,
         "sources": [{"number": one.number, "kind": one.kind} for one in attached],
     }
@@ -94,7 +94,7 @@ def _tell_submission(draft: EntryDraft, inquiry: Inquiry) -> None:
     draft.texts |= {f"title of source {one.number}": one.title for one in attached}
 
 
-def _post(post: InquiryRole) -> dict[str, Any]:
+def _role(post: InquiryRole) -> dict[str, Any]:
     asked = {"kind": post.kind, "council": post.council, "hours": post.hours} if post.kind != RoleKind.MODEL else {}
     asked |= {"council_id": post.council_id} if post.council_id else {}
     return {"model": post.model, "fallback": post.fallback, **asked}
@@ -110,7 +110,7 @@ def _order(one: Assignment) -> EntryDraft:
 
 def _move(one: Any) -> EntryDraft:
     facts: dict[str, Any] = {"key": one.key, "attempt": one.attempt, "tool": one.tool}
-    if one.answered_at.partition("-")[0] != one.key:  # one answer brought several
+    if one.answered_at.partition("-")[0] != one.key:  # one answer of a model may have several moves
         facts["answered_at"] = one.answered_at
     texts = {name: getattr(one, name) for name in ("thought", "arguments", "done", "refused")}
     return EntryDraft(MOVE, format_timestamp(one.made) or "", facts, texts, row=one.pk)
@@ -138,26 +138,26 @@ def _claim(one: InquiryClaim) -> EntryDraft:
 
 
 def labels(said: RunEntries) -> Iterator[str]:
-    """Those that its rows make beside what any run is found by, from what is told of it."""
+    """Yield search terms from the entries, in addition to those that every run has."""
     [submitted, *_] = said[SUBMITTED]
     yield label_term("rehearsal", any(is_rehearsal(post["model"]) for post in submitted.facts["posts"].values()))
     if roster := submitted.facts.get("roster"):
         yield label_term("roster", roster["id"])
 
 
-# ---- what cannot be ---------------------------------------------------------------------------------------
+# ---- checks -----------------------------------------------------------------------------------------------
 
 
 def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
-    """Its course has to be one that the rules know, its outcome the one they come to, and each quote has to stand where
-    it is said to."""
+    """Return what is wrong, or an empty text: the events must be possible by the rules, the outcome must follow from
+    them, and each quote must be in its source at the recorded place."""
     submitted = next((one for one in entries if one["kind"] == SUBMITTED), None)
     if submitted is None:
         return ""
-    return _course(submitted, entries) or _quotes(submitted["texts"], entries)
+    return _events_problem(submitted, entries) or _quotes_problem(submitted["texts"], entries)
 
 
-def _course(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> str:
+def _events_problem(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> str:
     state, orders = (
         initial_state(submitted["texts"].get("question", ""), submitted["facts"]["retry_limit"]),
         list[Assignment](),
@@ -171,31 +171,31 @@ def _course(submitted: Mapping[str, Any], entries: Sequence[dict[str, Any]]) -> 
         if one["facts"]["number"] != number:
             return f"Order {number} is missing."
     outcomes = [one["facts"].get("outcome") for one in entries if one["kind"] == ENDED]
-    if (outcome := next((one for one in reversed(outcomes) if one), None)) and not _is_its(outcome, state):
+    if (outcome := next((one for one in reversed(outcomes) if one), None)) and not _is_outcome_of(outcome, state):
         return f"It came out as {outcome}, which its orders do not come to."
-    return _said(submitted["facts"]["prompt_version"], entries, orders)
+    return _final_texts_problem(submitted["facts"]["prompt_version"], entries, orders)
 
 
 WORDED_BY_A_MODEL = ("1", "2")  # versions of prompts in which the finalizer's text became the answer
 
 
-def _said(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Assignment]) -> str:
-    """Answer and trace are what the last order brought; the answer is the one that was approved."""
+def _final_texts_problem(version: str, entries: Sequence[dict[str, Any]], orders: Sequence[Assignment]) -> str:
+    """Check that answer and trace are those of the last assignment, and that the answer is the approved one."""
     ended = [one["texts"] for one in entries if one["kind"] == ENDED and one["facts"].get("outcome")]
-    said = [ended[-1].get(name, "") for name in ("answer", "trace")] if ended else []
-    if not orders or not all(said):
+    recorded = [ended[-1].get(name, "") for name in ("answer", "trace")] if ended else []
+    if not orders or not all(recorded):
         return ""
-    due = [orders[-1].submitted_work.get(name, "") for name in ("answer", "trace")]
+    expected = [orders[-1].submitted_work.get(name, "") for name in ("answer", "trace")]
     works = [one for one in orders if one.kind == AssignmentKind.WORK and one.station == InquiryStage.EXPERT]
-    if due[0] != NOT_ANSWERED and version not in WORDED_BY_A_MODEL:
+    if expected[0] != NOT_ANSWERED and version not in WORDED_BY_A_MODEL:
         claims = [one["facts"] for one in entries if one["kind"] == CLAIM]
         numbers = [one["number"] for one in claims if one["order"] == works[-1].number]
-        due[0] = answer_with(works[-1].submitted_work.get("text", ""), numbers)
-    return "" if said == due else "Its answer or its trace is not the one that was approved."
+        expected[0] = answer_with(works[-1].submitted_work.get("text", ""), numbers)
+    return "" if recorded == expected else "Its answer or its trace is not the one that was approved."
 
 
 def _order_of(entry: Mapping[str, Any]) -> Assignment:
-    """The row, as far as it is told of."""
+    """Return the assignment's row as far as the entry has it."""
     facts, texts = dict(entry["facts"]), entry.get("texts", {})
     facts |= {"by_name": facts.pop("by"), "decision": facts.pop("review")}
     facts.pop("gate", None)
@@ -203,19 +203,19 @@ def _order_of(entry: Mapping[str, Any]) -> Assignment:
     return Assignment(**facts, **{name: texts.get(name, "") for name in names})
 
 
-def _is_its(outcome: str, state: InquiryState) -> bool:
+def _is_outcome_of(outcome: str, state: InquiryState) -> bool:
     return state.over and not state.error and state.outcome == outcome
 
 
-def _quotes(asked: Mapping[str, str], entries: Sequence[dict[str, Any]]) -> str:
-    """As far as the texts are there. What a tool brought stands in what is told of the tool."""
+def _quotes_problem(asked: Mapping[str, str], entries: Sequence[dict[str, Any]]) -> str:
+    """Check quotes, and texts of sources against outputs of tools, as far as texts are not erased."""
     folded, read = dict[int, FoldedText](), dict[int, str]()
     brought = {(one["facts"]["step"], one["facts"]["number"]): one for one in entries if one["kind"] == TOOL}
     for entry in (one for one in entries if one["kind"] == SOURCE):
         call, text = entry["facts"]["call"], entry.get("texts", {}).get("text", "")
-        said = brought.get((call["step"], call["number"]), {}).get("texts", {}).get("output", "") if call else ""
+        output = brought.get((call["step"], call["number"]), {}).get("texts", {}).get("output", "") if call else ""
         read[entry["facts"]["number"]] = text
-        if said and text not in said:
+        if output and text not in output:
             return f"Source {entry['facts']['number']} is not what its tool brought."
     for entry in (one for one in entries if one["kind"] == CLAIM):
         for number, quote in enumerate(entry["facts"]["quotes"], 1):
@@ -225,13 +225,14 @@ def _quotes(asked: Mapping[str, str], entries: Sequence[dict[str, Any]]) -> str:
                 continue
             if source not in folded:
                 folded[source] = FoldedText(text)
-            if not _stands(words, folded[source], quote["parts"]):
+            if not _is_quote_at(words, folded[source], quote["parts"]):
                 return f"A quote of claim {entry['facts']['number']} does not stand where it is said to."
     return ""
 
 
-def _stands(words: str, source: FoldedText, parts: Sequence[Sequence[int]]) -> bool:
-    """As all of it, as a calculation is quoted; by the rule of today, that of older records, or that of cells."""
+def _is_quote_at(words: str, source: FoldedText, parts: Sequence[Sequence[int]]) -> bool:
+    """Tell whether a quote is at these places: the whole source (as calculations are quoted), or by today's rule, the
+    rule of older records, or the rule of table cells."""
     if words == source.original:
         return parts == [[0, len(words)]]
     places = (*(rule(words, source) for rule in (reused_quote, find_quote)), find_cells(words, source.original))
@@ -242,22 +243,22 @@ Inconsistency = Iterator[tuple[UUID, str]]
 
 
 def inconsistent_runs(runs: Sequence[UUID]) -> Inconsistency:
-    yield from _of_other_calls(runs)
-    yield from _unheard(runs)
-    yield from _of_other_inquiries(runs)
+    yield from _runs_with_foreign_calls(runs)
+    yield from _runs_with_unused_final_answer(runs)
+    yield from _runs_with_foreign_rows(runs)
     idle = InquiryRole.objects.filter(inquiry__in=runs, kind=RoleKind.MODEL).exclude(
         council="", council_id=None, hours=None
     )
     yield from ((one.inquiry_id, f"A model holds the post {one.name}, and it names who else does.") for one in idle)
 
 
-def _of_other_calls(runs: Sequence[UUID]) -> Inconsistency:
-    """Work, reviews and moves that are no answers of the calls that they stand at."""
+def _runs_with_foreign_calls(runs: Sequence[UUID]) -> Inconsistency:
+    """Yield runs with assignments or moves that do not belong to their model calls and tool calls."""
     for order in Assignment.objects.filter(inquiry__in=runs).select_related("call"):
         if not (_is_answer(order) if order.call else order.gate_id or order.kind not in ASKED):
             yield order.inquiry_id, f"Its {order} comes of no such call."
     for move in InquiryMove.objects.filter(inquiry__in=runs).select_related("call", "tool_call"):
-        if not _is_made(move):
+        if not _is_move_of_its_calls(move):
             yield move.inquiry_id, f"Its {move} comes of no such call."
         if (not move.settled and (move.result or not move.tool)) or (move.result and not move.tool):
             yield move.inquiry_id, f"Its {move} came to something else than it says."
@@ -265,28 +266,31 @@ def _of_other_calls(runs: Sequence[UUID]) -> Inconsistency:
 
 FINALIZER, ANSWERED = "finalizer", ModelCall.Status.ANSWERED
 ASKED = (AssignmentKind.WORK, AssignmentKind.REVIEW)
-ANSWERS = (*ASKED, AssignmentKind.FINAL)  # the last words may be stated, or written by code where no model has any
+ANSWERS = (*ASKED, AssignmentKind.FINAL)  # without a call, code wrote the final answer
 
 
-def _unheard(runs: Sequence[UUID]) -> Inconsistency:
-    """Last words of a model that nothing stands at."""
-    said = ModelCall.objects.filter(run__in=runs, step=FINALIZER, status=ANSWERED)
-    heard = Assignment.objects.filter(inquiry__in=runs, call__isnull=False).values("call")
-    for pk in said.exclude(pk__in=heard).values_list("run", flat=True):
+def _runs_with_unused_final_answer(runs: Sequence[UUID]) -> Inconsistency:
+    """Yield runs with an answer of the finalizer's model that no assignment refers to."""
+    answers = ModelCall.objects.filter(run__in=runs, step=FINALIZER, status=ANSWERED)
+    used = Assignment.objects.filter(inquiry__in=runs, call__isnull=False).values("call")
+    for pk in answers.exclude(pk__in=used).values_list("run", flat=True):
         yield pk, "A model has worded its answer, and no order stands at that."
 
 
 def _is_answer(order: Assignment) -> bool:
-    """Whether its call was made for it: at its place, or about that."""
+    """Tell whether the assignment's call was made for it: its key has the assignment's place."""
     call, place = order.call, order.place
     if call is None or call.run_id != order.inquiry_id or call.status != ANSWERED or order.kind not in ANSWERS:
         return False
     return call.step == place or call.step.startswith((f"{place}.", f"critic.{place}."))
 
 
-def _is_made(move: InquiryMove) -> bool:
-    """Whether it was answered under its key, or one for another try at it, or that of a move which it was made at once
-    with; its tool was used under its own."""
+def _is_move_of_its_calls(move: InquiryMove) -> bool:
+    """Tell whether a move belongs to its calls.
+
+    The model call's key is that of the move, of a retry of it, or of an earlier move in the same answer (at most
+    MAX_PARALLEL). The tool call's key is that of the move.
+    """
     call, used = move.call, move.tool_call
     at = re.fullmatch(rf"{re.escape(move.place)}\.(\d+)(-\d+)?", call.step)
     first = int(at[1]) if at else 0
@@ -299,21 +303,25 @@ def _is_made(move: InquiryMove) -> bool:
 SOURCE_COLUMNS = ("asked", "address", "type", "extractor", "bytes_digest", "text_digest", "read")
 
 
-def _of_other_inquiries(runs: Sequence[UUID]) -> Inconsistency:
-    strange = ClaimQuote.objects.filter(claim__inquiry__in=runs).exclude(source__inquiry=F("claim__inquiry"))
-    for pk in strange.values_list("claim__inquiry", flat=True).distinct():
+def _runs_with_foreign_rows(runs: Sequence[UUID]) -> Inconsistency:
+    foreign_quotes = ClaimQuote.objects.filter(claim__inquiry__in=runs).exclude(source__inquiry=F("claim__inquiry"))
+    for pk in foreign_quotes.values_list("claim__inquiry", flat=True).distinct():
         yield pk, "It quotes a source of another inquiry."
     claims = InquiryClaim.objects.filter(inquiry__in=runs).exclude(order__inquiry=F("inquiry"))
     for pk in claims.values_list("inquiry", flat=True).distinct():
         yield pk, "It claims what another inquiry found."
-    told = InquirySource.objects.filter(inquiry__in=runs, kind="document").exclude(**dict.fromkeys(SOURCE_COLUMNS, ""))
-    told |= InquirySource.objects.filter(inquiry__in=runs, kind="document").exclude(tool_call=None, flags=[], length=0)
-    for source in told:
+    documents = InquirySource.objects.filter(inquiry__in=runs, kind="document").exclude(
+        **dict.fromkeys(SOURCE_COLUMNS, "")
+    )
+    documents |= InquirySource.objects.filter(inquiry__in=runs, kind="document").exclude(
+        tool_call=None, flags=[], length=0
+    )
+    for source in documents:
         yield source.inquiry_id, f"Its source {source.number} is a document, and says how it was read elsewhere."
-    strangely = InquirySource.objects.filter(inquiry__in=runs, tool_call__isnull=False).exclude(
+    foreign_sources = InquirySource.objects.filter(inquiry__in=runs, tool_call__isnull=False).exclude(
         tool_call__run=F("inquiry")
     )
-    for source in strangely:
+    for source in foreign_sources:
         yield source.inquiry_id, f"Its source {source.number} was brought to another."
     for pk in Inquiry.objects.filter(pk__in=runs, web=False).exclude(hosts=[]).values_list("pk", flat=True):
         yield pk, "It looks nowhere outside, and names sites."

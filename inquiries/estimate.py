@@ -1,5 +1,4 @@
-"""What an inquiry usually takes, before anybody knows its plan: a range, from one that goes smoothly to one in which
-work is sent back now and then."""
+"""Estimate of calls and cost before there is a plan: a range from no rejections to some."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from engine.llm.tokens import tokens_of
 
 from .rules.events import InquiryStage
 
-STEPS = 3  # of research, as long as there is no plan
-INSTRUCTIONS, GROWTH, ANSWER = 1_500, 1_500, 400  # tokens of a prompt, of each move in the next, of an answer
-OF_A_SOURCE = 20  # tokens of its line in a list, beside its title
+STEPS = 3  # assumed research steps
+INSTRUCTIONS, GROWTH, ANSWER = 1_500, 1_500, 400  # tokens of a prompt, that each move adds to it, and of an answer
+SOURCE_TOKENS = 20  # of a source's line in a prompt, without its title
 COUNCIL_CALLS = 9  # calls
 BEST_CASE_CALLS = {"plan": 1, "research": 3, "answer": 2, "review": 2}  # calls, or twice as many reviews
 REJECTED_CALLS = {"plan": 2, "research": 6, "answer": 4, "review": 3}
@@ -20,14 +19,14 @@ REJECTED_CALLS = {"plan": 2, "research": 6, "answer": 4, "review": 3}
 
 @dataclass(frozen=True)
 class InquiryEstimate:
-    """Calls and billionths of a dollar, least and most; None where the price of a model is not known."""
+    """Least and most model calls, and cost in billionths of a dollar; None if a model's price is unknown."""
 
     calls: tuple[int, int]
     cost: tuple[int, int] | None
 
 
 def estimate(models: Mapping[str, str], critics: Mapping[str, Mapping[str, Any]]) -> InquiryEstimate:
-    """`models`: who holds each post; `critics`: of those that somebody else holds, as of a submission."""
+    """`models`: by role; `critics`: of roles that a person or council has, as in a submission."""
     found = [list(_calls(models, critics, taken)) for taken in (BEST_CASE_CALLS, REJECTED_CALLS)]
     costs = [[pricing.cost(model, tokens, ANSWER) for model, tokens in calls] for calls in found]
     counted = len(found[0]), len(found[1])
@@ -38,14 +37,14 @@ def estimate(models: Mapping[str, str], critics: Mapping[str, Mapping[str, Any]]
 
 
 def least_prompt(question: str, titles: Iterable[str]) -> int:
-    """Tokens that whoever works on it must have room for: what it is told, and what one move brings."""
-    return INSTRUCTIONS + GROWTH + tokens_of(question) + sum(OF_A_SOURCE + tokens_of(title) for title in titles)
+    """Return the tokens that a model of the inquiry must be able to read: the first prompt and the result of a move."""
+    return INSTRUCTIONS + GROWTH + tokens_of(question) + sum(SOURCE_TOKENS + tokens_of(title) for title in titles)
 
 
 def _calls(
     models: Mapping[str, str], critics: Mapping[str, Mapping[str, Any]], taken: Mapping[str, int]
 ) -> Iterator[tuple[str, int]]:
-    """The model of each call and the tokens that it is shown."""
+    """Yield model and prompt tokens of each call."""
     yield from [(models[InquiryStage.PLANNER], INSTRUCTIONS)] * taken["plan"]
     for _ in range(STEPS):
         yield from _moves(models[InquiryStage.RESEARCHER], taken["research"])

@@ -1,4 +1,4 @@
-"""What there is to ask about where nobody attaches anything: how this product works, from its own documents."""
+"""The product's own documents as sources, for inquiries without others, and example questions about them."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +18,6 @@ QUESTIONS = (
 
 @lru_cache(maxsize=1)
 def about_magi() -> tuple[NewDocument, ...]:
-    """The product's own documents, as they come with it."""
+    """Return the product's own documents."""
     files = (ROOT / name for name in FILES)
     return tuple(documents.read_document(file.name, file.read_bytes(), DOCUMENTS) for file in files)

@@ -1,4 +1,4 @@
-"""What a new inquiry must be, for every door: the page, the command line, the API."""
+"""Validation of new inquiries, for the page, the command line and the API."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,14 +31,15 @@ LIMITS = ("moves", "tokens", "pages", "minutes")
 
 
 class CriticField(PlainTextField):
-    """Chosen from a list on the page, or written as it is in it: model, person, or council: and a name."""
+    """A critic: `model`, `person`, or `council:` and a name or id; the page offers a list."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(max_length=CRITIC_LENGTH, **more)
 
     @staticmethod
     def choices(*chosen: Any) -> list[tuple[str, str]]:
-        """What can be chosen, and its words; and what was `chosen` and is not offered, or a list would show another."""
+        """Return value and label of each choice. Values in `chosen` that are no longer offered are added: else the list
+        would show another one as chosen."""
         named = [(f"{COUNCIL}{one.id}", f"Council {one.name}") for one in offered_councils()]
         found = [("model", "A model"), ("person", "A person, who is waited for"), *named]
         gone = {str(one) for one in chosen if one} - {value for value, _ in found}
@@ -46,7 +47,7 @@ class CriticField(PlainTextField):
 
 
 class LimitField(forms.IntegerField):
-    """From one bound to the other, or nothing for what is usual."""
+    """A number between two bounds; empty for the default."""
 
     def __init__(self, least: int, most: int, **more: Any) -> None:
         wanted = f"Write a number from {least:,} to {most:,}, or nothing."
@@ -58,7 +59,7 @@ class LimitField(forms.IntegerField):
 
 
 class ModelNameField(PlainTextField):
-    """By its name; whoever is named has a provider here."""
+    """Name of a model that a provider of this installation serves."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(max_length=MODEL_LENGTH, **more)
@@ -72,7 +73,7 @@ def limit(name: str, label: str) -> LimitField:
 
 
 class RoleFields(forms.Form):
-    """Who works, and who lets it pass: what a roster keeps of an inquiry."""
+    """Models, critics and limits of an inquiry that a roster can save."""
 
     fallback = ModelNameField(label="Stands in for it")
     planner_model = ModelNameField(label="Model that plans")
@@ -158,7 +159,7 @@ class InquiryTeamForm(PresetForm, RoleFields):
     field_order = ("name", "about", "every_model", "fallback")
 
     about = PlainTextField(max_length=ABOUT_LENGTH, label="Good for")
-    every_model = ModelNameField(label="Model")  # `model` is what is saved by it
+    every_model = ModelNameField(label="Model")  # `model` is the class of the preset in PresetForm
 
     def clean(self) -> None:
         super().clean()
@@ -170,12 +171,12 @@ class InquiryTeamForm(PresetForm, RoleFields):
         return role_values({**self.data, ALL_ROLES_FIELD: self.data.get("every_model")})
 
     def values(self) -> dict[str, Any]:
-        """What `Roster.objects.found` and `Roster.revise` take beside who does it, once valid."""
+        """Arguments of `Roster.objects.create_first` and `Roster.revise`, without the author; only if valid."""
         return {**{name: self.cleaned_data[name] for name in ("name", "about")}, "posts": self._posts}
 
 
 def _too_long(values: Mapping[str, Any], titles: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """For models of which it is known how much they read."""
+    """Yield a problem for each model whose context is too small, as far as its size is known."""
     needed = least_prompt(values["question"], titles)
     for name in (ALL_ROLES_FIELD, "fallback", *MODELS):
         if said := too_long(values[name], needed, "the first requests of this inquiry"):
@@ -183,15 +184,18 @@ def _too_long(values: Mapping[str, Any], titles: Sequence[str]) -> Iterator[tupl
 
 
 def follow_up_problem(row: Inquiry) -> str:
-    """Why nothing can follow this one; empty where something can."""
+    """Return why no inquiry can follow this one; empty if one can."""
     if not row.run.is_ended:
         return "It is still at work: ask again when it is over."
     return "Its texts were erased: nothing can be taken over." if row.run.redacted else ""
 
 
-def parse_critic(said: str) -> dict[str, Any]:
-    """Columns of a post: nothing or `model`, `person`, or `council:` and its name. ValidationError."""
-    kind, _, name = said.strip().partition(":")
+def parse_critic(text: str) -> dict[str, Any]:
+    """Return columns of InquiryRole: empty for a model, else for `person`, or `council:` and a name or id.
+
+    Raises ValidationError.
+    """
+    kind, _, name = text.strip().partition(":")
     if kind in ("", RoleKind.MODEL) and not name:
         return {}
     if kind == RoleKind.PERSON and not name:
@@ -209,7 +213,7 @@ def _council(which: str) -> dict[str, Any]:
 
 
 def form_values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is not said of the posts as the roster that is named says it, if it is one."""
+    """Return the values with empty roles filled from the named roster, if it exists."""
     form = InquiryForm({"roster": given.get("roster") or ""})
     form.is_valid()
     version = form.cleaned_data.get("roster")
@@ -220,9 +224,11 @@ def form_values(given: Mapping[str, Any]) -> dict[str, Any]:
 def submit_values(
     given: dict[str, Any], documents: Iterable[NewDocument] = (), follows: Inquiry | None = None
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """What `Inquiry.objects.submit` takes, and what is wrong with it, by fields. Where there is nothing else to look
-    in, the documents of the product itself are. `follows`: the one whose sources are taken over. A roster is named with
-    it as long as the posts are those of the roster."""
+    """Return arguments of `Inquiry.objects.submit`, and problems: a field and a sentence each.
+
+    Without any source and without the web, the product's own documents are the sources. `follows`: the inquiry whose
+    sources are taken over. The roster is dropped if the roles differ from it.
+    """
     form = InquiryForm({name: value for name, value in given.items() if value is not None})
     own = list(documents)
     problems = first_errors(form) if not form.is_valid() else []

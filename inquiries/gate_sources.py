@@ -1,4 +1,4 @@
-"""Where a person who reviews work can look it up: the places that its claims quote, and all else that was read."""
+"""Sources for a person who reviews work: the quoted places, and other sources."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from engine.models import Gate
 
 from .models import Assignment, AssignmentKind, ClaimQuote, Inquiry, InquiryClaim, InquirySource
-from .models.queries import orders_at
+from .models.queries import assignments_at
 
-QUOTE_SHOWN = 160  # characters; all of it stands in the text above
+QUOTE_SHOWN = 160  # characters; the gate's text has the whole quote
 
 
 @dataclass(frozen=True)
 class QuotedPlace:
-    """`start`: of the quote, by which the page of the source names its mark; `line`: of the text as it was read."""
+    """`start`: character of the quote, which is also its anchor on the source's page; `line`: in the source's text."""
 
     source: InquirySource
     line: int
@@ -29,14 +29,14 @@ class ClaimPlaces:
 
 @dataclass(frozen=True)
 class GateSources:
-    """`others`: sources that this work does not quote."""
+    """`claims`: quoted places by claim; `others`: sources that the work does not quote."""
 
     claims: tuple[ClaimPlaces, ...] = ()
     others: tuple[InquirySource, ...] = ()
 
 
 def sources_at(gate: Gate) -> GateSources:
-    """Of the work that this gate asks about, also once that was sent back and done again."""
+    """Return the sources of the work that this gate is about, even if it was rejected and submitted again since."""
     inquiry = Inquiry.objects.with_assignments().get(pk=gate.run_id)
     work = _work_at(inquiry, gate)
     claims = [one for one in inquiry.claims.all() if work and one.order_id == work.pk]
@@ -52,14 +52,14 @@ def _work_at(inquiry: Inquiry, gate: Gate) -> Assignment | None:
         len(inquiry.assignments_in_order) + 1,
     )
     return max(
-        (one for one in orders_at(inquiry, place, AssignmentKind.WORK) if one.number < reviewed),
+        (one for one in assignments_at(inquiry, place, AssignmentKind.WORK) if one.number < reviewed),
         default=None,
         key=lambda one: one.number,
     )
 
 
 def _places(inquiry: Inquiry, claim: InquiryClaim) -> Iterator[QuotedPlace]:
-    """Its own quotes, and those of the claims that it is reasoned from, each once."""
+    """Yield the quotes of a claim and of the claims that it is reasoned from, without duplicates."""
     beneath = [one for one in inquiry.claims.all() if one.number in claim.reasoned_from]
     quotes = (quote for one in (claim, *beneath) for quote in one.quotes.all())
     yield from {(quote.source_id, quote.parts[0][0]): _place(quote) for quote in quotes}.values()

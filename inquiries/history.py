@@ -1,4 +1,4 @@
-"""What the history of inquiries is asked for beside what any history is."""
+"""Filters and list columns of the history that only inquiries have."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ class InquiryHistoryForm(filters.RunHistoryForm):
 
 
 def team_choices() -> list[tuple[int, str]]:
-    """Those that are offered, and those whose posts were asked."""
+    """Return id and name of the rosters that are available or were used."""
     asked = Exists(Inquiry.objects.filter(roster_version__roster=OuterRef("pk")))
     return list(Roster.objects.filter(Q(archived=None) | asked).order_by("name").values_list("pk", "name"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class InquirySummary(spec.ListSummary):
-    """`back`: how often a critic sent work back."""
+    """`back`: number of rejections by critics."""
 
     back: int
     sources: int
@@ -49,15 +49,15 @@ def prefetch_for_list(rows: QuerySet[Inquiry]) -> QuerySet[Inquiry]:
 
 
 def inquiry_summaries(inquiries: Sequence[Inquiry]) -> dict[UUID, InquirySummary]:
-    """Of inquiries that were read with `listed`, in two more queries."""
+    """Return summaries of inquiries from `prefetch_for_list`, in two more queries."""
     pks = [one.pk for one in inquiries]
     sent_back = Assignment.objects.filter(inquiry__in=pks, kind=AssignmentKind.REVIEW, decision="reject")
     back = Counter(sent_back.values_list("inquiry", flat=True))
     counted = InquirySource.objects.filter(inquiry__in=pks).order_by().values_list("inquiry").annotate(Count("pk"))
     read = dict(counted.values_list("inquiry", "pk__count"))
-    return {one.pk: _glance(one, back[one.pk], read.get(one.pk, 0)) for one in inquiries}
+    return {one.pk: _summary(one, back[one.pk], read.get(one.pk, 0)) for one in inquiries}
 
 
-def _glance(one: Inquiry, back: int, read: int) -> InquirySummary:
+def _summary(one: Inquiry, back: int, read: int) -> InquirySummary:
     saved = one.roster_version.name if one.roster_version else ""
     return InquirySummary(saved=saved, rehearsal=one.rehearsal, back=back, sources=read)

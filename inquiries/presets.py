@@ -1,4 +1,4 @@
-"""What a roster says of the posts of an inquiry, as the fields of its form, and in words."""
+"""Rosters in the library: fields of roles, and descriptions of versions and changes."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ MODELS = {
     "finalizer_model": (InquiryStage.FINALIZER,),
     "critics_model": tuple(CRITICS.values()),
 }
-ALL_ROLES_FIELD = "model"  # of all posts
+ALL_ROLES_FIELD = "model"  # for all roles without a model of their own
 FIELDS = (ALL_ROLES_FIELD, "fallback", *MODELS, *CRITICS, "retry_limit", "two_sites")
 TITLES = {
     ALL_ROLES_FIELD: "Model",
@@ -42,18 +42,18 @@ TITLES = {
 
 
 def role_values(given: Mapping[str, Any]) -> dict[str, str]:
-    """What stands there of the posts, as a roster keeps it: nothing for what is usual."""
-    said = {name: str(given.get(name) or "").strip() for name in FIELDS}
-    said |= {name: "" for name in CRITICS if said[name] == RoleKind.MODEL}
-    return {name: "on" if name == "two_sites" else value for name, value in said.items() if value}
+    """Return the values of the roles as a roster stores them: without defaults."""
+    values = {name: str(given.get(name) or "").strip() for name in FIELDS}
+    values |= {name: "" for name in CRITICS if values[name] == RoleKind.MODEL}
+    return {name: "on" if name == "two_sites" else value for name, value in values.items() if value}
 
 
 def describe_roles(posts: Mapping[str, str]) -> list[tuple[str, str]]:
-    """For a page: what is said, each with its title."""
-    return [(TITLES[name], _shown(name, posts[name])) for name in FIELDS if name in posts]
+    """Return label and value of each stored field."""
+    return [(TITLES[name], _label(name, posts[name])) for name in FIELDS if name in posts]
 
 
-def _shown(name: str, value: str) -> str:
+def _label(name: str, value: str) -> str:
     if name == "two_sites":
         return "Yes"
     if not value.startswith(COUNCIL):
@@ -64,7 +64,7 @@ def _shown(name: str, value: str) -> str:
 
 
 def describe_changes(before: RosterVersion, after: RosterVersion) -> list[str]:
-    """What differs between two versions, in plain words."""
+    """Return one sentence for each change."""
     found = [f"The roster was renamed from {before.name} to {after.name}."] if before.name != after.name else []
     found += ["What it is good for was rewritten."] if before.about != after.about else []
     return [*found, *_posts(before.posts, after.posts)]
@@ -72,7 +72,7 @@ def describe_changes(before: RosterVersion, after: RosterVersion) -> list[str]:
 
 def _posts(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
     for name in (name for name in FIELDS if before.get(name) != after.get(name)):
-        was, now = (_shown(name, one[name]) if name in one else "what is usual" for one in (before, after))
+        was, now = (_label(name, one[name]) if name in one else "what is usual" for one in (before, after))
         yield f"{TITLES[name]}: {now}, before {was}."
 
 

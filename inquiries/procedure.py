@@ -1,4 +1,5 @@
-"""An inquiry, performed: what comes next follows from its orders alone, so it goes on where it was left.
+"""Performs inquiries. The next assignment follows from the rows alone, so an inquiry goes on after a crash where it
+was.
 
 Why so: docs/decisions.md, Inquiries.
 """
@@ -72,7 +73,8 @@ REVIEW = ResponseFormat(
 
 
 def submit(**values: Any) -> Inquiry:
-    """Queue an inquiry and wake the engine. Takes what `Inquiry.objects.submit` and `submissions.submit` take."""
+    """Queue an inquiry and wake the workers. Takes the arguments of `Inquiry.objects.submit` and
+    `submissions.submit_run`."""
     return submissions.submit_run(Inquiry.objects, waits_as="inquiry", **values)
 
 
@@ -90,7 +92,7 @@ async def perform(run: RunContext) -> CommitChange:
 
 
 def _next(inquiry: Inquiry) -> WorkAssignment | ReviewAssignment | FinishAssignment | NoAssignment:
-    """RunFailed where its rows are none of one inquiry: no retry helps that."""
+    """Return the next assignment. Raises RunFailed if the rows do not fit together: no retry would help."""
     try:
         return next_assignment(inquiry.state)
     except InquiryStateError as error:
@@ -98,7 +100,7 @@ def _next(inquiry: Inquiry) -> WorkAssignment | ReviewAssignment | FinishAssignm
 
 
 async def _retry(run: RunContext, inquiry: Inquiry) -> None:
-    """It failed; somebody may have let it go on since."""
+    """Save that somebody retried the failed run, or raise RunFailed again if nobody did."""
     retried = sum(one.kind == AssignmentKind.RETRY for one in inquiry.assignments_in_order)
     if run.claimed.retries <= retried:
         last = _last_error(inquiry)
@@ -111,7 +113,7 @@ def _last_error(inquiry: Inquiry) -> Assignment:
 
 
 def _resumes(inquiry: Inquiry) -> Any:
-    """After network errors in a row it waits, ever longer."""
+    """Return when to go on: after network errors in a row, pauses get longer."""
     errors = 0
     for one in reversed(inquiry.assignments_in_order):
         if one.category != ErrorCategory.NETWORK:
@@ -126,20 +128,20 @@ async def _step(run: RunContext, inquiry: Inquiry, order: WorkAssignment | Revie
     why = (
         ""
         if isinstance(order, FinishAssignment)
-        else await run.read(partial(queries.exhausted, inquiry, station, run.seconds_worked))
+        else await run.read(partial(queries.reached_limit, inquiry, station, run.seconds_worked))
     )
     if why:
         await run.write(partial(writes.save_exhausted, run.pk, station, why), "order")
         return
     try:
         await _perform(run, inquiry, order)
-    except InquiryStateError as missing:  # its rows are not all there: no retry helps that
+    except InquiryStateError as missing:  # rows are missing: no retry would help
         keep = partial(
             writes.save_failure, run.pk, station, ErrorCategory.STATE, BROKEN, f"Its rows are broken: {missing}"
         )
         await run.write(keep, "order")
     except RunFailed as failure:
-        if isinstance(order, FinishAssignment):  # an approved answer is not lost for want of words
+        if isinstance(order, FinishAssignment):  # the answer is approved already: it needs no model
             said = finalizer.rule_answer(await run.read(partial(queries.approved, inquiry)))
             await run.write(partial(writes.save_final_answer, run.pk, said), "order")
             return
@@ -172,14 +174,14 @@ async def _plan(run: RunContext, inquiry: Inquiry) -> None:
         await run.read(partial(queries.planner_brief, inquiry, tools)),
         queries.key_of(inquiry, InquiryStage.PLANNER),
     )
-    fitted = queries.brief_in_room(brief, [post.model, post.fallback], run_boundary(run.pk))
+    fitted = queries.fit_planner_brief(brief, [post.model, post.fallback], run_boundary(run.pk))
     keep = partial(writes.save_plan, run.pk)
     form = replace(PLAN, read=partial(planner.read_plan, tools=tools))
     await run.request_model(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
 
 
 async def _move(run: RunContext, inquiry: Inquiry, station: InquiryStage) -> None:
-    """A tool that was asked for comes first; then the next move."""
+    """Perform the pending tool call, if there is one; else ask for the next move."""
     made = queries.moves_at(inquiry, queries.assignment_number(inquiry, station))
     if due := next((one for one in made if one.settled is None), None):
         call = await run.execute_tool(due.key, due.tool, due.arguments, asked_in=await run.read(lambda: due.call))
@@ -190,14 +192,14 @@ async def _move(run: RunContext, inquiry: Inquiry, station: InquiryStage) -> Non
     now = [] if hand_in else tools
     arguments = await run.read(partial(available_tools.arguments_by_tool, now))
     work: Any
-    told: Callable[..., Messages]
+    prompt: Callable[..., Messages]
     if station is InquiryStage.RESEARCHER:
         work = await run.read(partial(queries.research_of, inquiry))
-        told, read, schema = moves.researcher_messages, moves.read_research, moves.RESEARCH_SCHEMA
+        prompt, read, schema = moves.researcher_messages, moves.read_research, moves.RESEARCH_SCHEMA
         exact = moves.research_schema(work, now)
     else:
         work = await run.read(partial(queries.expertise_of, inquiry))
-        told, read, schema = moves.expert_messages, moves.read_expert, moves.EXPERT_SCHEMA
+        prompt, read, schema = moves.expert_messages, moves.read_expert, moves.EXPERT_SCHEMA
         exact = moves.answer_schema(work, now)
     form = ResponseFormat(
         f"inquiry-{station}",
@@ -213,11 +215,11 @@ async def _move(run: RunContext, inquiry: Inquiry, station: InquiryStage) -> Non
     post, key = inquiry.role(station), await run.read(partial(queries.move_key, inquiry, station))
 
     def messages_of(shown: Any, left_out: str) -> Messages:
-        return told(
+        return prompt(
             shown, tools, run_boundary(run.pk), moves.QuestionScope(inquiry.run_limits.sites, hand_in, left_out)
         )
 
-    fitted = queries.work_in_room(messages_of, work, [post.model, post.fallback])
+    fitted = queries.fit_agent_work(messages_of, work, [post.model, post.fallback])
     await run.request_model(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)
 
 
@@ -231,7 +233,7 @@ async def _review(run: RunContext, inquiry: Inquiry, critic: InquiryStage) -> No
         await run.write(partial(writes.save_decision, run.pk, critic, gate.pk), "decided")
         return
     keep = partial(writes.save_review, run.pk, critic)
-    fitted = queries.review_in_room(critic, of, [post.model, post.fallback], run_boundary(run.pk))
+    fitted = queries.fit_review(critic, of, [post.model, post.fallback], run_boundary(run.pk))
     await run.request_model(key, post.model, fitted.messages, REVIEW, keep, post.fallback, left_out=fitted.left_out)
 
 
@@ -248,9 +250,9 @@ async def _finish(run: RunContext, inquiry: Inquiry) -> None:
         max_tokens=tokens_for(RESULT_LENGTH + TRACE_LENGTH),
     )
 
-    def keep(call: ModelCall, said: finalizer.WordedFinal) -> None:
-        writes.save_final_answer(run.pk, said, call)
+    def keep(call: ModelCall, answer: finalizer.WordedFinal) -> None:
+        writes.save_final_answer(run.pk, answer, call)
 
     key = queries.key_of(inquiry, InquiryStage.FINALIZER)
-    fitted = queries.finish_in_room(of, [post.model, post.fallback], run_boundary(run.pk))
+    fitted = queries.fit_finalizer(of, [post.model, post.fallback], run_boundary(run.pk))
     await run.request_model(key, post.model, fitted.messages, form, keep, post.fallback, left_out=fitted.left_out)

@@ -1,8 +1,8 @@
-"""Whether a quote stands in a source, and where: by code, before anybody is asked what it is worth.
+"""Finds quotes in sources by code, before a critic or a person sees them; also numbers and names without support.
 
-Both sides are folded: compatible signs are one (NFKC), spaces of any kind and number are one, quotation marks are of
-one kind, as are dashes, and what has no width is gone; case stays. An ellipsis splits a quote into parts that follow
-each other. A quote neither begins nor ends within a word or a number.
+Quote and source are folded: compatibility characters are normalised (NFKC), each run of whitespace is one space, all
+quotation marks are the same, as are all dashes, and zero-width characters are removed; case stays. An ellipsis splits a
+quote into parts that follow each other. A quote must not begin or end within a word or a number.
 
 Why so: docs/decisions.md, Inquiries.
 """
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice, pairwise
 
-LONGEST, FEWEST_WORDS, WORDS_OF_A_PART = 300, 3, 2
-MOST_PARTS, FEWEST_LEFT_OUT = 6, 4  # parts of a quote, and words between two of them
-GAP_CHARACTERS = 600  # characters from one part of a quote to the next
-CELL_WORDS = 2  # of a quote of cells at least
-NEAR_SIMILARITY = 0.6  # so alike is a place that is named instead
-ANCHORS, PLACES_OF_ONE = 4, 5  # words by which a near place is sought, and at how many of each is looked
+LONGEST, FEWEST_WORDS, WORDS_OF_A_PART = 300, 3, 2  # characters; least words of a quote and of a part
+MOST_PARTS, FEWEST_LEFT_OUT = 6, 4  # parts of a quote; least words that an ellipsis may leave out
+GAP_CHARACTERS = 600  # at most, between two parts of a quote
+CELL_WORDS = 2  # at least, of a quote of table cells
+NEAR_SIMILARITY = 0.6  # least ratio (difflib) of a place that is suggested instead
+ANCHORS, PLACES_OF_ONE = 4, 5  # words that near places are searched by; places per word
 
 _GONE = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
 _QUOTES = "'\"`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u300c-\u300f\u301d-\u301f\uff02\uff07"
@@ -29,10 +29,10 @@ _JAMO = "\u1160-\u11ff"
 _PIECES = re.compile(
     rf"(?P<space>[{_GONE}]*[\s\u0085\u2028\u2029][\s\u0085\u2028\u2029{_GONE}]*)"
     rf"|(?P<gone>[{_GONE}]+)|(?P<quote>[{_QUOTES}])|(?P<dash>[{_DASHES}])"
-    # signs outside of ASCII, with the sign before them that an accent may belong to
+    # non-ASCII characters, with the ASCII character before them that a combining accent may belong to
     rf"|(?P<other>[!-~]?[^\x00-\x7f\s{_GONE}{_QUOTES}{_DASHES}]+)"
 )
-_ONE_SIGN = {"space": " ", "gone": "", "quote": '"', "dash": "-"}
+_FOLDED_TO = {"space": " ", "gone": "", "quote": '"', "dash": "-"}
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.\.\.|\u2026)\s*\]|\u2026|\.\.\.)\s*")
 # scripts without spaces between their words
 _ALONE = (
@@ -43,14 +43,14 @@ _WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]+")
 _WITHIN_A_WORD = re.compile(rf"[^\W{_ALONE}]{{2}}")
 _CELL = re.compile(r"\w: |\w \| ")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NUMBER_ALONE = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")  # and no part of a name, as in N12
+_NUMBER_ALONE = re.compile(r"(?<!\w)\d+(?:[.,]\d+)*")  # not part of a name, as in N12
 _MINUS = re.compile(r"(?:^|[^\w])-$")
 
-# what belongs to a word or a number beyond what it is made of; here all dashes are one sign, as are quotation marks
+# characters by which a word or number goes on: apostrophes, slashes, signs, superscripts; matched in folded text
 _LETTER = rf"[^\W\d_{_ALONE}]"
 _RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u2189\u2460-\u249b"
 _RAISED_AT = re.compile(rf"\d[{_RAISED}]|[{_RAISED}]\d")
-_GOES_ON = re.compile(rf'(?<={_LETTER})"(?={_LETTER})|(?<=\d)["/:\u2044-](?=\d)')
+_JOINS = re.compile(rf'(?<={_LETTER})"(?={_LETTER})|(?<=\d)["/:\u2044-](?=\d)')
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
 _SIGNED = re.compile(r"(?:^|[^\w])(?:[.,]|-( ?)[^\w\s]?( ?))$")
 _FIGURE_FIRST = re.compile(r"[$\u00a2-\u00a5\u20a0-\u20cf]? ?\d")
@@ -65,7 +65,7 @@ _HYPHENS, _MINUS_SIGN = "-\u2010\u2011\ufe63\uff0d", "\u2212"
 
 @dataclass(frozen=True)
 class TextSpan:
-    """Characters of a source as it was read."""
+    """Range of characters in the original text of a source."""
 
     start: int
     end: int
@@ -73,7 +73,7 @@ class TextSpan:
 
 @dataclass(frozen=True)
 class QuotePlace:
-    """Where a quote stands. One with an ellipsis has several parts."""
+    """Place of a quote; several parts if it has ellipses."""
 
     parts: tuple[TextSpan, ...]
 
@@ -87,11 +87,13 @@ class QuotePlace:
 
 
 class FoldedText:
-    """A text in which quotes are sought. It takes a second for a million characters, so it is made once of a source."""
+    """A folded text, and the mapping of its characters to the original. Folding takes a second per million characters,
+    so callers cache it."""
 
     def __init__(self, text: str) -> None:
         self.original = text
-        # where each run of signs begins here and there; within a run of which one sign is one both go on alike
+        # starts of runs in the folded text (here) and in the original (there); in a run that is `alike` each character
+        # corresponds to one character
         self._here: list[int] = []
         self._there: list[int] = []
         self._alike: list[bool] = []
@@ -119,7 +121,7 @@ class FoldedText:
         self._alike.append(alike)
 
     def span(self, start: int, end: int) -> TextSpan:
-        """The characters of the original that are these here."""
+        """Return the range in the original for a range in the folded text."""
         first = bisect_right(self._here, start) - 1
         last = bisect_right(self._here, end - 1) - 1
         began = self._there[first] + (start - self._here[first] if self._alike[first] else 0)
@@ -129,10 +131,10 @@ class FoldedText:
 
 
 def _pieces(found: re.Match[str]) -> Iterator[tuple[str, int]]:
-    """What becomes of signs, and how many they were."""
+    """Yield folded texts, each with the number of original characters."""
     kind = found.lastgroup or ""
-    if kind in _ONE_SIGN:
-        yield _ONE_SIGN[kind], len(found[0])
+    if kind in _FOLDED_TO:
+        yield _FOLDED_TO[kind], len(found[0])
         return
     for cluster in _clusters(found[0]):
         normal = unicodedata.normalize("NFKC", cluster)
@@ -140,7 +142,7 @@ def _pieces(found: re.Match[str]) -> Iterator[tuple[str, int]]:
 
 
 def _clusters(text: str) -> Iterator[str]:
-    """Signs with the accents that belong to them; parts of a Korean syllable stay together."""
+    """Yield characters with their combining accents; parts of a Korean syllable stay together."""
     start = 0
     for at in range(1, len(text) + 1):
         if at == len(text) or not (unicodedata.combining(text[at]) or "\u1160" <= text[at] <= "\u11ff"):
@@ -152,14 +154,14 @@ def fold_text(text: str) -> str:
     return FoldedText(text).text
 
 
-QuoteFits = Callable[[FoldedText, int, int], bool]  # whether these signs of it are taken
+QuoteFits = Callable[[FoldedText, int, int], bool]  # tells whether this range may be a quote
 
 
 # ---- finding ----------------------------------------------------------------------------------------------
 
 
 def quote_problem(quote: str) -> str:
-    """Why this is no quote, whatever it is of; empty where it is one."""
+    """Return why a text cannot be a quote of any source; empty if it can."""
     if (number := len(_parts(quote[: LONGEST + 1]))) > MOST_PARTS:
         return f"ellipses split it into {number} parts, and {MOST_PARTS} are taken"
     return _malformed(quote)
@@ -177,21 +179,22 @@ def _malformed(quote: str) -> str:
 
 
 def find_quote(quote: str, source: FoldedText) -> QuotePlace | None:
-    """Where it stands first; None where it does not, or is no quote."""
+    """Return the first place of a quote; None if it is not in the source or is no valid quote."""
     if quote_problem(quote):
         return None
     place = reused_quote(quote, source, _is_uncut)
-    if place and _swallowed(place, source):
+    if place and _unsafe_omission(place, source):
         return None
     stands = "".join(source.original[one.start : one.end] for one in place.parts) if place else ""
-    return place if place and _raised(stands) == _raised(quote) else None
+    return place if place and _superscripts(stands) == _superscripts(quote) else None
 
 
 def find_cells(quote: str, text: str) -> QuotePlace | None:
-    """Cells of one row of a table, as they were shown: each is whole, and ellipses leave out others of that row.
+    """Return the place of a quote of whole table cells of one row; ellipses may leave out other cells of the row.
 
-    A row is a line, as in “Row 2: Region: North; Amount: 900” or “North | 900”. A cell is as short as it is, and what
-    an ellipsis leaves out between cells turns nothing, so the rules of sentences do not hold here."""
+    A row is a line, as in “Row 2: Region: North; Amount: 900” or “North | 900”. Cells may be short, and leaving some
+    out does not change the meaning of others, so the rules for sentences do not apply.
+    """
     parts = _parts(quote[: LONGEST + 1])
     short = (
         len(quote) > LONGEST or len(parts) > MOST_PARTS or sum(len(_WORD.findall(one)) for one in parts) < CELL_WORDS
@@ -227,13 +230,13 @@ def _is_cell(row: FoldedText, start: int, end: int) -> bool:
 
 
 def omitted_words(quote: str, source: FoldedText) -> str:
-    """What its ellipsis may not leave out; empty where that is not why it is refused."""
+    """Return the words that an ellipsis of the quote must not leave out; empty if there are none."""
     place = None if quote_problem(quote) else reused_quote(quote, source, _is_uncut)
-    return _swallowed(place, source) if place else ""
+    return _unsafe_omission(place, source) if place else ""
 
 
-def _swallowed(place: QuotePlace, source: FoldedText) -> str:
-    """Words between two parts that are few, or turn what is said."""
+def _unsafe_omission(place: QuotePlace, source: FoldedText) -> str:
+    """Return words between two parts that are fewer than FEWEST_LEFT_OUT or contain a negation."""
     for one, other in pairwise(place.parts):
         between = " ".join(source.original[one.end : other.start].split())
         words = len(_WORD.findall(fold_text(between)))
@@ -243,10 +246,10 @@ def _swallowed(place: QuotePlace, source: FoldedText) -> str:
 
 
 def reused_quote(quote: str, source: FoldedText, fits: QuoteFits = lambda *_: True) -> QuotePlace | None:
-    """By the rule of older records alone, which newer refusals do not make wrong."""
+    """Find a quote by the rule of older records, which lacks the newer refusals: old records must stay verifiable."""
     if _malformed(quote):
         return None
-    # an ellipsis may stand in the source itself
+    # the source itself may contain the ellipsis
     return _place([fold_text(quote).strip()], source, fits) or _place(_parts(quote), source, fits)
 
 
@@ -255,7 +258,7 @@ def _parts(quote: str) -> list[str]:
 
 
 def _place(parts: Sequence[str], source: FoldedText, fits: QuoteFits) -> QuotePlace | None:
-    """Each part after the one before, and not far from it."""
+    """Find the parts in order, each at most GAP_CHARACTERS after the one before."""
     if not parts:
         return None
     for start in _starts(parts[0], source, fits):
@@ -264,7 +267,7 @@ def _place(parts: Sequence[str], source: FoldedText, fits: QuoteFits) -> QuotePl
             begun = next(_starts(part, source, fits, at, at + GAP_CHARACTERS), None)
             if begun is None:
                 if next(_starts(part, source, fits, at), None) is None:
-                    return None  # no later start comes to it either
+                    return None  # the part does not follow at all, so a later start does not help
                 break
             at = begun + len(part)
             spans.append(source.span(begun, at))
@@ -274,7 +277,7 @@ def _place(parts: Sequence[str], source: FoldedText, fits: QuoteFits) -> QuotePl
 
 
 def _starts(part: str, source: FoldedText, fits: QuoteFits, after: int = 0, before: int | None = None) -> Iterator[int]:
-    """Where this stands as whole words, beginning within these bounds."""
+    """Yield the starts of a part as whole words, between `after` and `before`."""
     text = source.text
     last = len(text) if before is None else before + len(part)
     at = text.find(part, after, last)
@@ -285,27 +288,27 @@ def _starts(part: str, source: FoldedText, fits: QuoteFits, after: int = 0, befo
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether these are whole words and numbers of it, each with its sign."""
+    """Tell whether a range consists of whole words and numbers, and does not cut off a minus."""
     if _is_cut(text, start) or _is_cut(text, end):
         return False
     return not (text[start].isdigit() and _MINUS.search(text[max(start - 2, 0) : start]))
 
 
 def _is_cut(text: str, at: int) -> bool:
-    """Whether a word or a number goes on here."""
+    """Tell whether a position is within a word or a number."""
     if at and _WITHIN_A_WORD.fullmatch(text[at - 1 : at + 1]):
         return True
     around, here = text[max(at - 2, 0) : at + 2], min(at, 2)
     return any(found.start() < here < found.end() for found in _NUMBER.finditer(around))
 
 
-def _raised(text: str) -> list[str]:
-    """Where small figures stand at large ones: folded, 10\u2076 is 106."""
+def _superscripts(text: str) -> list[str]:
+    """Return digits next to superscript or subscript digits: folding turns 10\u2076 into 106."""
     return _RAISED_AT.findall(re.sub(f"[{_GONE}]", "", text))
 
 
 def _is_uncut(source: FoldedText, start: int, end: int) -> bool:
-    """Whether no word, number or sign goes on here that the rule of older records knows nothing of."""
+    """Tell whether a range cuts no word, number or sign, by the checks that the rule of older records lacks."""
     text = source.text
     if any(_is_joined(source, at) for at in (start, end)) or text.startswith(_NEGATES_NEXT, max(start - 1, 0), start):
         return False
@@ -323,11 +326,11 @@ def _is_joined(source: FoldedText, at: int) -> bool:
     around, here = text[first : at + 12], at - first
     if any(found.start() < here < found.end() for found in _THOUSANDS.finditer(around)):
         return True
-    return any(_GOES_ON.match(text, sign) or _is_hyphen(source, sign) for sign in (at - 1, at))
+    return any(_JOINS.match(text, sign) or _is_hyphen(source, sign) for sign in (at - 1, at))
 
 
 def _is_hyphen(source: FoldedText, at: int) -> bool:
-    """Of one word, and no dash between two."""
+    """Tell whether the character is a hyphen within a word, and no dash between two words."""
     around = source.text[max(at - 1, 0) : at + 2]
     if not re.fullmatch(r"\w-\w", around):
         return False
@@ -335,7 +338,8 @@ def _is_hyphen(source: FoldedText, at: int) -> bool:
 
 
 def _is_signed(source: FoldedText, start: int) -> bool:
-    """Whether the number that begins here has a sign before it. With a space behind it only a minus is one."""
+    """Tell whether the number that starts here has a sign. A dash with a space after it is a sign only if it is
+    U+2212."""
     before = source.text[max(start - 4, 0) : start]
     found = _SIGNED.search(before)
     if not found or "-" not in found[0]:
@@ -348,7 +352,7 @@ def _is_signed(source: FoldedText, start: int) -> bool:
 
 
 def nearest(quote: str, source: FoldedText) -> str:
-    """What stands there that is most like a quote which does not; empty where nothing is."""
+    """Return the words of the source that are most similar to a quote that is not in it; empty if none are."""
     wanted = fold_text(quote).strip()
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
@@ -357,20 +361,20 @@ def nearest(quote: str, source: FoldedText) -> str:
         window = source.text[start : start + len(wanted)]
         matcher.set_seq1(window)
         if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and (alike := matcher.ratio()) > best:
-            best, found = alike, _as_it_stands(source, start, start + len(window))
+            best, found = alike, _original_words(source, start, start + len(window))
     return found
 
 
 def _near(wanted: str, text: str) -> Iterator[int]:
-    """Where it may have been meant: its longest words, each at the first few places where it stands."""
+    """Yield possible starts of a wrong quote, from the first places of its longest words."""
     words = sorted({found[0]: found.start() for found in _WORD.finditer(wanted)}.items(), key=lambda one: -len(one[0]))
     for word, offset in words[:ANCHORS]:
         for at in islice(re.finditer(re.escape(word), text), PLACES_OF_ONE):
             yield max(at.start() - offset, 0)
 
 
-def _as_it_stands(source: FoldedText, start: int, end: int) -> str:
-    """Made to whole words."""
+def _original_words(source: FoldedText, start: int, end: int) -> str:
+    """Return the original text of a range, widened to whole words."""
     while start and not source.text[start - 1].isspace():
         start -= 1
     while end < len(source.text) and not source.text[end].isspace():
@@ -383,12 +387,13 @@ def _as_it_stands(source: FoldedText, start: int, end: int) -> str:
 
 
 def numbers(text: str) -> list[str]:
-    """The numbers that stand in a text, without signs between thousands."""
+    """Return the numbers in a text, without thousands separators."""
     return [_plain(found[0]) for found in _NUMBER_ALONE.finditer(fold_text(text))]
 
 
 def _plain(number: str) -> str:
-    """1,000 and 1.000,5 as 1000 and 1000.5: where it can be read in two ways, both mean the same digits."""
+    """Normalise a number: 1,000 and 1.000,5 become 1000 and 1000.5. A separator before exactly three digits is taken
+    for one of thousands."""
     head, sign, tail = re.fullmatch(r"(.*?)(?:([.,])(\d+))?", number).groups()  # type: ignore[union-attr]
     digits = re.sub(r"[.,]", "", head)
     if sign is None:
@@ -399,35 +404,39 @@ def _plain(number: str) -> str:
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!\w)[^\W\d_]*[A-ZÀ-ÞΑ-ΩА-Я][\w]*", re.MULTILINE)
 
 
-_SIGN = re.compile(r"\b(?=\w*[^\W\d_])(?:\w+[A-ZÀ-ÞΑ-ΩА-Я]\w*|\w*[^\W\d_]\d\w*)\b")  # as in ISO, N12, eur7000 and McKay
-_IN_WORDS = re.compile(  # numbers that are written out, from twenty on
+_CODE_NAME = re.compile(
+    r"\b(?=\w*[^\W\d_])(?:\w+[A-ZÀ-ÞΑ-ΩА-Я]\w*|\w*[^\W\d_]\d\w*)\b"
+)  # as in ISO, N12, eur7000 and McKay
+_IN_WORDS = re.compile(  # numbers that are written out, twenty and above
     r"\b\w*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|zwanzig"
     r"|drei\u00dfig|vierzig|f\u00fcnfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend|milliard)\w*\b",
     re.IGNORECASE,
 )
 _OF_NOUNS = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|von|wird|für|mit|darf)\b")
-ENDING, SHORTEST = 2, 3  # letters of an ending, and of what is left without it
-OF_NOUNS = 2  # such words tell a language that begins all nouns with a capital
+ENDING, SHORTEST = 2, 3  # letters: longest ending, and shortest stem without it
+OF_NOUNS = 2  # this many of these words: the text is German, where all nouns have a capital
 
 
 def unknown_names(text: str, support: Sequence[str]) -> list[str]:
-    """The names of a text that stand in nothing of what carries it: words with a capital that begin no sentence, and
-    those with a capital or a figure within, as well as numbers that are written out. Where all nouns begin with a
-    capital, no words that only begin with one."""
-    told, lines = fold_text(" ".join(support)).casefold(), [fold_text(line) for line in text.splitlines()]
-    nouns = len(set(_OF_NOUNS.findall(f"{told} {fold_text(text).casefold()}"))) >= OF_NOUNS
+    """Return the names in a text that are in none of the supporting texts.
+
+    Names are words with a capital that do not begin a sentence, words with a capital or a digit inside, and numbers
+    that are written out. In German, where all nouns have a capital, words that only begin with one do not count.
+    """
+    known_text, lines = fold_text(" ".join(support)).casefold(), [fold_text(line) for line in text.splitlines()]
+    nouns = len(set(_OF_NOUNS.findall(f"{known_text} {fold_text(text).casefold()}"))) >= OF_NOUNS
     found = (
         name
         for line in lines
-        for name in ([] if nouns else _NAME.findall(line)) + _SIGN.findall(line) + _IN_WORDS.findall(line)
+        for name in ([] if nouns else _NAME.findall(line)) + _CODE_NAME.findall(line) + _IN_WORDS.findall(line)
     )
-    known = set(re.findall(r"\w+", told))
+    known = set(re.findall(r"\w+", known_text))
     return [name for name in dict.fromkeys(found) if not _is_known(name.casefold(), known)]
 
 
 def _is_known(name: str, known: Collection[str]) -> bool:
-    """As it is, or with an ending of up to two letters more or less: pumps are known from a pump, and ISO is none of
-    isolation. A figure is no ending: N12 is none of N1."""
+    """Tell whether a name is known, also with an ending of up to two letters more or less: "pumps" is known from
+    "pump", but "ISO" not from "isolation". A digit is no ending: "N12" is not known from "N1"."""
     if name in known or not name.isalpha():
         return name in known
     longer = any(one.startswith(name) and len(one) - len(name) <= ENDING for one in known)
@@ -435,6 +444,6 @@ def _is_known(name: str, known: Collection[str]) -> bool:
 
 
 def unsupported(text: str, support: Sequence[str]) -> list[str]:
-    """The numbers of a text that stand in nothing of what carries it."""
+    """Return the numbers in a text that are in none of the supporting texts."""
     known = {number for one in support for number in numbers(one)}
     return [number for number in dict.fromkeys(numbers(text)) if number not in known]

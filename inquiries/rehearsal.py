@@ -1,14 +1,13 @@
-"""How an inquiry is rehearsed: stated rules in place of models, so that everything can be watched with no key.
+"""Rehearsal of inquiries: rules in place of models, so that an inquiry can be tried without a provider's key.
 
 1. The planner plans one step of research: what the sources say about the question; and one of the expert.
-2. The researcher searches the sources once by the longer words of the question. Of what is found it quotes the two
-   sentences that share most of them, if they share half; otherwise nothing was found, and nothing where the question
-   has short words alone.
+2. The researcher searches the sources once by the longer words of the question. It quotes the two sentences that share
+   most of them, if they share at least half; otherwise, or if the question has only short words, nothing was found.
 3. The expert answers in the words of these quotes; without any the question is not answerable.
-4. Critics let everything pass.
-5. The finalizer puts the places of the claims behind the answer, and adds no words.
+4. Critics approve everything.
+5. The finalizer puts the markers of the claims after the answer, and adds no words.
 
-The same question over the same sources is always answered the same.
+The rules are deterministic: the same question and sources give the same answer.
 """
 
 import json
@@ -100,7 +99,7 @@ def stems(text: str) -> set[str]:
 
 
 def _sentences(result: str) -> Iterator[tuple[int, str]]:
-    """Of what a search has shown, with the numbers of their sources; what the tool says itself is of none."""
+    """Yield sentences in the result of a search, with the number of their source; the tool's own words are skipped."""
     source, lines = 0, list[str]()
     for line in [*result.split("\n"), "[0] , from character 0:"]:
         if found := FROM.match(line):
@@ -111,7 +110,7 @@ def _sentences(result: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Sentences within paragraphs and items of lists."""
+    """Yield sentences; paragraphs and list items end a sentence."""
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.)\s)", text):
         line = re.sub(r"^\s*(?:[-*#|]+|\d+\.)\s+", "", " ".join(block.split()))
         for sentence in re.findall(r"[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?](?=\s|$)", line):
@@ -120,5 +119,5 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Without the signs of Markdown."""
+    """Remove Markdown markup."""
     return re.sub(r"\*\*|`|\[([^\]]*)\]\([^)]*\)", r"\1", text)

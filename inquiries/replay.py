@@ -1,4 +1,4 @@
-"""An inquiry as it was at a moment: its orders, moves and claims as far as they were made."""
+"""Reconstructs an inquiry as it was at a given moment, from the times of its rows."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -17,7 +17,9 @@ def at_moment(row: Inquiry, moment: datetime) -> Inquiry:
     lists = dict(inquiry._prefetched_objects_cache)  # type: ignore[attr-defined]
     for name in ("orders", "claims"):
         lists[name] = replace_rows(lists[name], [one for one in lists[name] if one.made <= moment])
-    there = [one for one in lists["sources"] if one.document_id or one.made <= moment]  # documents came with the asking
+    there = [
+        one for one in lists["sources"] if one.document_id or one.made <= moment
+    ]  # documents came with the submission
     lists["sources"] = replace_rows(lists["sources"], there)
     lists["moves"] = replace_rows(
         lists["moves"], [move_at_moment(one, moment) for one in lists["moves"] if one.made <= moment]
@@ -29,7 +31,7 @@ def at_moment(row: Inquiry, moment: datetime) -> Inquiry:
 
 
 def moments(seen: RunSnapshot[Inquiry]) -> Iterator[datetime]:
-    """Whenever its page changed, but for what its gates say: the house knows that."""
+    """Yield the moments at which the page changed. Those of gates are added for all procedures (runs/record/replay)."""
     yield from moments_of_calls(seen.calls)
     yield from (one.made for one in seen.row.orders.all())
     yield from (one.made for one in seen.row.sources.all() if not one.document_id)

@@ -1,12 +1,12 @@
-"""What the API says of an inquiry beside what it says of any run."""
+"""Fields of inquiries in API responses, in addition to those of every run."""
 
 from typing import Any
 
 from engine.ledger.hashing import format_timestamp
 
-from .answer_view import beside_answer, worded
+from .answer_view import answer_remarks, finalizer_remarks
 from .models import Assignment, AssignmentKind, Inquiry, InquiryClaim, InquirySource
-from .models.queries import error_told, flags_of, possible_words_to, steps_of
+from .models.queries import error_text, flags_of, possible_words_to, steps_of
 from .rules.state import NOT_ANSWERED, InquiryState
 
 STATE = (
@@ -27,7 +27,7 @@ def inquiry_fields(row: Inquiry) -> dict[str, Any]:
         "trace": row.trace or (NOT_ANSWERED if run.error else None),
         "finalizer": finalizer_object(row) if run.outcome == "answered" else None,
         "why": row.why or None,
-        **vars(beside_answer(row)),
+        **vars(answer_remarks(row)),
         "retries": state.retry_count,
         "retry_limit": row.retry_limit,
         "limits": row.limits,
@@ -56,7 +56,7 @@ def inquiry_fields(row: Inquiry) -> dict[str, Any]:
 
 
 def state_fields(state: InquiryState) -> dict[str, Any]:
-    """In the names of the source that asked for it; null where there is nothing."""
+    """Return the state under the names of the source text; null for empty values."""
     values = {name: getattr(state, name) for name in STATE}
     return {name: _shown(value) for name, value in values.items()}
 
@@ -68,13 +68,13 @@ def _shown(value: Any) -> Any:
 
 
 def finalizer_object(row: Inquiry) -> dict[str, Any]:
-    beside = worded(row)
+    beside = finalizer_remarks(row)
     pieces = [{"text": text, "own": own} for text, own in beside.pieces]
     return {"wording": pieces, "told": beside.told or None, "approved": beside.approved or None}
 
 
 def assignment_fields(one: Assignment) -> dict[str, Any]:
-    error = error_told(one) if one.kind == AssignmentKind.ERROR else ""
+    error = error_text(one) if one.kind == AssignmentKind.ERROR else ""
     said = {"decision": one.decision, "feedback": one.feedback, "error": error, "by": one.by_name}
     return {
         **{"number": one.number, "kind": one.kind, "sender": "orchestrator", "receiver": one.station},

@@ -1,4 +1,4 @@
-"""What the API takes and gives, for its description and for a first check."""
+"""Request and response schemas of the API of inquiries."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -27,8 +27,8 @@ Critic = Literal["model", "person"] | CriticCouncil
 
 
 class InquiryCritics(StrictSchema):
-    """Of the plan, of each result of research, of the answer: a model, a person (whose run it is, or who may decide for
-    all), or the council of a name; null: the roster's, or a model."""
+    """Reviewers of the plan, of each research result, and of the answer: a model, a person (the run's owner, or people
+    who may decide for all), or a council by name; null: as in the roster, else a model."""
 
     plan: Critic | None = None
     research: Critic | None = None
@@ -36,7 +36,7 @@ class InquiryCritics(StrictSchema):
 
 
 class RoleModels(StrictSchema):
-    """Of those who work, and of all critics that are models; null: the one of all posts."""
+    """Models of single roles, and of all critics that are models; null: the model of all roles."""
 
     planner: Annotated[str, text_field(200)] | None = None
     researcher: Annotated[str, text_field(200)] | None = None
@@ -46,52 +46,54 @@ class RoleModels(StrictSchema):
 
 
 class InquiryLimitsIn(StrictSchema):
-    """What one inquiry may use up; null: what is usual."""
+    """Limits of one inquiry; null: the default."""
 
-    moves: Annotated[StrictInt | None, Field(description="Of a try of one step, 1 to 40; usually 12.")] = None
-    tokens: Annotated[StrictInt | None, Field(description="Of one step with all its tries; usually 60,000.")] = None
-    pages: Annotated[StrictInt | None, Field(description="Of the web that are read, 0 to 200; usually 40.")] = None
-    minutes: Annotated[StrictInt | None, Field(description="Of work; time at a gate is none. Usually 30.")] = None
+    moves: Annotated[StrictInt | None, Field(description="Per try of a step, 1 to 40; default 12.")] = None
+    tokens: Annotated[StrictInt | None, Field(description="Per step, with all its tries; default 60,000.")] = None
+    pages: Annotated[StrictInt | None, Field(description="Pages of the web, 0 to 200; default 40.")] = None
+    minutes: Annotated[StrictInt | None, Field(description="Minutes of work, without time at gates; default 30.")] = (
+        None
+    )
 
 
 class NewInquiry(StrictSchema):
-    """A question, and what it is answered from."""
+    """A question with its sources, models and limits."""
 
     question: Annotated[str, text_field(QUESTION_LENGTHS[1], QUESTION_LENGTHS[0])]
     title: Annotated[str, text_field(TITLE_LENGTH)] | None = Field(
         None, description="Without one: the question's first line."
     )
     model: Annotated[str, text_field(200)] | None = Field(
-        None, description="Of all posts; null: the installation's default."
+        None, description="The model of all roles; null: the installation's default."
     )
     roster: Annotated[str, text_field(60, 1)] | None = Field(
-        None, description="The name of one in the library: what it says of the posts holds where nothing else is said."
+        None, description="The name of a roster in the library; its roles apply where this request leaves them out."
     )
-    models: RoleModels = Field(RoleModels(), description="Other models at single posts.")
+    models: RoleModels = Field(RoleModels(), description="Models of single roles.")
     fallback: Annotated[str, text_field(200)] | None = Field(
-        None, description="Is asked where a model does not answer."
+        None, description="Model that is used if another one does not answer."
     )
-    limits: InquiryLimitsIn = Field(InquiryLimitsIn(), description="What it may use up.")
+    limits: InquiryLimitsIn = Field(InquiryLimitsIn(), description="Limits of the inquiry.")
     retry_limit: StrictInt | None = Field(
         None, description="Limit of retries after rejections and errors, 1 to 20; null: the usual."
     )
     spend: Annotated[str, text_field(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
     follows: Annotated[UUID, Field(strict=False)] | None = Field(
-        None, description="The inquiry whose sources are taken over, and its answer."
+        None, description="The inquiry whose sources and answer are taken over."
     )
     collections: list[Annotated[str, text_field(80, 1)]] = Field(
-        [], max_length=20, description="In which it looks, too."
+        [], max_length=20, description="Collections whose documents are sources, too."
     )
-    web: bool = Field(False, description="Whether it may look outside, where a search is set up.")
-    two_sites: bool = Field(False, description="Whether a claim that rests on sites alone has to rest on two.")
+    web: bool = Field(False, description="Whether it may use the web, if a search is set up.")
+    two_sites: bool = Field(False, description="Whether a claim that rests on web pages only needs two sites.")
     hosts: list[Annotated[str, text_field(200)]] = Field(
-        [], max_length=50, description="The only sites that it reads there."
+        [], max_length=50, description="The only hosts whose pages it may read."
     )
     critics: InquiryCritics = Field(InquiryCritics(), description="Who approves or rejects work.")
     documents: list[NewInquirySource] = Field(
         [],
-        description="Documents to search; without any, and without the web, those of MAGI itself are. Files come as "
-        "parts named documents of a multipart body, in which the part inquiry has these fields.",
+        description="Documents to search; without any, and without the web, MAGI's own documents are used. Files are "
+        "sent as parts named documents of a multipart body, whose part inquiry has these fields.",
     )
     encoding: Annotated[str, text_field(40)] | None = Field(
         None, description="Encoding of files that are not in UTF-8 and do not state their own, such as windows-1252."
@@ -122,7 +124,7 @@ class AssignmentOut(StrictSchema):
 class ClaimQuoteOut(StrictSchema):
     source: int
     quote: str
-    parts: list[list[int]] = Field(description="From which to which character of the source each part stands.")
+    parts: list[list[int]] = Field(description="Start and end character in the source, for each part.")
 
 
 class InquiryClaimOut(StrictSchema):
@@ -130,9 +132,7 @@ class InquiryClaimOut(StrictSchema):
     text: str
     quotes: list[ClaimQuoteOut]
     reasoned_from: list[int]
-    calculated: list[str] = Field(
-        description="The calculations that it rests on, step by step, as each was worked out."
-    )
+    calculated: list[str] = Field(description="The calculations that it rests on, in order.")
     flags: list[str] = Field(description="Reasons to check it: flags of all its sources, or of its calculations.")
     bare: bool = Field(description="Whether it has a number that is in nothing that it rests on.")
 
@@ -143,9 +143,9 @@ class InquirySourceOut(StrictSchema):
     title: str
     address: str | None = Field(description="Of a page, after redirects.")
     asked: str | None = Field(description="The address that was asked for.")
-    flags: list[str] = Field(description="What is worth a look, as that it speaks to machines.")
+    flags: list[str] = Field(description="Reasons to check it, for example that it speaks to machines.")
     text_digest: str | None = Field(description="SHA-256 of the text as it was read.")
-    bytes_digest: str | None = Field(description="SHA-256 of what was sent.")
+    bytes_digest: str | None = Field(description="SHA-256 of the response body.")
     read: Moment
 
 
@@ -155,17 +155,17 @@ class WordingPiece(StrictSchema):
 
 
 class FinalizerWords(StrictSchema):
-    """What a finalizer said beside the answer. No critic has read it."""
+    """The finalizer's own words. No critic has read them."""
 
-    wording: list[WordingPiece] = Field(description="Empty where it added no words.")
+    wording: list[WordingPiece] = Field(description="Empty if it added no words.")
     told: str | None = Field(description="How the answer was reached, in its words; `trace` is made by code.")
-    approved: str | None = Field(description="The approved answer, where `answer` is another, as in older records.")
+    approved: str | None = Field(description="The approved answer if `answer` differs, as in older records.")
 
 
 class NotUsed(StrictSchema):
     step: int
     result: str
-    why: str = Field(description="In the expert's words; empty where it gave no reason.")
+    why: str = Field(description="In the expert's words; empty if it gave no reason.")
     claims: list[str] = Field(description="Claims of that result that the answer does not rest on.")
 
 
@@ -183,14 +183,14 @@ class InquiryOut(RunOut):
     not_used: list[NotUsed] = Field(description="Results of research, and claims of them, that the answer leaves out.")
     left_out: list[str] = Field(description="Research steps that were left out because somebody stopped it.")
     actions: list[Literal["hint", "stop", "replan"]] = Field(
-        description="What can be said to it now; all else is refused."
+        description="Interventions that are possible now; others are refused."
     )
     retries: int
     retry_limit: int
     limits: dict[str, int]
     web: bool
     collections: list[str]
-    roster: str | None = Field(description="Name and version; null where the posts are not those of one.")
+    roster: str | None = Field(description="Name and version; null if the roles are not from a roster.")
     follows: UUID | None
     state: dict[str, Any]
     steps: list[AssignmentOut]

@@ -1,4 +1,4 @@
-"""What an inquiry is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+"""Registers inquiries with the engine, the pages, the API, MCP and commands."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -36,7 +36,7 @@ DOCUMENT_SOURCE, WEB_SOURCE = "documents", "web"
 
 
 def source_names() -> list[str]:
-    """The documents of MAGI itself; the web where a search is set up."""
+    """Return the names of sources in the chat API: MAGI's documents, and the web if a search is set up."""
     return [DOCUMENT_SOURCE, *([WEB_SOURCE] if settings.SEARCH else [])]
 
 
@@ -146,7 +146,7 @@ class InquirySpec(ProcedureSpec[Inquiry, InquiryDisplay]):
         return list(row.run.calls.all())
 
     def estimate(self, row: Inquiry) -> int | None:
-        """Nobody knows how many moves its steps take."""
+        """Return None: the number of moves of its steps is unknown."""
         return 0 if row.rehearsal else None
 
     def display(self, seen: RunSnapshot[Inquiry]) -> InquiryDisplay:
@@ -175,17 +175,22 @@ class InquirySpec(ProcedureSpec[Inquiry, InquiryDisplay]):
         return "Rehearsal: no model was asked. Answers follow a stated rule." if row.rehearsal else ""
 
     def related_run_ids(self, run: UUID) -> QuerySet[Run]:
-        """Those that follow it have its sources."""
+        """Return the inquiries that follow this one: they have its sources."""
         return Run.objects.filter(inquiry__follows=run)
 
     def apply_decision(self, gate: Gate, choice: str, answer: Any) -> None:
-        """Who sends work back says what has to change; a review is a yes or a no."""
-        said = gate.last_decision
-        if said and said.decision == DecisionValue.ANSWER:
+        """Check a decision: a review is approved or rejected, and a person who rejects says what has to change."""
+        decision = gate.last_decision
+        if decision and decision.decision == DecisionValue.ANSWER:
             raise InvalidAnswer([("decision", "Only a decision is asked for: approve or reject it.")])
         if answer is not None:
             raise InvalidAnswer([("answer", "Only a decision is asked for. Leave it out.")])
-        if said and said.decision == DecisionValue.REJECT and said.by_user_id and len(said.text.split()) < 2:
+        if (
+            decision
+            and decision.decision == DecisionValue.REJECT
+            and decision.by_user_id
+            and len(decision.text.split()) < 2
+        ):
             raise InvalidAnswer([("text", "Say what has to change, in two words at least.")])
 
     def changes_nothing(self, gate: Gate) -> bool:
@@ -199,9 +204,9 @@ class InquirySpec(ProcedureSpec[Inquiry, InquiryDisplay]):
             return {}
         return {"beside": "inquiries/_gate_sources.html", "look_up": sources_at(gate)}
 
-    def unsealed_mismatches(self, told: Mapping[Any, RunEntries]) -> Iterator[tuple[Any, str]]:
-        yield from super().unsealed_mismatches(told)
-        yield from entries.inconsistent_runs(list(told))
+    def unsealed_mismatches(self, runs: Mapping[Any, RunEntries]) -> Iterator[tuple[Any, str]]:
+        yield from super().unsealed_mismatches(runs)
+        yield from entries.inconsistent_runs(list(runs))
 
     def columns(self, row: Inquiry) -> tuple[Sequence[object], Sequence[object]]:
         return [row.question], [row.state.retry_count, row.answer]

@@ -1,4 +1,4 @@
-"""What came of each order of an inquiry, as its page tells it."""
+"""Display objects of assignments and moves."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,15 +10,15 @@ from engine.plurals import counted
 from runs.formatting import user_label
 
 from .models import Assignment, AssignmentKind, Inquiry, InquiryMove
-from .models.queries import error_told, moves_at, orders_at
+from .models.queries import assignments_at, error_text, moves_at
 from .rules.events import InquiryStage
 
-LINE_LENGTH = 200  # characters of why something did not come
+LINE_LENGTH = 200  # characters of an error in a line
 
 
 @dataclass(frozen=True)
 class MoveView:
-    """`came`: in a few words, or why nothing did, where it is `astray`; `source`: the number of what it brought."""
+    """`came`: the result in a few words, or the error if `astray`; `source`: number of the source that it brought."""
 
     number: int
     thought: str
@@ -33,7 +33,8 @@ class MoveView:
 
 
 def move_views(inquiry: Inquiry, moves: Sequence[InquiryMove], *, results: bool = True) -> tuple[MoveView, ...]:
-    """Without `results` what came is left out: it may be long, and stands in the record of its tool."""
+    """Return the moves for display. Without `results`, results are left out: they may be long, and the record has them
+    with the tool calls."""
     brought = {one.tool_call_id: one.number for one in inquiry.sources.all() if one.tool_call_id}
     return tuple(_shown(one, brought, results) for one in moves)
 
@@ -48,15 +49,15 @@ def _shown(one: InquiryMove, brought: Mapping[int, int], results: bool) -> MoveV
         arguments=arguments_text(one.arguments) if one.tool else "",
         result=one.result if results and not astray else "",
         refused=one.refused,
-        took=_took(one),
-        came=_line(one.result) if astray else _came(one),
+        took=_duration_text(one),
+        came=_line(one.result) if astray else _result_text(one),
         astray=astray,
         source=brought.get(call.pk) if call else None,
     )
 
 
 def arguments_text(arguments: str) -> str:
-    """Words alone, where there is nothing else; otherwise each value behind its name."""
+    """Return a single text argument as it is, else names and values."""
     try:
         given: dict[str, Any] = json.loads(arguments)
     except ValueError:
@@ -66,13 +67,13 @@ def arguments_text(arguments: str) -> str:
     return value if alone else ", ".join(f"{name} {value}" for name, value in kept.items())
 
 
-def _took(one: InquiryMove) -> str:
+def _duration_text(one: InquiryMove) -> str:
     if not one.tool or not one.settled:
         return ""
     return f"{(one.settled - one.made).total_seconds():.1f} s"
 
 
-def _came(one: InquiryMove) -> str:
+def _result_text(one: InquiryMove) -> str:
     if not one.tool:
         return "handed in" if one.done and not one.refused else ""
     return counted(len(one.result), "character") if one.settled else "under way"
@@ -84,14 +85,14 @@ def _line(result: str) -> str:
 
 
 def moves_of_assignment(inquiry: Inquiry, order: Assignment) -> list[InquiryMove]:
-    """Those that led to what was handed in, or came to nothing, with this order."""
-    ends = orders_at(inquiry, order.place, AssignmentKind.WORK, AssignmentKind.ERROR, AssignmentKind.EXHAUSTED)
+    """Return the moves of the try that ended with this assignment."""
+    ends = assignments_at(inquiry, order.place, AssignmentKind.WORK, AssignmentKind.ERROR, AssignmentKind.EXHAUSTED)
     before = max((one.made for one in ends if one.number < order.number), default=inquiry.run.created)
     return [one for one in moves_at(inquiry, order.place) if before < one.made <= order.made]
 
 
 def failed_pages(inquiry: Inquiry, tool: str) -> Iterator[tuple[str, str]]:
-    """Addresses that were asked for and not read, and why."""
+    """Yield addresses of pages that could not be read, and why."""
     moves = (one for one in inquiry.moves.all() if one.tool == tool and one.tool_call)
     for one in move_views(inquiry, sorted(moves, key=lambda move: move.pk)):
         if one.astray and one.arguments:
@@ -108,7 +109,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class AssignmentEvent:
-    """What came of an order: work that was let pass or sent back, an error, a person's word."""
+    """Result of an assignment: a review, submitted work, an error, or an intervention."""
 
     number: int
     state: str
@@ -119,7 +120,7 @@ class AssignmentEvent:
 
 
 def assignment_events(inquiry: Inquiry) -> Iterator[AssignmentEvent]:
-    """The newest first."""
+    """Yield the events, newest first."""
     for one in reversed(inquiry.assignments_in_order):
         if event := _event(inquiry, one):
             yield event
@@ -136,12 +137,14 @@ def _event(inquiry: Inquiry, one: Assignment) -> AssignmentEvent | None:
             return AssignmentEvent(one.number, one.decision, "check" if passed else "cross", head, one.feedback)
         case AssignmentKind.ERROR:
             return AssignmentEvent(
-                one.number, "failed", "bang", f"{about} · error", error_told(one), _led(inquiry, one)
+                one.number, "failed", "bang", f"{about} · error", error_text(one), _moves_before(inquiry, one)
             )
         case AssignmentKind.EXHAUSTED:
             return AssignmentEvent(one.number, "reject", "cross", f"{about} · ended", one.feedback)
         case AssignmentKind.WORK:
-            return AssignmentEvent(one.number, "none", "dots", f"{about} · handed in", _work(one), _led(inquiry, one))
+            return AssignmentEvent(
+                one.number, "none", "dots", f"{about} · handed in", _work(one), _moves_before(inquiry, one)
+            )
         case AssignmentKind.STOP | AssignmentKind.REPLAN | AssignmentKind.HINT | AssignmentKind.RETRY:
             return AssignmentEvent(
                 one.number, "none", "person", f"{one.kind} · {user_label(one.by_name)}", one.feedback
@@ -150,13 +153,13 @@ def _event(inquiry: Inquiry, one: Assignment) -> AssignmentEvent | None:
 
 
 def _work(one: Assignment) -> str:
-    said = one.submitted_work
+    work = one.submitted_work
     if one.station != InquiryStage.PLANNER:
-        return said.get("text", "")
+        return work.get("text", "")
     names = {"research": "Research", "expert": "Answer"}
-    lines = [f"{word} {n}. {step}" for name, word in names.items() for n, step in enumerate(said.get(name, ()), 1)]
+    lines = [f"{word} {n}. {step}" for name, word in names.items() for n, step in enumerate(work.get(name, ()), 1)]
     return "\n".join(lines)
 
 
-def _led(inquiry: Inquiry, one: Assignment) -> tuple[MoveView, ...]:
+def _moves_before(inquiry: Inquiry, one: Assignment) -> tuple[MoveView, ...]:
     return move_views(inquiry, moves_of_assignment(inquiry, one), results=False)

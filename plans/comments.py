@@ -1,4 +1,4 @@
-"""What people say to a plan besides deciding: words to its planner and its agents, and another text of a step."""
+"""Messages of people to the planner and the agents of a plan, and changes of steps, outside gates."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,15 +22,15 @@ NO_ACTION = "Write what is to be done. It is empty."
 
 
 class CommentRefused(Exception):
-    """Nothing was said or changed. The text is a sentence for people."""
+    """The message or change was not saved; the text is shown to the user."""
 
 
 class NoSuchStep(Exception):
-    """The plan has none of this number."""
+    """The plan has no step with this number."""
 
 
 class InvalidComment(Exception):
-    """What was sent cannot be: `problems` by fields."""
+    """The input is invalid; `problems` has a field and a sentence each."""
 
     def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
         super().__init__(" ".join(sentence for _, sentence in problems))
@@ -38,8 +38,10 @@ class InvalidComment(Exception):
 
 
 def post_comment(plan: UUID, user: Any, text: str, step: int | None = None) -> None:
-    """To the planner, who plans the rest anew by it, or to the agent of a step. Refused, NoSuchStep, Wrong,
-    Over."""
+    """Save a message to the agent of `step`, or to the planner, which then plans the rest again.
+
+    Raises CommentRefused, NoSuchStep, InvalidComment, and RunEnded.
+    """
     by, text = record_name(user), _cleaned("text", text, WORDS_LENGTH, NO_WORDS)
 
     def write() -> None:
@@ -50,34 +52,38 @@ def post_comment(plan: UUID, user: Any, text: str, step: int | None = None) -> N
             writes.request_revision(plan, RevisionCause.CLARIFICATION, text, by)
             RunAuthor.objects.note(plan, user, AuthorContribution.SAID)
             return
-        found = _step(plan, step)
-        _possible(PlanAction.SAY, found)
+        target = _step(plan, step)
+        _check_allowed(PlanAction.SAY, target)
         writes.save_message(plan, writes.HUMAN, text, by=by, to=step)
-        RunAuthor.objects.note(plan, user, AuthorContribution.SAID, found.gate_step)
+        RunAuthor.objects.note(plan, user, AuthorContribution.SAID, target.gate_step)
 
     apply_and_announce(plan, write)
 
 
-def _possible(action: PlanAction, step: PlanStep) -> None:
+def _check_allowed(action: PlanAction, step: PlanStep) -> None:
     if refused := why_not(action, step.plan, step):
         raise CommentRefused(refused)
 
 
 def _step(plan: UUID, number: int) -> PlanStep:
-    found = PlanStep.objects.select_related("agent", "plan__run").filter(plan=plan, number=number).first()
-    if found is None:
+    step = PlanStep.objects.select_related("agent", "plan__run").filter(plan=plan, number=number).first()
+    if step is None:
         raise NoSuchStep(f"The plan has no step {number}.")
-    return found
+    return step
 
 
 def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) -> None:
-    """Another action, owner, tools or needs of a step that has not begun. Refused, NoSuchStep, Wrong, Over."""
+    """Change action, owner, tools or needs of a step that has not started; absent keys of `given` change nothing.
+
+    Raises CommentRefused, NoSuchStep, InvalidComment, and RunEnded.
+    """
 
     def write() -> None:
         step = _step(plan, number)
-        _possible(PlanAction.CHANGE, step)
+        _check_allowed(PlanAction.CHANGE, step)
         values = _values(Plan.objects.planned().get(pk=plan), step, given)
-        if any(getattr(step, name) != value for name, value in values.items()):  # else what was decided holds
+        # an edit without a difference must not invalidate the step's approval
+        if any(getattr(step, name) != value for name, value in values.items()):
             writes.edit(step, user, **values)
             RunAuthor.objects.note(plan, user, AuthorContribution.CHANGED, step.gate_step)
 
@@ -85,7 +91,7 @@ def change_step(plan: UUID, user: Any, number: int, given: Mapping[str, Any]) ->
 
 
 def _values(plan: Plan, step: PlanStep, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of the step. Wrong."""
+    """Return the new values of the step's columns. Raises InvalidComment."""
     owner = given.get("owner") or step.owner
     owners = {one.name: [tool.name for tool in one.tools] for one in owners_of(plan.agents)}
     if owner not in owners:
@@ -104,8 +110,11 @@ def _values(plan: Plan, step: PlanStep, given: Mapping[str, Any]) -> dict[str, A
 
 
 def _tools(step: PlanStep, given: Mapping[str, Any], owner: str, has: Sequence[str]) -> dict[str, Any]:
-    """Those that are named. Where none are, and what is done is another thing or its owner lacks one of them, the
-    planner names them: by those of the old text an agent could do no more than say that it is done."""
+    """Return the tools that are named, or let the planner choose them (`tools_due`).
+
+    The planner chooses if none are named and the action is new or the owner lacks one of the old tools: with the tools
+    of the old action an agent might only claim that the step is done.
+    """
     if given.get("tools") is not None:
         return {"tools": list(dict.fromkeys(given["tools"])), "tools_due": False}
     another_action = given.get("action") is not None and _action(given)["action"] != step.action

@@ -26,7 +26,7 @@ def _is_same(a: PlanDisplay, b: PlanDisplay, otherwise: int, erased: bool) -> bo
 
 
 def _pair(a: StepView | None, b: StepView | None, erased: bool) -> ComparedPair:
-    """Those of one place, each by its own number: a revision leaves some out."""
+    """Pair the steps at one position; their numbers may differ, since a revision leaves numbers out."""
     numbers = [step.number for step in (a, b) if step]
     name = f"Step {numbers[0]}" if len(set(numbers)) == 1 else "Step {} in A, {} in B".format(*numbers)
     return ComparedPair(name, _side(a), _side(b), erased=erased)

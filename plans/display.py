@@ -1,4 +1,4 @@
-"""What the pages of a plan show: every word and number, before any HTML."""
+"""Display objects for the pages of a plan: all texts and numbers, without HTML."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from runs.procedure.wait_reason import WaitReason
 from runs.run_actions import retry_refusal
 
 from .models import Plan, PlanMessage, PlanStep
-from .models.queries import figures_of, is_pending_at, note_of, state_of_step, why_not
+from .models.queries import figures_of, is_pending_at, note_of, step_situation, why_not
 from .models.writes import MANAGER
 from .prompts.planner import PERSON
 from .rules import scheduling
@@ -30,7 +30,7 @@ from .rules.enums import PlanOutcome, StepEffect, StepStatus
 from .rules.scheduling import MOVES
 
 SLOTS = scheduling.STEPS_IN_ALL
-STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
+STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: CSS state, label, icon
     StepStatus.PLANNED: ("wait", "Planned", "idle"),
     StepStatus.AWAITING: ("asks", "Waits for approval", "pause"),
     StepStatus.APPROVED: ("wait", "Approved", "check"),
@@ -41,9 +41,9 @@ STATES: Mapping[str, tuple[str, str, str]] = {  # of a step: look, word, sign
     StepStatus.SUPERSEDED: ("none", "Replaced", "dash"),
 }
 STOPPED = ("failed", "Stopped", "bang")
-NOT_BEGUN = ("none", "Not begun", "dash")  # of a plan that is over
-CLAIMED = ("reject", "Claimed", "cross")  # completed, and no tool call shows it
-BUDGET_TEXT: Mapping[str, str] = {  # what a step waits for by what is asked within it
+NOT_BEGUN = ("none", "Not begun", "dash")  # the plan ended before
+CLAIMED = ("reject", "Claimed", "cross")  # completed, but no tool call shows it
+WAIT_LABELS: Mapping[str, str] = {  # of a working step, by the kind of its pending gate
     ApprovalKind.TOOL: "Waits for approval",
     ApprovalKind.QUESTION: "Asks something",
     ApprovalKind.SEAT: "For a person",
@@ -52,7 +52,7 @@ BUDGET_TEXT: Mapping[str, str] = {  # what a step waits for by what is asked wit
 }
 STATE_ICONS = {StepEffect.READS: "search", StepEffect.WRITES: "writes", StepEffect.REACHES_OUT: "out"}
 EFFECTS = {StepEffect.READS: "reads", StepEffect.WRITES: "writes", StepEffect.REACHES_OUT: "reaches out"}
-COUNT_TEXT = {  # by its sign, what one step does, and what several do
+COUNT_TEXT = {  # by icon: singular and plural
     STATE_ICONS[StepEffect.READS]: ("only reads", "only read"),
     STATE_ICONS[StepEffect.WRITES]: ("changes something here", "change something here"),
     STATE_ICONS[StepEffect.REACHES_OUT]: ("is external", "are external"),
@@ -78,8 +78,7 @@ class ToolCallView:
 
 @dataclass(frozen=True)
 class GateView:
-    """What waits for somebody: `text` is exactly what is decided about; `state`: another one as soon as something
-    else is to be seen or said there."""
+    """A pending gate: `text` is exactly what is decided about; `state` changes whenever the gate's panel changes."""
 
     number: int
     kind: str
@@ -93,7 +92,7 @@ class GateView:
 @dataclass(frozen=True)
 class StepView:
     number: int
-    place: int  # on the track: a revision leaves numbers out
+    place: int  # position in the row of steps; `number` may have gaps after a revision
     state: str
     word: str
     sign: str
@@ -105,14 +104,14 @@ class StepView:
     tools: tuple[str, ...]
     after: str
     reply: str
-    note: str  # that no tool call shows the reply
+    note: str  # says that no tool call shows the reply
     error: str
     live: str
-    coming: frozenset[str]  # steps of the run whose text that is
+    coming: frozenset[str]  # keys of the model calls whose partial answer is `live`
     calls: tuple[ToolCallView, ...]
     asked: tuple[GateView, ...]
     small: str
-    address: str  # at which it is changed; empty once it has begun
+    address: str  # of the form that changes the step; empty once it has started
 
     @property
     def settled(self) -> bool:
@@ -138,7 +137,8 @@ class PlanSection:
 
 @dataclass(frozen=True)
 class BudgetBar:
-    """What approving all of a plan means: how many steps do what. `letters`: whether anything leaves the house."""
+    """What approving the whole plan allows: the number of steps by effect. `letters`: whether a step acts
+    externally."""
 
     number: int
     parts: tuple[PlanSection, ...]
@@ -155,7 +155,7 @@ class PlanDisplay:
     state: str
     word: str
     small: str
-    first: "StepView | None"  # the first step that asks; none where the plan does
+    first: "StepView | None"  # the first step with a pending gate; None if the plan itself has one
     wait: WaitReason | None
     stamp: OutcomeNote | None
     steps: tuple[StepView, ...]
@@ -164,14 +164,14 @@ class PlanDisplay:
     used: str
     trouble: str  # why the run failed
     thread: tuple[CommentView, ...]
-    hearers: tuple[tuple[int, str], ...]  # steps whose agents still hear something, with the words for them
+    hearers: tuple[tuple[int, str], ...]  # steps whose agents still read messages: number and label
     planner_hears: bool
     progress: str
     thought: str
     planning: str
-    coming: frozenset[str]  # steps of the run in which a plan is made now
+    coming: frozenset[str]  # keys of the planner's model calls that are being answered
     summary: str
-    figures: str  # what tools really did, to hold the summary against
+    figures: str  # what tools did, counted; to check the summary
     claims: bool
     rehearsal: bool
     is_ended: bool
@@ -183,17 +183,18 @@ class PlanDisplay:
 
     @property
     def can_start_another(self) -> bool:
-        """Whether another can begin from it."""
+        """Whether a new plan may use this one as its example."""
         return self.is_final and self.state == "approve" and not self.redacted
 
     @property
     def lamps(self) -> list[tuple[str, int]]:
-        """State and place of each step, for the row of small hexagons."""
+        """State and position of each step, for the row of small hexagons."""
         return [(step.state, step.place) for step in self.steps]
 
     @property
     def places(self) -> Sequence[int]:
-        """Of steps that are not there yet: a revision inserts nothing."""
+        """Positions without a step yet. The page has an empty element for each, since updates replace elements and
+        insert none."""
         return range(len(self.steps) + 1, SLOTS + 1)
 
 
@@ -206,9 +207,9 @@ def _state_of(outcome: str) -> str:
 
 def display_of(seen: RunSnapshot[Plan]) -> PlanDisplay:
     plan, run = seen.row, seen.run
-    steps = tuple(_steps(seen))
+    steps = tuple(_step_views(seen))
     plans = {step: text for step, text in seen.texts.items() if step.startswith("plan-")}
-    state, word = _plate(run, plan, seen.gates)
+    state, word = _status_and_label(run, plan, seen.gates)
     own = [gate for gate in seen.gates if gate.pending and not gate.step.startswith("step-")]
     final = run.is_ended and bool(retry_refusal(run))
     return PlanDisplay(
@@ -219,17 +220,17 @@ def display_of(seen: RunSnapshot[Plan]) -> PlanDisplay:
         matter=plan.matter.name if plan.matter and not run.redacted else "",
         state=state,
         word=word,
-        small=_small(seen.gates),
+        small=_decision_count_text(seen.gates),
         first=next((step for step in steps if step.asked), None) if not own else None,
-        wait=None if own or any(step.asked for step in steps) else seen.wait,  # what is asked stands on the track
+        wait=None if own or any(step.asked for step in steps) else seen.wait,  # gates are shown with the steps
         stamp=outcome_note(run, word, "Rehearsal" if plan.rehearsal else "", _state_of, REHEARSED),
         steps=steps,
-        asked=tuple(map(_asked, own)),
+        asked=tuple(map(_gate_view, own)),
         bar=_bar(steps) if any(gate.kind == ApprovalKind.PLAN for gate in own) else None,
         used=format_usage(seen.calls),
         trouble=failure_sentence(run) if run.status == Run.Status.FAILED else "",
-        thread=tuple(_said(one) for one in sorted(plan.messages.all(), key=lambda one: one.number)),
-        **heard_by(plan),
+        thread=tuple(_comment_view(one) for one in sorted(plan.messages.all(), key=lambda one: one.number)),
+        **message_readers(plan),
         progress=_progress(plan),
         thought=plan.current.thought if plan.revisions.all() else "",
         planning=next(iter(plans.values()), ""),
@@ -252,12 +253,12 @@ def _hearers(plan: Plan) -> tuple[tuple[int, str], ...]:
     return tuple((step.number, f"{step.owner}, step {step.number}") for step in open_ones)
 
 
-def heard_by(plan: Plan) -> dict[str, Any]:
-    """Who still hears what is said, as the form shows them."""
+def message_readers(plan: Plan) -> dict[str, Any]:
+    """Return template variables of the message form: who still reads messages."""
     return {"hearers": _hearers(plan), "planner_hears": not why_not(PlanAction.SAY, plan)}
 
 
-def _plate(run: Run, plan: Plan, gates: Sequence[Gate]) -> tuple[str, str]:
+def _status_and_label(run: Run, plan: Plan, gates: Sequence[Gate]) -> tuple[str, str]:
     if run.outcome:
         return OUTCOMES[PlanOutcome(run.outcome)]
     if run.status == Run.Status.RUNNING:
@@ -266,7 +267,7 @@ def _plate(run: Run, plan: Plan, gates: Sequence[Gate]) -> tuple[str, str]:
 
 
 def _bar(steps: Sequence[StepView]) -> BudgetBar:
-    """Of those that are still to be done."""
+    """Count the effects of the steps that have not started."""
     to_do = [step for step in steps if step.address]
     signs = ["person" if step.owner == PERSON else step.effect for step in to_do]
     counts = {sign: signs.count(sign) for sign in COUNT_TEXT}
@@ -275,47 +276,47 @@ def _bar(steps: Sequence[StepView]) -> BudgetBar:
 
 
 def _progress(plan: Plan) -> str:
-    counts = scheduling.counts(map(state_of_step, plan.steps_now))
+    counts = scheduling.counts(map(step_situation, plan.steps_now))
     if not counts.total:
         return ""
-    said = [f"{counts.completed} of {counts.total} steps completed"]
+    parts = [f"{counts.completed} of {counts.total} steps completed"]
     claimed = sum(map(bool, map(note_of, plan.steps_now)))
-    said += [f"{claimed} of these claimed only"] if claimed else []
+    parts += [f"{claimed} of these claimed only"] if claimed else []
     skipped = sum(step.skipped and step.status == StepStatus.FAILED for step in plan.steps_now)
     left_out, failed = counts.rejected + skipped, counts.failed - skipped
-    said += [f"{left_out} left out"] if left_out else []
-    said += [f"{failed} failed"] if failed else []
-    said += [_revised(plan)] if plan.revision > 1 else []
-    return ", ".join(said)
+    parts += [f"{left_out} left out"] if left_out else []
+    parts += [f"{failed} failed"] if failed else []
+    parts += [_revision_text(plan)] if plan.revision > 1 else []
+    return ", ".join(parts)
 
 
-def _revised(plan: Plan) -> str:
-    """With the numbers that are not on the track any more, and are given to no other step."""
+def _revision_text(plan: Plan) -> str:
+    """Name the revision and the numbers of the steps that it replaced; numbers are never reused."""
     gone = [str(step.number) for step in plan.steps.all() if step.last_in is not None]
     replaced = f" in place of step{'s' if len(gone) > 1 else ''} {', '.join(gone)}" if gone else ""
     return f"revision {plan.revision}{replaced}"
 
 
-def _small(gates: Sequence[Gate]) -> str:
+def _decision_count_text(gates: Sequence[Gate]) -> str:
     pending = [gate for gate in gates if gate.pending]
     if not pending:
         return ""
     return f"{len(pending)} {'decision' if len(pending) == 1 else 'decisions'} to make"
 
 
-def _steps(seen: RunSnapshot[Plan]) -> Iterator[StepView]:
+def _step_views(seen: RunSnapshot[Plan]) -> Iterator[StepView]:
     for place, step in enumerate(seen.row.steps_now, 1):
         inside = [gate for gate in seen.gates if gate.pending and is_pending_at(gate, step)]
-        yield _step(seen, place, step, inside)
+        yield _step_view(seen, place, step, inside)
 
 
 def _live(seen: RunSnapshot[Plan], step: PlanStep) -> dict[str, str]:
-    """What its agent is just answering, or the planner that names tools for it."""
+    """Return the partial answers of the step's agent, or of the planner while it names the step's tools."""
     begins = f"{step.gate_step}-", f"tools-{step.number}-"
     return {key: text for key, text in seen.texts.items() if key.startswith(begins)}
 
 
-def _look_of(run: Run, step: PlanStep, note: str) -> tuple[str, str, str]:
+def _style_of(run: Run, step: PlanStep, note: str) -> tuple[str, str, str]:
     if note:
         return CLAIMED
     if run.is_ended and step.status == StepStatus.WORKING:
@@ -324,14 +325,15 @@ def _look_of(run: Run, step: PlanStep, note: str) -> tuple[str, str, str]:
         return STATES[step.status]
     if run.status != Run.Status.FAILED:
         return NOT_BEGUN
-    return STATES[StepStatus.PLANNED if step.status == StepStatus.AWAITING else step.status]  # it may be tried again
+    # a failed run may be retried, so its steps are not shown as over
+    return STATES[StepStatus.PLANNED if step.status == StepStatus.AWAITING else step.status]
 
 
-def _step(seen: RunSnapshot[Plan], place: int, step: PlanStep, asked: Sequence[Gate]) -> StepView:
+def _step_view(seen: RunSnapshot[Plan], place: int, step: PlanStep, asked: Sequence[Gate]) -> StepView:
     note, live = note_of(step), _live(seen, step)
-    state, word, sign = _look_of(seen.run, step, note)
+    state, word, sign = _style_of(seen.run, step, note)
     if asked and step.status != StepStatus.AWAITING:
-        state, word, sign = "asks", BUDGET_TEXT.get(asked[0].kind, BUDGET_TEXT[ApprovalKind.TOOL]), "pause"
+        state, word, sign = "asks", WAIT_LABELS.get(asked[0].kind, WAIT_LABELS[ApprovalKind.TOOL]), "pause"
     return StepView(
         number=step.number,
         place=place,
@@ -350,25 +352,25 @@ def _step(seen: RunSnapshot[Plan], place: int, step: PlanStep, asked: Sequence[G
         error=step.error if step.status == StepStatus.FAILED else "",
         live=next(iter(live.values()), ""),
         coming=frozenset(live),
-        calls=tuple(_call(move.tool_call) for move in step.moves.all() if move.tool_call),
-        asked=tuple(map(_asked, asked)),
-        small="" if seen.run.is_ended else _beside(step, asked),
+        calls=tuple(_tool_call_view(move.tool_call) for move in step.moves.all() if move.tool_call),
+        asked=tuple(map(_gate_view, asked)),
+        small="" if seen.run.is_ended else _small_text(step, asked),
         address=_address(seen.row, step),
     )
 
 
-def _beside(step: PlanStep, asked: Sequence[Gate]) -> str:
-    """Beside the word for its state."""
+def _small_text(step: PlanStep, asked: Sequence[Gate]) -> str:
+    """Return the small text that is shown next to the status."""
     if step.tools_due:
         return "the planner names its tools"
     if step.status == StepStatus.WORKING and step.agent and not asked:
         return f"move {len(step.moves_now) + 1} of at most {MOVES}"
     if waits := next((gate for gate in asked if gate.pending), None):
-        return f"asks {user_label(waits.asked)}" if waits.needs_people and waits.asked else _of_council(waits)
+        return f"asks {user_label(waits.asked)}" if waits.needs_people and waits.asked else _council_text(waits)
     return ""
 
 
-def _of_council(gate: Gate) -> str:
+def _council_text(gate: Gate) -> str:
     return f"asks the council {gate.policy['council']}" if not gate.needs_people else ""
 
 
@@ -383,7 +385,7 @@ def _after(step: PlanStep) -> str:
     return f"after {', '.join(map(str, step.needs))}" if step.needs else "needs nothing before it"
 
 
-def _call(call: Any) -> ToolCallView:
+def _tool_call_view(call: Any) -> ToolCallView:
     arguments = json.loads(call.arguments) if call.arguments else {}
     shown = "\n".join(f"{name}: {value}" for name, value in arguments.items())
     text = call.output if call.done else call.error
@@ -392,16 +394,16 @@ def _call(call: Any) -> ToolCallView:
     )
 
 
-def _asked(gate: Gate) -> GateView:
+def _gate_view(gate: Gate) -> GateView:
     return GateView(gate.pk, gate.kind, gate.title, gate.text, gate.digest, gate.asked, digest_mark(gate))
 
 
 def speaker_of(one: PlanMessage) -> str:
-    """Who says what the rules say has a name of the source, which people need not know."""
+    """Return the shown name of a message's source; messages of the rules are shown as MAGI's."""
     return "MAGI" if one.source == MANAGER else one.source
 
 
-def _said(one: PlanMessage) -> CommentView:
+def _comment_view(one: PlanMessage) -> CommentView:
     return CommentView(
         one.number, speaker_of(one), user_label(one.by_name) if one.by_name else "", one.to_step, one.content, one.made
     )
@@ -419,7 +421,7 @@ fragment = partial(fragment_of, "plans")
 
 
 def fragments(display: PlanDisplay) -> Iterator[PageFragment]:
-    """Every fragment, the socket last: when nothing can change any more it goes, and with it the way for any other."""
+    """Yield every fragment. The socket is last: once nothing can change it is removed, and no update comes after."""
     yield fragment("plate", single_fragment(display, "state", "word", "stamp"))
     yield fragment("stamp", {"display": display})
     yield fragment("wait", {"display": display})

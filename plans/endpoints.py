@@ -1,4 +1,4 @@
-"""The HTTP API of plans. Who calls, and what an error looks like, is the site's business.
+"""The HTTP API of plans. Authentication and the format of errors are in runs/api.
 
 Why so: docs/decisions.md, The API.
 """
@@ -33,7 +33,7 @@ from runs.rights import STEER
 from . import comments, forms, procedure, project_endpoints, schemas, team_endpoints
 from .models import Plan, TeamChanged, TeamVersion
 from .responses import tool_fields, tools_left_out
-from .rules.actions import OVER
+from .rules.actions import PLAN_ENDED_TEXT
 
 router = run_router("plan", lists=False)
 router.add_router("", project_endpoints.router)
@@ -49,8 +49,8 @@ router.add_router("", team_endpoints.router)
 @requires_scope(TokenScope.SUBMIT, "plan")
 @count_submission
 def submit_plan(request: HttpRequest, asked: schemas.NewPlan, key: IdempotencyHeader = None) -> HttpResponse:
-    """A planner makes steps for the agents of a team. People or councils decide about the plan, its steps and the calls
-    that matter, at gates; then it is carried out. The same request under the same key brings the plan that was
+    """A planner makes steps for the agents of a team. People or councils approve the plan, its steps and critical tool
+    calls at gates; then agents carry it out. The same request with the same idempotency key returns the plan that was
     submitted first."""
     return submit_response(request, "plan", asked, key, partial(_submit, request, asked))
 
@@ -107,8 +107,8 @@ def _team(which: str | None) -> TeamVersion:
 )
 @requires_scope(TokenScope.STEER, "plan")
 def post_plan_comment(request: HttpRequest, id: UUID, asked: schemas.PlanCommentIn) -> HttpResponse:
-    """To the planner: it plans again what has not begun. To a step: its agent reads it before its next move."""
-    return _done(request, id, partial(comments.post_comment, id, credential_of(request).owner, asked.text, asked.step))
+    """The planner plans again what has not started. The agent of a step reads the message before its next move."""
+    return _apply(request, id, partial(comments.post_comment, id, credential_of(request).owner, asked.text, asked.step))
 
 
 @router.patch(
@@ -119,13 +119,13 @@ def post_plan_comment(request: HttpRequest, id: UUID, asked: schemas.PlanComment
 )
 @requires_scope(TokenScope.STEER, "plan")
 def edit_step(request: HttpRequest, id: UUID, number: int, asked: schemas.StepChange) -> HttpResponse:
-    """What was decided about it holds no more: the new text is asked about anew."""
+    """Earlier decisions about the step become invalid: the new text needs approval again."""
     values = asked.model_dump(exclude_unset=True)
     change = partial(comments.change_step, id, credential_of(request).owner, number, values)
-    return _done(request, id, change, HTTPStatus.OK)
+    return _apply(request, id, change, HTTPStatus.OK)
 
 
-def _done(request: HttpRequest, pk: UUID, do: Any, status: HTTPStatus = HTTPStatus.ACCEPTED) -> HttpResponse:
+def _apply(request: HttpRequest, pk: UUID, do: Any, status: HTTPStatus = HTTPStatus.ACCEPTED) -> HttpResponse:
     get_run_or_refuse(request, pk, "plan", STEER)
     try:
         do()
@@ -134,7 +134,9 @@ def _done(request: HttpRequest, pk: UUID, do: Any, status: HTTPStatus = HTTPStat
     except comments.InvalidComment as wrong:
         raise field_errors(wrong.problems) from wrong
     except (comments.CommentRefused, RunEnded) as refused:
-        raise ApiError(409, str(refused) if isinstance(refused, comments.CommentRefused) else OVER) from refused
+        raise ApiError(
+            409, str(refused) if isinstance(refused, comments.CommentRefused) else PLAN_ENDED_TEXT
+        ) from refused
     return run_response(request, get_run_or_refuse(request, pk, "plan"), status)
 
 

@@ -1,7 +1,7 @@
-"""A plan's record: what its rows tell, what it is found by, and what of it cannot be.
+"""Entries of a plan in the audit log: how rows become entries, search terms, and checks for contradictions.
 
-What is told once never changes, for it may be sealed before the next row is written: so a revision tells that it became
-due, and what the planner made of it is an entry of its own; so does a move, and what came of it.
+An entry never changes, since it may be sealed before the next row is written. So a revision has one entry when it is
+ordered and another when it is planned, and a move has one when it is made and another for its result.
 
 Why so: docs/decisions.md, Plans.
 """
@@ -22,18 +22,18 @@ from engine.models import Fork, Gate, Run
 from engine.text.search_terms import label_term
 
 from .models import Plan, PlanMessage, PlanRevision, PlanStep, PlanStepMove, PlanStepState, Project
-from .models.queries import state_of_step
+from .models.queries import step_situation
 from .rules.approval_policy import DecisionMeaning
 from .rules.enums import PlanOutcome, RevisionStatus, StepEvent, StepStatus, TransitionNotAllowed, next_status
 from .rules.scheduling import outcome_of
 
 Inconsistency = Iterator[tuple[UUID, str]]
-AT_ONCE = timedelta(minutes=1)  # a matter and its first plan are of one transaction
+AT_ONCE = timedelta(minutes=1)  # rows of one transaction: a project and its first plan, a step's start and its entry
 
 
 def runs_with_wrong_step_order(runs: Sequence[UUID]) -> Inconsistency:
-    """Whose steps do not stand in the places that its revisions gave them, or were dropped by none of them; of older
-    ones nobody knows."""
+    """Yield runs with a step that is not where its revisions put it, or that no revision dropped. Revisions from before
+    the column `places` cannot be checked."""
     revisions: dict[UUID, dict[int, Any]] = defaultdict(dict)
     for one in PlanRevision.objects.filter(plan__in=runs).exclude(planned=None).order_by("number"):
         revisions[one.plan_id][one.number] = one.places
@@ -47,7 +47,7 @@ def runs_with_wrong_step_order(runs: Sequence[UUID]) -> Inconsistency:
 
 
 def _positions(revisions: Iterable[Sequence[int]]) -> dict[int, int]:
-    """Of each step, by the last revision that has it."""
+    """Return the position of each step by its number, from the last revision that has the step."""
     found: dict[int, int] = {}
     for places in revisions:
         last = max(found.values(), default=0)
@@ -56,7 +56,7 @@ def _positions(revisions: Iterable[Sequence[int]]) -> dict[int, int]:
 
 
 def _drops(revisions: Mapping[int, Sequence[int]], by: int, step: int) -> bool:
-    """Whether this revision has planned steps, and comes after all that have this one."""
+    """Tell whether revision `by` planned steps and comes after all revisions that have the step."""
     with_it = max((number for number, places in revisions.items() if step in places), default=0)
     return by > with_it and bool(revisions.get(by))
 
@@ -66,11 +66,11 @@ def runs_in_wrong_project(runs: Sequence[UUID]) -> Inconsistency:
     firsts = Project.objects.filter(plans__in=plans).annotate(first=Min("plans__run__created"))
     began = dict(firsts.values_list("pk", "first"))
     for plan in plans:
-        if plan.matter and (text := _of_matter(plan, plan.matter, began[plan.matter.pk] - plan.matter.created)):
+        if plan.matter and (text := _project_mismatch(plan, plan.matter, began[plan.matter.pk] - plan.matter.created)):
             yield plan.pk, text
 
 
-def _of_matter(plan: Plan, matter: Project, late: timedelta) -> str:
+def _project_mismatch(plan: Plan, matter: Project, late: timedelta) -> str:
     if matter.owner_id != plan.run.owner_id:
         return "Its matter is said to be somebody else's."
     if not -AT_ONCE < late < AT_ONCE:
@@ -87,14 +87,14 @@ REVISION, PLANNED, STATE, MOVE, RESULT, SAID = (
     f"plan.{name}" for name in ("revision", "planned", "step", "move", "result", "said")
 )
 
-BEFORE_CLAIMS = ("1", "2")  # prompt versions of plans that knew no such outcome
-TOOL_USE_COLUMNS = ("call", "ask")  # moves that come to something later
+BEFORE_CLAIMS = ("1", "2")  # prompt versions from before the outcome `claimed`
+ACTS_WITH_RESULT = ("call", "ask")  # their result comes later than the move
 
 
 def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
-    """Add what the rows of these plans say to the drafts of their runs."""
+    """Add the entries of these plans to the drafts of their runs; `new`: they were just submitted."""
     for plan in Plan.objects.filter(pk__in=list(told)).select_related("team_version__team", "matter"):
-        _tell_submission(told[plan.pk][SUBMITTED][0], plan)
+        _add_submission_facts(told[plan.pk][SUBMITTED][0], plan)
         for ended in told[plan.pk][ENDED]:
             ended.texts["summary"] = plan.summary
     Fork.objects.tell(told)
@@ -105,14 +105,16 @@ def build_entries(told: dict[UUID, RunEntries], *, new: bool = False) -> None:
         return
     for one in sorted((one for one in rows if one.planned), key=lambda one: one.planned or one.made):
         told[one.plan_id][PLANNED].append(_planned(one))
-    _tell_steps(told)
-    for said in PlanMessage.objects.filter(plan__in=list(told)).order_by("number"):
-        facts = {"number": said.number, "source": said.source, "by": said.by_name, "to": said.to_step}
-        draft = EntryDraft(SAID, format_timestamp(said.made) or "", facts, {"content": said.content}, row=said.pk)
-        told[said.plan_id][SAID].append(draft)
+    _add_step_entries(told)
+    for message in PlanMessage.objects.filter(plan__in=list(told)).order_by("number"):
+        facts = {"number": message.number, "source": message.source, "by": message.by_name, "to": message.to_step}
+        draft = EntryDraft(
+            SAID, format_timestamp(message.made) or "", facts, {"content": message.content}, row=message.pk
+        )
+        told[message.plan_id][SAID].append(draft)
 
 
-def _tell_submission(draft: EntryDraft, plan: Plan) -> None:
+def _add_submission_facts(draft: EntryDraft, plan: Plan) -> None:
     version = plan.team_version
     draft.facts |= {
         "team": {"id": version.team_id, "name": version.name, "version": version.number},
@@ -138,16 +140,16 @@ def _planned(one: PlanRevision) -> EntryDraft:
     return EntryDraft(PLANNED, format_timestamp(one.planned) or "", facts, texts, row=one.pk)
 
 
-def _tell_steps(told: dict[UUID, RunEntries]) -> None:
-    of = list(told)
+def _add_step_entries(entries: dict[UUID, RunEntries]) -> None:
+    of = list(entries)
     for state in PlanStepState.objects.filter(step__plan__in=of).select_related("step").order_by("pk"):
-        told[state.step.plan_id][STATE].append(_state(state))
+        entries[state.step.plan_id][STATE].append(_state(state))
     moves = list(PlanStepMove.objects.filter(step__plan__in=of).select_related("step", "tool_call").order_by("pk"))
     for move in moves:
-        told[move.step.plan_id][MOVE].append(_move(move))
-    settled = [move for move in moves if move.settled and move.act in TOOL_USE_COLUMNS]
+        entries[move.step.plan_id][MOVE].append(_move(move))
+    settled = [move for move in moves if move.settled and move.act in ACTS_WITH_RESULT]
     for move in sorted(settled, key=lambda one: (one.settled or one.made, one.pk)):
-        told[move.step.plan_id][RESULT].append(_result(move))
+        entries[move.step.plan_id][RESULT].append(_result(move))
 
 
 def _state(one: PlanStepState) -> EntryDraft:
@@ -173,7 +175,7 @@ def _result(one: PlanStepMove) -> EntryDraft:
 
 
 def labels(said: RunEntries) -> Iterator[str]:
-    """Those that its rows make beside what any run is found by, from what is told of it."""
+    """Yield search terms from the entries, in addition to those that every run has."""
     [submitted, *_] = said[SUBMITTED]
     yield label_term("rehearsal", any(map(is_rehearsal, submitted.facts["models"])))
     yield label_term("team", submitted.facts["team"]["id"])
@@ -182,7 +184,7 @@ def labels(said: RunEntries) -> Iterator[str]:
 
 
 def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
-    """Steps change by the table alone."""
+    """Return what is wrong: steps may change only as `rules.enums.TRANSITIONS` says. Empty if all is well."""
     now: dict[int, StepStatus] = {}
     for one in (entry["facts"] for entry in entries if entry["kind"] == STATE):
         number, status = one["step"], StepStatus(one["status"])
@@ -196,28 +198,30 @@ def validate_entries(entries: Sequence[dict[str, Any]]) -> str:
 
 
 def inconsistent_runs(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
-    """Whose columns that are no evidence, but decide what is due and what is shown, say otherwise than how it came
-    about."""
+    """Yield runs whose unsealed columns contradict their history. These columns are no evidence, but they decide what
+    is due and what pages show."""
     steps = PlanStep.objects.filter(plan__in=runs).select_related("agent").prefetch_related("states").order_by("pk")
     for step in steps:
-        if step.history and _of_history(step) != _of_columns(step):
+        if step.history and _expected_columns(step) != _actual_columns(step):
             yield step.plan_id, f"Its {step} stands otherwise than it came to."
-    yield from _misplaced(runs)
+    yield from _runs_with_foreign_calls(runs)
     yield from runs_with_wrong_step_order(runs)
     yield from runs_in_wrong_project(runs)
     for plan in Plan.objects.filter(pk__in=runs).select_related("run").prefetch_related("revisions", "run__gates"):
-        said = {one.choice for gate in _decided(plan) for one in gate.decisions.all()}
-        if DecisionMeaning.END in said and not plan.stopped:
+        choices = {one.choice for gate in _decided(plan) for one in gate.decisions.all()}
+        if DecisionMeaning.END in choices and not plan.stopped:
             yield plan.pk, "Somebody has ended it, and it says that nobody has."
         if plan.stopped and plan.run.outcome in (PlanOutcome.DONE, PlanOutcome.FAILED):
             yield plan.pk, f"It says that somebody has ended it, and that it came out as {plan.run.outcome}."
-        yield from ((plan.pk, f"Its {one} stands otherwise than it came to.") for one in _misaccepted(plan))
-    yield from _of_other_outcome(runs)
+        yield from (
+            (plan.pk, f"Its {one} stands otherwise than it came to.") for one in _revisions_with_wrong_status(plan)
+        )
+    yield from _runs_with_wrong_outcome(runs)
 
 
-def _of_other_outcome(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+def _runs_with_wrong_outcome(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
     for plan in Plan.objects.planned().filter(pk__in=runs, stopped=False, run__status=Run.Status.FINISHED):
-        due = {str(outcome_of(map(state_of_step, plan.steps_now)))}
+        due = {str(outcome_of(map(step_situation, plan.steps_now)))}
         if due == {PlanOutcome.CLAIMED} and plan.prompt_version in BEFORE_CLAIMS:
             due |= {PlanOutcome.DONE}
         if plan.run.outcome not in due:
@@ -228,24 +232,23 @@ def _decided(plan: Plan) -> Iterable[Gate]:
     return Gate.objects.with_decisions().filter(run=plan.pk).exclude(state__in=(Gate.State.PENDING, Gate.State.VOID))
 
 
-def _of_history(step: PlanStep) -> tuple[Any, ...]:
+def _expected_columns(step: PlanStep) -> tuple[Any, ...]:
     states = step.history
     held: dict[str, Any] = next((one.held for one in reversed(states) if one.held is not None), {})
     events, last = {one.event for one in states}, states[-1]
-    either = last.status in (
-        StepStatus.FAILED,
-        StepStatus.REJECTED,
-    )  # a later revision may leave it out or not have come
+    # a step that failed or was rejected is dropped by the next revision, if one comes
+    either = last.status in (StepStatus.FAILED, StepStatus.REJECTED)
     dropped = _is_dropped(step) if either else last.status == StepStatus.SUPERSEDED
     return held, last.status, last.series, StepEvent.SKIP in events, StepEvent.BEGIN in events, dropped
 
 
-def _of_columns(step: PlanStep) -> tuple[Any, ...]:
+def _actual_columns(step: PlanStep) -> tuple[Any, ...]:
     return step.recorded_facts, step.status, step.series, step.skipped, _is_begun(step), _is_dropped(step)
 
 
 def _is_begun(step: PlanStep) -> bool | None:
-    """None where it says another moment than what is told of it; of older ones the column is a little earlier."""
+    """Return whether the step has started, by its column; None if the column and the entry differ by more than
+    AT_ONCE. In older rows the column is slightly earlier."""
     begun = [one.made for one in step.history if one.event == StepEvent.BEGIN]
     if step.began is None or not begun:
         return step.began is not None
@@ -256,8 +259,8 @@ def _is_dropped(step: PlanStep) -> bool:
     return step.last_in is not None
 
 
-def _misplaced(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
-    """Answers and calls that are no answers and calls of what they stand at."""
+def _runs_with_foreign_calls(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
+    """Yield revisions and moves whose model call or tool call belongs to something else."""
     for revision in PlanRevision.objects.filter(plan__in=runs).select_related("call"):
         call, wanted = revision.call, (revision.plan_id, revision.gate_step) if revision.planned else None
         if wanted != ((call.run_id, call.step) if call else None):
@@ -266,12 +269,12 @@ def _misplaced(runs: Sequence[UUID]) -> Iterator[tuple[UUID, str]]:
         there = {(one.run_id, one.step) for one in (move.call, move.tool_call) if one}
         if there != {(move.step.plan_id, move.key)}:
             yield move.step.plan_id, f"Its {move} comes of no such call."
-        if move.act not in TOOL_USE_COLUMNS and (move.refused or move.result or not move.settled):
+        if move.act not in ACTS_WITH_RESULT and (move.refused or move.result or not move.settled):
             yield move.step.plan_id, f"Its {move} came to something else than it says."
 
 
-def _misaccepted(plan: Plan) -> Iterator[PlanRevision]:
-    """Those that stand otherwise than what is told of them, and of their gates, makes them."""
+def _revisions_with_wrong_status(plan: Plan) -> Iterator[PlanRevision]:
+    """Yield revisions whose status contradicts their gates."""
     gates = list(plan.run.gates.all())
     for one in plan.revisions.all():
         asked = [gate for gate in gates if gate.step == one.gate_step]

@@ -1,7 +1,7 @@
 """Three examples to try: a task, and the ready-made team for it.
 
-Each says all that its tools need, word by word: so it changes something in the example office also where it is
-rehearsed, and whoever is new sees it there.
+Each names every argument that its tools need. So a rehearsal, too, changes something in the example office, and new
+users can see it there.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,7 @@ DAYS_AHEAD = timedelta(days=14)
 
 @dataclass(frozen=True)
 class PlanExample:
-    """`key` stands in addresses, `title` is what it is called where it is offered. `words`: of the task, with a day to
-    come in them where they want one."""
+    """`key` is the URL parameter, `title` the label. `words` is the task; `{day}` in it becomes a coming Monday."""
 
     key: str
     title: str

@@ -1,4 +1,4 @@
-"""Plans that go on from a step of another one: what was done by then is told to the planner of the new one.
+"""Forks of plans: a new plan goes on after a step of another one, whose planner is shown what was done by then.
 
 Why so: docs/decisions.md, Forks.
 """
@@ -16,13 +16,13 @@ from runs.procedure.schemas import NewFork
 
 from . import procedure
 from .models import Plan, PlanStep, TeamChanged
-from .models.queries import state_of_step
+from .models.queries import step_situation
 from .rules.approval_policy import TeamPolicy
 from .rules.enums import StepEffect, StepStatus
 from .schemas import NewPlanFork
 
-STATE = "plan.step"  # the kind of entry that tells how a step came to stand as it does
-LONGEST = 4_000  # characters of a result that are quoted
+STATE = "plan.step"  # kind of the entry of a step's change of status
+LONGEST = 4_000  # quoted characters of a result
 DONE = (
     "This plan goes on from another plan of this task, after its step {number}. These steps of it have ended, and what "
     "they did stays done. Do not plan them again, and give their results to the steps that need them:"
@@ -34,7 +34,7 @@ ASKED = "The planner writes the steps that are left, and they are asked about as
 
 @dataclass(frozen=True)
 class PlanMoment:
-    """A plan, read with `whole()`, after the step of this number in its current revision, which has ended."""
+    """A plan, read with `with_steps()`, after the step of this number in its current revision, which has ended."""
 
     plan: Plan
     number: int
@@ -45,9 +45,9 @@ class PlanMoment:
 
     @property
     def done(self) -> list[PlanStep]:
-        """Up to that step, as far as they have ended."""
+        """The steps up to this one that have ended."""
         place = next(place for place, one in enumerate(self.steps) if one.number == self.number)
-        return [one for one in self.steps[: place + 1] if state_of_step(one).settled]
+        return [one for one in self.steps[: place + 1] if step_situation(one).settled]
 
     @property
     def later(self) -> list[PlanStep]:
@@ -55,7 +55,7 @@ class PlanMoment:
         return [one for one in self.steps if one.pk not in kept]
 
     def entry(self) -> AuditEntry | None:
-        """The newest that tells of the step."""
+        """Return the newest entry of the step's status."""
         for entry in AuditEntry.objects.filter(run=self.plan.pk, kind=STATE).order_by("-seq"):
             if json.loads(entry.line)["facts"]["step"] == self.number:
                 return entry
@@ -76,7 +76,7 @@ class PlanForks:
         numbers = [one.number for one in moment.steps]
         done = Section("Steps that come along", tuple(map(_line, moment.done)))
         return ForkEffects(
-            number, max(numbers), f"step {number}", tuple(_undone(moment)), (done,), tuple(_notes(moment))
+            number, max(numbers), f"step {number}", tuple(_left_out_sections(moment)), (done,), tuple(_notes(moment))
         )
 
     def submit(self, row: Plan, number: int, *, words: str, spend: int | None, **asked: Any) -> Plan:
@@ -100,7 +100,9 @@ class PlanForks:
                 policy=TeamPolicy.of(row.policy),
                 spend=spend,
                 earlier=row,
-                notes="\n\n".join(filter(None, [_told(moment), words and f"{record_name(owner)} adds: {words}"])),
+                notes="\n\n".join(
+                    filter(None, [_completed_steps_text(moment), words and f"{record_name(owner)} adds: {words}"])
+                ),
                 carry=carry,
                 **asked,
             )
@@ -109,20 +111,20 @@ class PlanForks:
 
 
 def _moment(row: Plan, number: int) -> PlanMoment:
-    """ForkRefused."""
+    """Return the fork point. Raises NoForkPoint if there is no such step, ForkRefused if it cannot be forked yet."""
     moment = PlanMoment(row, number)
     step = next((one for one in moment.steps if one.number == number), None)
     if step is None:
         numbers = ", ".join(str(one.number) for one in moment.steps) or "none"
         raise NoForkPoint(f"There is no step {number} in the plan as it is now. There are: {numbers}.")
-    if not state_of_step(step).settled:
+    if not step_situation(step).settled:
         raise ForkRefused("This step has not ended. Fork the plan after an earlier one, or begin another from it.")
     if moment.entry() is None:
         raise ForkRefused("The record does not have this step yet. Try it again when the plan rests.")
     return moment
 
 
-def _told(moment: PlanMoment) -> str:
+def _completed_steps_text(moment: PlanMoment) -> str:
     quoted = []
     for one in moment.done:
         reply = one.reply if one.status == StepStatus.COMPLETED else one.error
@@ -139,7 +141,7 @@ def _line(one: PlanStep) -> str:
     return f"{one.number}, {one.owner}, {one.status.replace('_', ' ')}: {one.action}"
 
 
-def _undone(moment: PlanMoment) -> Iterator[Section]:
+def _left_out_sections(moment: PlanMoment) -> Iterator[Section]:
     yield Section("Steps", tuple(map(_line, moment.later)), "No step came after it.")
     results = [f"{one.number}: {one.reply}" for one in moment.later if one.reply]
     yield Section("Results", tuple(results), "No step after it had a result.")

@@ -1,4 +1,4 @@
-"""What a new plan must be, for every door: the page, the command line, the API."""
+"""Validation of new plans, for the page, the command line and the API."""
 
 from typing import Any
 from uuid import UUID
@@ -16,13 +16,13 @@ from .comments import NO_ACTION, NO_WORDS
 from .models import Plan, Team, TeamVersion
 from .models.plans import TASK_LENGTH
 from .models.presets import TeamAgentRow
-from .models.queries import owners_of, usable_of
+from .models.queries import owners_of, usable_tools
 from .prompts import agent, planner
 from .prompts.planner import Messages, PlannerBrief
 from .rules.scheduling import ACTION_LENGTH, WORDS_LENGTH
 
 PROJECT_NAME_LENGTH = 100
-A_RESULT = 500  # tokens of an action, and of what a first tool brings
+RESULT_TOKENS = 500  # of an action and the result of a first tool call
 NO_TEAM = "There is no team. Make one in the library."
 
 
@@ -40,7 +40,10 @@ class PlanForm(forms.Form):
 
 
 def plan_to_start_from(key: Any, owner: Any) -> Plan | None:
-    """The plan of one's own that worked, to begin another from. ValidationError."""
+    """Return the owner's completed plan with this id, as the example of a new one; None without a key.
+
+    Raises ValidationError if there is no such plan.
+    """
     if not key:
         return None
     found = Plan.objects.completed(owner).filter(pk=key).first() if _is_uuid(key) else None
@@ -61,18 +64,18 @@ class ProjectForm(forms.Form):
 
 
 def submit_values(given: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """What `Plan.objects.submit` takes, and what is wrong with it, by fields."""
+    """Return arguments of `Plan.objects.submit`, and problems: a field and a sentence each."""
     form = PlanForm({name: value for name, value in given.items() if value is not None})
     return (form.cleaned_data if form.is_valid() else {}), first_errors(form)
 
 
-def find_team(which: str | int | None) -> TeamVersion:
-    """The current version of the team of that name or id; of the first that is offered where none is named.
+def find_team(name_or_id: str | int | None) -> TeamVersion:
+    """Return the current version of the team with this name or id; of the first available team if `which` is None.
 
-    ValidationError.
+    Raises ValidationError if there is none.
     """
-    if which is not None:
-        return preset_named(Team, which).current
+    if name_or_id is not None:
+        return preset_named(Team, name_or_id).current
     first = Team.objects.available().with_content().first()
     if first is None or first.current is None:
         raise ValidationError(NO_TEAM)
@@ -80,21 +83,23 @@ def find_team(which: str | int | None) -> TeamVersion:
 
 
 def too_long_for(task: str, team: TeamVersion) -> list[tuple[str, str]]:
-    """Why models of the team cannot be given the task, as far as it is known how much they read."""
+    """Return the problem if the task exceeds the context of one of the team's models, as far as its size is known."""
     agents = list(team.agents.all())
     brief = PlannerBrief(task=task, owners=owners_of(agents))
-    asked = [("planner", [team.planner or settings.DEFAULT_MODEL], planner.planner_messages(brief))]
-    asked += [(one.name, [one.model or settings.DEFAULT_MODEL, one.fallback], _first_move(task, one)) for one in agents]
-    for name, models, messages in asked:
+    requests = [("planner", [team.planner or settings.DEFAULT_MODEL], planner.planner_messages(brief))]
+    requests += [
+        (one.name, [one.model or settings.DEFAULT_MODEL, one.fallback], _first_move(task, one)) for one in agents
+    ]
+    for name, models, messages in requests:
         for model in models:
-            if said := too_long(model, prompt_tokens(messages) + A_RESULT, f"the first request to the {name}"):
-                return [("task", f"{said} Shorten the task, or choose a team whose models read more.")]
+            if sentence := too_long(model, prompt_tokens(messages) + RESULT_TOKENS, f"the first request to the {name}"):
+                return [("task", f"{sentence} Shorten the task, or choose a team whose models read more.")]
     return []
 
 
 def _first_move(task: str, one: TeamAgentRow) -> Messages:
     about = (one.name, one.description, one.system)
-    return agent.step_messages(agent.StepWork(*about, goal=task, action="", tools=usable_of(one.tools)))
+    return agent.step_messages(agent.StepWork(*about, goal=task, action="", tools=usable_tools(one.tools)))
 
 
 class CommentForm(forms.Form):
@@ -102,7 +107,7 @@ class CommentForm(forms.Form):
 
 
 class StepEditForm(forms.Form):
-    """Another text of a step. `tools`: those that were ticked at the owner that was chosen."""
+    """Edit of a step. `tools`: those that were ticked for the chosen owner."""
 
     action = PlainTextField(max_length=ACTION_LENGTH, needed=NO_ACTION, lines=True)
     owner = PlainTextField(max_length=80, needed="Choose who does it.")
@@ -113,7 +118,7 @@ class StepEditForm(forms.Form):
         self._tools = tools
 
     def clean_needs(self) -> list[int] | None:
-        """None: all steps before it."""
+        """Return numbers of steps; None means all steps before this one."""
         given = self.cleaned_data["needs"].strip()
         if given.casefold() == "all":
             return None

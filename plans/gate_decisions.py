@@ -1,5 +1,5 @@
-"""What is decided at a plan's gates, and what that does: by people at once, by a council or the clock when the run
-looks at it.
+"""Effects of decisions at a plan's gates. Those of people are applied at once, those of councils and expired deadlines
+when the worker next looks at the gate.
 
 Why so: docs/decisions.md, Plans.
 """
@@ -16,7 +16,7 @@ from engine.models import Gate
 from engine.runtime.procedure import InvalidAnswer
 
 from .models import Plan, PlanStep, queries, writes
-from .models.queries import number_of, pending_gate, questions_of, state_of_step
+from .models.queries import gate_fields, needs_gate, number_of, step_situation
 from .models.steps import ANSWER
 from .rules import decision_effects
 from .rules.approval_policy import ApprovalKind, DecisionMeaning, is_single_person, meaning
@@ -34,9 +34,9 @@ def apply_decision(gate: Gate, choice: str, answer: Any) -> None:
     gate = Gate.objects.with_decisions().get(pk=gate.pk)
     if gate.kind not in set(ApprovalKind):
         return
-    _refuse_unfitting(answer)
+    _check_answer(answer)
     if gate.pending or (gate.kind == ApprovalKind.UNCERTAIN and choice not in set(DecisionMeaning)):
-        return  # what happened is the engine's own question; leaving the step, or the plan, is ours
+        return  # the engine handles what became of an uncertain call; here only the effects on step and plan
     if not _is_waited_for(gate):
         raise gate_decisions.GateClosed(ENDED_TEXT)
     try:
@@ -46,19 +46,20 @@ def apply_decision(gate: Gate, choice: str, answer: Any) -> None:
 
 
 def accept_plan(plan: UUID, pk: int) -> None:
-    """What a council or the clock decided, unless it is done already. In a transaction of the run's worker."""
+    """Apply what a council or an expired deadline decided, unless it was applied already. Runs in a transaction of the
+    worker."""
     gate = Gate.objects.with_decisions().get(pk=pk, run=plan)
     if gate.used or not _is_waited_for(gate):
         return
     if gate.state not in (Gate.State.APPROVED, Gate.State.REJECTED):
-        gate.consume()  # nobody answered in time: it is asked anew
+        gate.consume()  # nobody answered in time: a new gate is opened
     elif gate.is_decided or not gate.approved:
         _apply_or_leave_out(gate)
 
 
 def _apply_or_leave_out(gate: Gate) -> None:
-    """A refusal of a council, or of the clock, that nothing can be planned anew by any more leaves the step out, or
-    ends the plan: nobody is there to be told that it has to be said otherwise."""
+    """Apply a decision. If it asks for a revision and no revision is left, leave the step out, or end the plan: a
+    council or a deadline cannot be asked to decide differently."""
     try:
         with transaction.atomic():
             _apply(gate, gate.choice)
@@ -68,16 +69,16 @@ def _apply_or_leave_out(gate: Gate) -> None:
 
 
 def _is_waited_for(gate: Gate) -> bool:
-    """Whether it asks what the plan still waits for, at the place where that is asked."""
+    """Tell whether the plan still waits for this gate."""
     plan = Plan.objects.planned().get(pk=gate.run_id)
     number, kind = number_of(gate), ApprovalKind(gate.kind)
     step = plan.step(number) if number else None
-    return pending_gate(plan, kind, step) and questions_of(plan, kind, step)[0] == gate.step
+    return needs_gate(plan, kind, step) and gate_fields(plan, kind, step)[0] == gate.step
 
 
 def place_of_words(gate: Gate, decision: str) -> str | None:
-    """What is said with a no may be what the rest is planned anew by; else it goes to the step. With a yes to the plan
-    or to its money people alone read it."""
+    """Return where the text of a decision goes: "" for the planner, a step's key for its agent, None if only people
+    read it (an approval of the plan or its budget). A rejection may cause a revision, so the planner reads it."""
     if decision == "reject":
         return ""
     number = number_of(gate)
@@ -87,8 +88,11 @@ def place_of_words(gate: Gate, decision: str) -> str | None:
 
 
 def word_sources(run: UUID, step: str) -> Collection[str] | None:
-    """About a step its action alone is asked, which was planned by what became of steps of earlier revisions; what
-    happens within it is made of the results of those it needs, too."""
+    """Return the keys of the steps whose texts went into a question of this step.
+
+    The gate of a step asks about its action, which the planner wrote knowing the steps of earlier revisions. Gates
+    within a step also depend on the results of the steps that it needs.
+    """
     found = queries.GATE_OF_STEP.match(step)
     if found is None:
         return None
@@ -97,7 +101,7 @@ def word_sources(run: UUID, step: str) -> Collection[str] | None:
     return [f"step-{one}" for one in sources(run, number)]
 
 
-def _refuse_unfitting(answer: Any) -> None:
+def _check_answer(answer: Any) -> None:
     if answer is None:
         return
     if not isinstance(answer, str) or not answer.strip():
@@ -109,30 +113,30 @@ def _refuse_unfitting(answer: Any) -> None:
 def _apply(gate: Gate, choice: str) -> None:
     step = step_of(gate)
     last = gate.last_decision
-    assert last is not None  # noqa: S101 - it is closed
+    assert last is not None  # noqa: S101 - the gate is closed, so it has a decision
     kind, by = ApprovalKind(gate.kind), decision_text(gate)
     kind = ApprovalKind.TOOL if kind is ApprovalKind.UNCERTAIN else kind  # a call that began is still a call
     meant = meaning(kind, last.decision, choice)
-    done = decision_effects.decision_effect(kind, meant, state_of_step(step) if step else None)
-    said = clean_storable_text(str(gate.answer or gate.words or ""))
-    if kind is ApprovalKind.PLAN and done.accept and not _is_still_the_text(gate):
-        return  # it is asked anew by what it is now
-    _to_step(step, kind, done, by, said)
-    _to_plan(gate, step, done, by, said)
+    effect = decision_effects.decision_effect(kind, meant, step_situation(step) if step else None)
+    text = clean_storable_text(str(gate.answer or gate.words or ""))
+    if kind is ApprovalKind.PLAN and effect.accept and not _is_still_the_text(gate):
+        return  # a new gate asks about the changed text
+    _to_step(step, kind, effect, by, text)
+    _to_plan(gate, step, effect, by, text)
     for one in gate.decisions.all():
-        said_all = one.by_user and one.decides and meaning(kind, one.decision, one.choice) is DecisionMeaning.ALL
-        if done.accept and said_all:
+        approves_all = one.by_user and one.decides and meaning(kind, one.decision, one.choice) is DecisionMeaning.ALL
+        if effect.accept and approves_all:
             _approve_steps(gate, one.by_user, one.text)
         words = clean_storable_text(str(one.value or one.text or ""))
         source = ANSWER if kind is ApprovalKind.QUESTION and meant is DecisionMeaning.ANSWER else writes.HUMAN
         if words and (one.by_user_id or one == last):
             writes.save_message(gate.run_id, source, words, by=one.by, to=step.number if step else 0)
     if kind is not ApprovalKind.TOOL and not (kind is ApprovalKind.STEP and gate.approved):
-        gate.consume()  # these two are used up by what they allow
+        gate.consume()  # tool calls and steps consume their gates when they start
 
 
 def decision_text(gate: Gate) -> str:
-    """Who decided, as it is kept."""
+    """Return the stored name of who decided; empty if nobody did."""
     last = gate.last_decision
     if last and last.by:
         return last.by
@@ -141,7 +145,7 @@ def decision_text(gate: Gate) -> str:
 
 def _is_still_the_text(gate: Gate) -> bool:
     plan = Plan.objects.planned().get(pk=gate.run_id)
-    return questions_of(plan, ApprovalKind.PLAN, None)[2] == gate.text
+    return gate_fields(plan, ApprovalKind.PLAN, None)[2] == gate.text
 
 
 def step_of(gate: Gate) -> PlanStep | None:
@@ -149,31 +153,33 @@ def step_of(gate: Gate) -> PlanStep | None:
     return PlanStep.objects.select_related("agent").get(plan=gate.run_id, number=number) if number else None
 
 
-def _to_step(step: PlanStep | None, kind: ApprovalKind, done: DecisionEffect, by: str, said: str) -> None:
+def _to_step(step: PlanStep | None, kind: ApprovalKind, effect: DecisionEffect, by: str, text: str) -> None:
     if step is None:
         return
-    if kind is ApprovalKind.QUESTION and done.event is None:
-        writes.save_answer(step, said)
-    if done.event is None:
+    if kind is ApprovalKind.QUESTION and effect.event is None:
+        writes.save_answer(step, text)
+    if effect.event is None:
         return
-    writes.set_step_state(step, done.event, by=by, why=said or (DECISION_TEXT if done.event is StepEvent.REPLY else ""))
+    writes.set_step_state(
+        step, effect.event, by=by, why=text or (DECISION_TEXT if effect.event is StepEvent.REPLY else "")
+    )
 
 
-def _to_plan(gate: Gate, step: PlanStep | None, done: DecisionEffect, by: str, said: str) -> None:
-    if done.order:
-        writes.request_revision(gate.run_id, done.order, said, by, step.number if step else None)
-    if done.accept:
+def _to_plan(gate: Gate, step: PlanStep | None, effect: DecisionEffect, by: str, text: str) -> None:
+    if effect.order:
+        writes.request_revision(gate.run_id, effect.order, text, by, step.number if step else None)
+    if effect.accept:
         writes.accept_revision(gate.run_id)
-    if done.end:
+    if effect.end:
         writes.stop(gate.run_id, by)
 
 
 def _approve_steps(gate: Gate, user: Any, text: str) -> None:
-    """Each step gate that this person may decide alone, and whose text stands in the plan's that was read, gets a
-    decision of its own; the others go on waiting."""
+    """Approve each step gate that this person may decide alone and whose text is part of the plan's text that they
+    read. Other gates stay pending."""
     plan = Plan.objects.planned().get(pk=gate.run_id)
     for step in plan.steps_now:
-        asked = Gate.objects.newest(gate.run_id, step.gate_step) if step.status in BEFORE_WORK else None
-        read = bool(asked and asked.pending and asked.text in gate.text)
-        if asked and read and is_single_person(asked.policy) and gate_decisions.may_decide(asked, user):
-            gate_decisions.decide(asked.pk, user, "approve", text, digest=asked.digest)
+        step_gate = Gate.objects.newest(gate.run_id, step.gate_step) if step.status in BEFORE_WORK else None
+        read = bool(step_gate and step_gate.pending and step_gate.text in gate.text)
+        if step_gate and read and is_single_person(step_gate.policy) and gate_decisions.may_decide(step_gate, user):
+            gate_decisions.decide(step_gate.pk, user, "approve", text, digest=step_gate.digest)

@@ -1,4 +1,4 @@
-"""What the history of plans is asked for beside what any history is."""
+"""Filters of the history that only plans have."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -11,7 +11,7 @@ from runs.procedure import filters
 
 from .models import Plan, Project, Team
 
-OFFERED = 100  # matters, the newest
+OFFERED = 100  # newest projects in the filter
 
 
 class PlanHistoryForm(filters.RunHistoryForm):
@@ -29,21 +29,21 @@ class PlanHistoryForm(filters.RunHistoryForm):
     def __init__(self, data: Mapping[str, Any], words: Sequence[str], people: filters.People, user: Any) -> None:
         super().__init__(data, words, people)
         team, matter = (cast(forms.ChoiceField, self.fields[name]) for name in self.sets)
-        # read only where they are shown or one is asked for
+        # callables, so that the queries run only if the fields are shown or used
         team.choices = lambda: [("", "All teams"), *teams()]
         asked = str(data.get("matter") or "")
         matter.choices = lambda: [("", "All matters"), *project_choices(user, asked)]
 
 
 def teams() -> list[tuple[int, str]]:
-    """Those that are offered, and those that have planned."""
+    """Return id and name of the teams that are available or have plans."""
     planned = Exists(Plan.objects.filter(team_version__team=OuterRef("pk")))
     found = Team.objects.filter(Q(archived=None) | planned).order_by("name")
     return list(found.values_list("pk", "name"))
 
 
 def project_choices(user: Any, asked: str = "") -> list[tuple[str, str]]:
-    """Of this person, the newest first; a closed one is offered only where it is asked for."""
+    """Return id and title of this user's projects, newest first; a closed one only if it is `asked`."""
     if user is None or not user.is_authenticated:
         return []
     own = Project.objects.existing().filter(owner=user).order_by("-created")

@@ -1,4 +1,4 @@
-"""The teams as the library lists them."""
+"""Plan teams in the library, and descriptions of what changed between versions."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,7 +30,7 @@ class PlanTeamSection(PresetSection):
 
 
 TeamContentDict = Mapping[str, Any]
-"""What a version of a team holds, as `TeamVersion.held` says it."""
+"""Content of a team version, as `TeamVersion.held` returns it."""
 
 CHANGE_TEXT = {
     "description": "What it is for was rewritten.",
@@ -47,11 +47,11 @@ AGENT_FIELDS = {
 
 
 def describe_changes(before: tuple[str, TeamContentDict], after: tuple[str, TeamContentDict]) -> list[str]:
-    """One sentence for each thing that changed."""
+    """Return one sentence for each change; `before` and `after` are name and content."""
     (old_name, old), (new_name, new) = before, after
     renamed = [f"The team was renamed from {old_name} to {new_name}."] if old_name != new_name else []
-    own = [sentence for name, sentence in CHANGE_TEXT.items() if old[name] != new[name]]
-    return [*renamed, *_agents(old, new), *own]
+    other = [sentence for name, sentence in CHANGE_TEXT.items() if old[name] != new[name]]
+    return [*renamed, *_agents(old, new), *other]
 
 
 def _agents(before: TeamContentDict, after: TeamContentDict) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _agents(before: TeamContentDict, after: TeamContentDict) -> Iterator[str]:
 
 
 def _of_agent(name: str, was: TeamContentDict, now: TeamContentDict) -> Iterator[str]:
-    yield from (said.format(name=name) for key, said in AGENT_FIELDS.items() if was[key] != now[key])
+    yield from (sentence.format(name=name) for key, sentence in AGENT_FIELDS.items() if was[key] != now[key])
     gained, lost = sorted({*now["tools"]} - {*was["tools"]}), sorted({*was["tools"]} - {*now["tools"]})
     if gained:
         yield f"{name} has {', '.join(gained)} now."

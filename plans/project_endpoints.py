@@ -1,4 +1,4 @@
-"""The HTTP API of matters, and what lists of plans are asked for."""
+"""The HTTP API of projects (`/matters`), and the filters of lists of plans."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -32,7 +32,8 @@ Closed = Annotated[bool, Query(description="Whether those that are closed are li
     summary="One's own matters, newest first",
 )
 def list_projects(request: HttpRequest, closed: Closed = False) -> HttpResponse:
-    """Plans of one matter know how the earlier ones came out. A name with which a plan is submitted makes one."""
+    """The planner of a matter's plan sees how earlier plans of the matter ended. A matter is created when a plan is
+    submitted with a new name."""
     reject_unknown_parameters(request, "closed")
     return json_response(
         {"results": list(projects.project_summaries(projects.projects_of(credential_of(request).owner, closed=closed)))}
@@ -43,11 +44,11 @@ def list_projects(request: HttpRequest, closed: Closed = False) -> HttpResponse:
     "/matters/{uuid:id}",
     response=schemas.ProjectOut,
     openapi_extra=problem_responses(400, 403, 404, 413, 415, 422),
-    summary="Call a matter otherwise, or close it",
+    summary="Rename or close a matter",
 )
 @requires_scope(TokenScope.STEER, "plan")
 def change_project(request: HttpRequest, id: UUID, asked: schemas.ProjectChange) -> HttpResponse:
-    """A closed one is in no lists and choices. Its plans go on, and new ones may be submitted by its name."""
+    """A closed matter is not in lists and choices. Its plans go on, and new plans may be submitted with its name."""
     matter = Project.objects.existing().filter(owner=credential_of(request).owner, pk=id).first()
     if matter is None:
         raise not_found("matter")
@@ -66,11 +67,11 @@ def _title(given: str) -> str:
     return str(form.cleaned_data["title"])
 
 
-# ---- which plans ---------------------------------------------------------------------------------------------
+# ---- filters of lists ----------------------------------------------------------------------------------------
 
 
 def plan_list_filter(asked: schemas.PlanListQuery, owner: Any) -> dict[str, Any]:
-    """As the history takes it."""
+    """Return arguments for the run history."""
     found = history_query_of(asked)
     if asked.team:
         found["team"] = _team(asked.team)

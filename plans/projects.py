@@ -1,4 +1,4 @@
-"""How the matters of a person stand: whether work goes on in one, and what waits there for its owner."""
+"""Status of projects, similar earlier plans, and deletion of a person's projects."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ from runs.run_object import isoformat
 from .models import Plan, Project
 from .rules.approval_policy import ApprovalKind
 
-MOST = 100  # that are told at once, the newest
+MOST = 100  # newest projects of a list, newest plans of a project's page
 
 
 def projects_of(user: Any, *, closed: bool = False) -> list[Project]:
-    """Newest first; those that are closed only where they are asked for."""
+    """Return the user's projects, newest first, at most MOST; `closed` adds closed ones."""
     there = Project.objects.existing().filter(owner=user).order_by("-created")
     return list((there if closed else there.filter(closed=None))[:MOST])
 
@@ -36,7 +36,7 @@ def project_summaries(matters: Sequence[Project]) -> Iterator[dict[str, Any]]:
 
 
 def plans_of_projects(matters: Sequence[Project]) -> dict[UUID, list[Plan]]:
-    """Of their owner, newest first, each with its gates."""
+    """Return the plans of each project, newest first, with gates. Plans of others than its owner are left out."""
     gates = Prefetch("run__gates", Gate.objects.prefetch_related("decisions").order_by("pk"))
     rows = Plan.objects.filter(matter__in=matters).select_related("run", "matter").prefetch_related(gates)
     found: dict[UUID, list[Plan]] = defaultdict(list)
@@ -47,12 +47,12 @@ def plans_of_projects(matters: Sequence[Project]) -> dict[UUID, list[Plan]]:
 
 
 def project_fields(matter: Project, plans: Sequence[Plan]) -> dict[str, Any]:
-    """`plans`: all of it, newest first."""
+    """Return the project as the API gives it; `plans`: all its plans, newest first."""
     return {
         "id": str(matter.pk),
         "name": matter.name,
         "title": matter.title or (plans[-1].run.title if plans else matter.name),
-        "current_status": "active" if any(map(_goes_on, plans)) else "completed",
+        "current_status": "active" if any(map(_is_active, plans)) else "completed",
         "message_to_user": waiting_text(plans),
         "ts": isoformat(matter.created),
         "closed": matter.closed is not None,
@@ -60,15 +60,15 @@ def project_fields(matter: Project, plans: Sequence[Plan]) -> dict[str, Any]:
 
 
 def waiting_text(plans: Sequence[Plan]) -> str | None:
-    """The newest sentence that waits for them."""
-    waiting = [gate for plan in filter(_goes_on, plans) for gate in plan.run.gates.all() if _waits(gate)]
+    """Return the text of the newest gate that waits for a person; None if there is none."""
+    waiting = [gate for plan in filter(_is_active, plans) for gate in plan.run.gates.all() if _waits(gate)]
     newest = max(waiting, key=lambda gate: gate.pk, default=None)
     if newest is None:
         return None
     return newest.text if newest.kind in (ApprovalKind.QUESTION, ApprovalKind.SEAT) else newest.title
 
 
-def _goes_on(plan: Plan) -> bool:
+def _is_active(plan: Plan) -> bool:
     return plan.run.status in ACTIVE_STATUSES
 
 
@@ -77,19 +77,19 @@ def _waits(gate: Gate) -> bool:
 
 
 MAX_SUGGESTIONS = 3
-LEAST_LETTERS, LEAST_SHARED = 4, 2
-MOST_WORDS, MOST_LOOKED_AT = 40, 200
+MIN_WORD_LENGTH, MIN_SHARED_WORDS = 4, 2
+MAX_WORDS, MAX_COMPARED_PLANS = 40, 200
 
 
 def similar_plans(owner: Any, task: str) -> list[Plan]:
-    """Of this person, those with most words in common first, the newest of equal ones."""
-    words = set(islice((word for word in index_words(task) if len(word) >= LEAST_LETTERS), MOST_WORDS))
-    if len(words) < LEAST_SHARED:
+    """Return the owner's completed plans that share most words with the task; newer ones first if equal."""
+    words = set(islice((word for word in index_words(task) if len(word) >= MIN_WORD_LENGTH), MAX_WORDS))
+    if len(words) < MIN_SHARED_WORDS:
         return []
     rows = matching_runs(Plan.objects.completed(owner), [sorted(words)], few=True)
-    newest = list(rows.order_by("-run__created")[:MOST_LOOKED_AT])
+    newest = list(rows.order_by("-run__created")[:MAX_COMPARED_PLANS])
     shared = _shared(newest, words)
-    close = [plan for plan in newest if shared.get(plan.pk, 0) >= LEAST_SHARED]
+    close = [plan for plan in newest if shared.get(plan.pk, 0) >= MIN_SHARED_WORDS]
     return sorted(close, key=lambda plan: -shared[plan.pk])[:MAX_SUGGESTIONS]
 
 
@@ -99,11 +99,11 @@ def _shared(plans: list[Plan], words: set[str]) -> dict[Any, int]:
 
 
 REASON = "Its owner has deleted all of their sessions."
-AT_ONCE = 100
+ERASURE_BATCH = 100  # plans
 
 
 def delete_projects_of(owner: Any) -> tuple[int, int]:
-    """How many plans were erased, and how many are still to be."""
+    """Delete all projects of the owner; return how many plans were erased, and how many a worker will erase later."""
     Project.objects.delete_for_owner(owner)
     own = Plan.objects.in_deleted_projects().filter(matter__owner=owner)
     count = own.count()
@@ -113,19 +113,19 @@ def delete_projects_of(owner: Any) -> tuple[int, int]:
 
 
 def erase_deleted_projects() -> bool:
-    """Some of what was taken away, each in a transaction of its own; whether there is more."""
-    found = list(Plan.objects.in_deleted_projects()[: AT_ONCE + 1])
-    for plan in found[:AT_ONCE]:
+    """Erase a batch of plans of deleted projects, each in a transaction of its own; return whether there are more."""
+    found = list(Plan.objects.in_deleted_projects()[: ERASURE_BATCH + 1])
+    for plan in found[:ERASURE_BATCH]:
         _erase(plan)
     if found:
         redaction.wipe_database_files()
-    return len(found) > AT_ONCE
+    return len(found) > ERASURE_BATCH
 
 
 def _erase(plan: Plan) -> None:
-    """With all that it has caused: they were shown the same texts."""
+    """Cancel and redact a plan and the runs that it started: they were shown the same texts."""
     run_actions.cancel(plan, plan.run.owner)
     for pk in (*Run.objects.descendants_of(plan.pk), plan.pk):
-        with suppress(ValueError):  # it had failed, and is tried again just now
+        with suppress(ValueError):  # the run had failed and is being retried
             redaction.redact_run(pk, plan.run.asked_by, REASON, once=True)
         async_to_sync(publish_revision)(pk)

@@ -1,4 +1,4 @@
-"""How a plan came to be what it is, and what its agents did one after the other: as its record tells it."""
+"""Lines of a plan's record: its revisions, and the moves of its agents."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ def _revision(plan: Plan, one: PlanRevision) -> PlanRecordLine:
 
 
 def move_lines(plan: Plan) -> list[PlanRecordLine]:
-    """In the order of the steps, those that a revision has dropped among them."""
+    """Return a line for each move, by number of the step; dropped steps are included."""
     return [
-        told for step in sorted(plan.steps.all(), key=lambda one: one.number) for told in map(_move, step.moves.all())
+        line for step in sorted(plan.steps.all(), key=lambda one: one.number) for line in map(_move, step.moves.all())
     ]
 
 
@@ -51,7 +51,7 @@ def _move(one: PlanStepMove) -> PlanRecordLine:
 
 
 def _texts(one: PlanStepMove) -> Iterator[str]:
-    """The arguments and the result of a call stand with its tool."""
+    """Yield the texts of a move. Arguments and result of a tool call are left out: the record lists all tool calls."""
     yield from filter(None, (one.thought, one.text))
     if one.result and not one.tool_call_id:
         yield one.result

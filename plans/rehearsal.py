@@ -1,16 +1,16 @@
-"""How a plan is rehearsed: stated rules in place of models, so that everything can be watched with no key.
+"""Rehearsal of plans: rules in place of models, so that a plan can be tried without a provider's key.
 
 1. The planner asks about a task of fewer than four words. Otherwise each line or sentence becomes a step, six at most,
    for the owner whose tools' descriptions share most words with it (from four letters on, by their first five), with
    the one tool that shares most; where none does, for the first owner, without a tool.
-2. An agent calls that tool once, with arguments taken from quotation marks (the last ones where people are meant, else
-   the first), addresses, dates, numbers and the words, of two moments the later an hour after the other; then it
-   replies with the first line of the result. Where the tool does not take them, it replies that the step does not say
-   what the tool needs. Where an action says "fail", its first series gives up.
-3. Who does a step whose action was changed, and with which tool, follows by the same rule; its owner comes first.
+2. An agent calls that tool once. Arguments are taken from quotation marks (the last ones for people, else the first),
+   addresses, dates, numbers and words in the action; of two moments the later is an hour after the other. Then the
+   agent replies with the first line of the result. If the tool does not accept the arguments, it replies that the step
+   does not say what the tool needs. If an action says "fail", its first series gives up.
+3. Owner and tool of a step whose action was changed follow from the same rule; its present owner comes first.
 4. The summary is the one by rule.
 
-The same task of the same team is always planned the same.
+The rules are deterministic: the same task and team give the same plan.
 """
 
 import json
@@ -25,7 +25,7 @@ from .rules.claims import noted
 
 FEWEST_WORDS = 4
 MOST_STEPS = 6
-ASKED_FIRST = 2  # messages; behind them stands what was wrong with an answer
+FIRST_REQUEST_MESSAGES = 2  # more of them: the last answer was refused
 ADDRESSED = ("to", "cc", "mail")  # the arguments that are addresses
 PEOPLE = ("people", "who")  # the arguments that are people
 ENDS = ("end", "until")  # the arguments that are the later one of two moments
@@ -35,7 +35,7 @@ Messages = list[dict[str, str]]
 
 def rehearse_planner(messages: Messages) -> str:
     given = read_fence(messages[1]["content"])
-    number_of_first(messages)  # it is such a request
+    number_of_first(messages)  # raises if this is no planner's prompt
     task = " ".join([given["task"], *(answer for _, answer in given["answers"])])
     if len(re.findall(r"\w+", task)) < FEWEST_WORDS and not given["answers"]:
         return _json({"thought": "Rehearsal. The task is short.", "questions": [QUESTION], "steps": []})
@@ -46,7 +46,7 @@ def rehearse_planner(messages: Messages) -> str:
 
 
 def tools(messages: Messages) -> str:
-    """Of a step whose action was changed, by the same rule."""
+    """Name owner and tools of a step whose action was changed, by the rule for steps."""
     given = read_fence(messages[1]["content"])
     own = sorted(given["owners"], key=lambda one: one["name"] != given["owner"])
     chosen = _step(given["action"], own)
@@ -54,7 +54,7 @@ def tools(messages: Messages) -> str:
 
 
 def _actions(task: str, notes: str) -> list[str]:
-    """What has failed is not tried again in the same words."""
+    """Split the task into actions; an action that failed gets other words, since the same would fail again."""
     parts = [part.strip(" -*\t") for part in re.split(r"\n+|(?<=[.!?;])\s+", task)]
     found = [part for part in parts if len(part) > 1]
     again = [f"{action} (another way)" if action in notes and " fail" in f" {action}" else action for action in found]
@@ -87,27 +87,27 @@ def rehearse_agent(messages: Messages) -> str:
     if not tool:
         return _move("reply", text=f"Rehearsal. {action}")
     name, schema = tool
-    if len(messages) > ASKED_FIRST:
+    if len(messages) > FIRST_REQUEST_MESSAGES:
         return _move("reply", text=f"Rehearsal. No tool was used: the step does not say all that {name} needs.")
     return _move("call", tool=name, arguments=_json(arguments(action, schema)))
 
 
 def _first_tool(system: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """Of ours, else of others, whose description stands in the material."""
+    """Return name and schema of the first tool in the prompt: of ours, else of an MCP server's in the material."""
     if ours := re.search(r"^([a-z_.0-9]+): .*\nArguments: (\{.*\})$", system, re.MULTILINE):
         return ours[1], json.loads(ours[2])
     return next(((one["name"], one["arguments"]) for one in given.get("tools", ())), None)
 
 
 def arguments(action: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """For what a schema requires, what the action has of that kind."""
+    """Return a value from the action for each required property of the schema."""
     known = schema.get("$defs", {})
     fields = schema.get("properties", {})
     return {name: _value(action, fields.get(name, {}), known, name) for name in schema.get("required", ())}
 
 
 def _value(action: str, field: Any, known: Mapping[str, Any], name: str = "") -> Any:
-    """Where others wrote a schema that is more than this understands, the text."""
+    """Return a value that fits a property; text if the schema (an MCP server's may be any) is not understood."""
     field, known = _meant(field, known)
     if "enum" in field:
         return field["enum"][0]
@@ -128,14 +128,14 @@ def _value(action: str, field: Any, known: Mapping[str, Any], name: str = "") ->
 
 
 def _within(field: Mapping[str, Any], number: int) -> int:
-    """The nearest one that a schema takes; where others wrote bounds that are no numbers, the number."""
+    """Return the nearest number within the bounds; bounds that are no integers are ignored."""
     low, high = field.get("minimum"), field.get("maximum")
     number = max(number, low) if isinstance(low, int) else number
     return min(number, high) if isinstance(high, int) else number
 
 
 def _meant(field: Any, known: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What a reference stands for. One that names itself would never end, so it is followed once."""
+    """Resolve a `$ref` once: a reference to itself would never end."""
     if not isinstance(field, Mapping):
         return {}, known
     return (known.get(str(field["$ref"]).rpartition("/")[2], {}), {}) if "$ref" in field else (field, known)

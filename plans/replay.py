@@ -1,4 +1,4 @@
-"""A plan as it was at a moment: its steps by how they came to stand, its moves and words as far as they were made."""
+"""Reconstructs a plan as it was at a given moment, from the history of its rows."""
 
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -51,7 +51,7 @@ def _step(one: PlanStep, revisions: Iterable[Any], moment: datetime) -> PlanStep
 
 
 def moments(seen: RunSnapshot[Plan]) -> Iterator[datetime]:
-    """Whenever its page changed, but for what its gates say: the house knows that."""
+    """Yield the moments at which the page changed. Those of gates are added for all procedures (runs/record/replay)."""
     yield from moments_of_calls(seen.calls)
     for step in seen.row.steps.all():
         yield from (state.made for state in step.states.all())

@@ -1,4 +1,4 @@
-"""What the API says of a plan beside what it says of any run."""
+"""Fields of plans, teams and tools in API responses, in addition to those of every run."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from runs.forking import origin_facts
 from runs.run_object import isoformat
 
 from .models import Plan, PlanStep, TeamVersion
-from .models.queries import figures_of, has_untrusted_input, note_of, possible, state_of_step
+from .models.queries import figures_of, has_untrusted_input, note_of, possible_actions, step_situation
 from .rules import scheduling
 from .rules.enums import StepStatus
 
@@ -27,8 +27,8 @@ def plan_fields(row: Plan) -> dict[str, Any]:
         "policy": row.policy,
         "plan_revision": row.revision,
         "questions": row.current.questions.splitlines(),
-        "counts": vars(scheduling.counts(map(state_of_step, row.steps_now))),
-        "actions": possible(row),
+        "counts": vars(scheduling.counts(map(step_situation, row.steps_now))),
+        "actions": possible_actions(row),
         "steps": [step_fields(row, step) for step in row.steps_now],
         "summary": row.summary,
         "figures": figures_of(row),
@@ -47,7 +47,7 @@ def facts_of_list(row: Plan) -> dict[str, Any]:
 
 
 def step_fields(plan: Plan, step: PlanStep) -> dict[str, Any]:
-    waits = step.status == StepStatus.AWAITING and not plan.run.is_ended  # else nobody is asked any more
+    waits = step.status == StepStatus.AWAITING and not plan.run.is_ended  # an ended plan asks nobody
     return {
         "number": step.number,
         "owner": step.owner,
@@ -58,7 +58,7 @@ def step_fields(plan: Plan, step: PlanStep) -> dict[str, Any]:
         "needs": step.needs,
         "effect": step.effect,
         "status": step.status if waits or step.status != StepStatus.AWAITING else StepStatus.PLANNED,
-        "actions": possible(plan, step),
+        "actions": possible_actions(plan, step),
         "skipped": step.skipped,
         "reply": step.reply or None,
         "claimed": bool(note_of(step)),
@@ -88,8 +88,8 @@ def team_fields(version: TeamVersion) -> dict[str, Any]:
 
 def tool_fields() -> Iterator[dict[str, Any]]:
     for tool in available_tools("plan").values():
-        told = {"name": tool.name, "description": tool.description, "effect": tool.effect, "source": tool.source}
-        yield {**told, "arguments": tool.schema}
+        fields = {"name": tool.name, "description": tool.description, "effect": tool.effect, "source": tool.source}
+        yield {**fields, "arguments": tool.schema}
 
 
 def tools_left_out() -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What the API takes and gives, for its description and for a first check."""
+"""Request and response schemas of the API of plans."""
 
 from typing import Annotated, Any, Literal
 
@@ -36,29 +36,29 @@ class NewPlan(StrictSchema):
     )
     team: str | None = Field(None, description="The name or id of a team; without one the first that is offered.")
     matter: Annotated[str, text_field(100, 1)] | None = Field(
-        None, description="A name of your own: plans of one matter know how the earlier ones came out."
+        None, description="A name of your own. The planner sees how earlier plans of the same matter ended."
     )
     spend: Annotated[str, text_field(20)] | None = Field(None, description="Dollars at most, as in 3.00.")
     begin: str | None = Field(
-        None, alias="from", description="The id of an own plan that is done: its steps are shown to the planner."
+        None, alias="from", description="The id of a completed plan of your own; the planner sees its steps."
     )
 
 
 class PlanListQuery(ProcedureRunListQuery):
-    """Which plans. Whatever is left out or empty restricts nothing."""
+    """Filters of plans. An empty or missing filter matches all."""
 
     team: Annotated[str, text_field(NAME_LENGTH)] = Field("", description="The name or id of a team.")
-    matter: Annotated[str, text_field(100)] = Field("", description="The name or id of a matter of one's own.")
-    waits_for: Literal["", "me"] = Field("", description="Those in which a gate waits for the token's owner.")
+    matter: Annotated[str, text_field(100)] = Field("", description="The name or id of a matter of your own.")
+    waits_for: Literal["", "me"] = Field("", description="Only plans with a gate that waits for the token's owner.")
 
 
 class ProjectChange(StrictSchema):
-    """Whatever is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     title: Annotated[str, text_field(TITLE_LENGTH)] | None = Field(
-        None, description="What it is called instead; empty: by its first plan."
+        None, description="Shown instead of the name; empty: the title of its first plan."
     )
-    closed: bool | None = Field(None, description="Takes it out of lists and choices, no more.")
+    closed: bool | None = Field(None, description="Removes it from lists and choices.")
 
 
 class ProjectOut(StrictSchema):
@@ -66,7 +66,7 @@ class ProjectOut(StrictSchema):
     name: str
     title: str
     current_status: Literal["active", "completed"]
-    message_to_user: str | None = Field(description="The newest sentence that waits for its owner.")
+    message_to_user: str | None = Field(description="The text of the newest gate that waits for its owner.")
     ts: Moment
     closed: bool
 
@@ -90,17 +90,17 @@ class PlanStepOut(StrictSchema):
     action: str
     first_action: str
     tools: list[str]
-    tools_due: bool = Field(description="Whether the planner has still to name them: its action was changed.")
+    tools_due: bool = Field(description="Whether the planner has yet to name the tools, since the action was changed.")
     needs: list[int] | None = Field(description="Numbers of steps; null: all before it.")
     effect: Effect
     status: StepStatus
-    actions: list[Literal["change", "say"]] = Field(description="What can be done to it now; all else is refused.")
+    actions: list[Literal["change", "say"]] = Field(description="Actions that are possible now; others are refused.")
     skipped: bool
     reply: str | None
     claimed: bool = Field(
-        description="Whether its agent says that it is done and no tool call shows it: of a step that writes or sends."
+        description="For a step that writes or sends: its agent says that it is done, but no tool call shows it."
     )
-    note: str | None = Field(description="What claimed means here, in a sentence.")
+    note: str | None = Field(description="Why it is claimed, in a sentence.")
     error: str | None
     calls: list[ToolUseOut]
     began: Moment | None
@@ -126,25 +126,25 @@ class PlanOut(ForkableRun):
     task: str
     team: PlanTeamOut
     matter: str | None
-    begun_from: Identifier | None = Field(alias="from", description="The plan from which it began.")
+    begun_from: Identifier | None = Field(alias="from", description="The plan whose steps its planner was shown.")
     policy: dict[str, Any]
     plan_revision: int = Field(
-        description="How often the planner has made steps, 0 before the first time; `revision` counts all changes."
+        description="Number of revisions with steps; 0 before the first. `revision` counts all changes."
     )
     questions: list[str]
     counts: StepCountsOut
-    actions: list[Literal["say"]] = Field(description="What can be done to the plan now, beside its steps and gates.")
+    actions: list[Literal["say"]] = Field(description="Actions on the plan itself that are possible now.")
     steps: list[PlanStepOut]
     summary: str
-    figures: str = Field(description="What its tools really did, by counting calls: hold the summary against it.")
-    tainted: bool = Field(description="Whether text of strangers was read: then every change is asked about.")
+    figures: str = Field(description="What its tools did, by counting calls; to check the summary.")
+    tainted: bool = Field(description="Whether it has read untrusted text; then every change needs approval.")
     rehearsal: bool
     waits: Literal["person", "time"] | None
-    gates: list[GateOut] = Field(description="What people and councils were asked, oldest first.")
+    gates: list[GateOut] = Field(description="Its gates, oldest first.")
 
 
 class NewPlanFork(NewFork):
-    step: int = Field(ge=1, description="The number of the step after which it goes on.")
+    step: int = Field(ge=1, description="The number of the step after which the fork goes on.")
 
 
 class PlanCommentIn(StrictSchema):
@@ -153,19 +153,19 @@ class PlanCommentIn(StrictSchema):
 
 
 class StepChange(StrictSchema):
-    """Whatever is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     action: Annotated[str, text_field(2_000, 2)] | None = None
     owner: Annotated[str, text_field(80, 1)] | None = None
     tools: list[str] | None = Field(
-        None, description="Left out or null where action or owner change: the planner names who does it and with what."
+        None, description="If action or owner change and this is left out or null, the planner names owner and tools."
     )
     needs: list[int] | None = Field(None, description="Numbers of steps before it; null: all of them.")
 
 
 class TeamAgentInShort(StrictSchema):
     name: str
-    model: str | None = Field(description="Null: the installation's default one.")
+    model: str | None = Field(description="Null: the installation's default model.")
 
 
 class TeamInShort(StrictSchema):
@@ -179,7 +179,7 @@ class TeamInShort(StrictSchema):
 class TeamAgentOut(StrictSchema):
     name: str
     description: str
-    model: str | None = Field(description="Null: the installation's default one.")
+    model: str | None = Field(description="Null: the installation's default model.")
     tools: list[str]
 
 
@@ -193,19 +193,19 @@ class TeamOut(StrictSchema):
 
 
 class TeamAgentDetailOut(TeamAgentOut):
-    system: str = Field(description="What it is told.")
+    system: str = Field(description="Its instructions.")
     fallback: str | None
 
 
 class TeamDetailOut(TeamOut):
-    planner: str | None = Field(description="The model that plans; null: the installation's default one.")
+    planner: str | None = Field(description="The planner's model; null: the installation's default model.")
     examples: list[str]
-    retention_days: int | None = Field(description="For so long texts of its plans are kept; null: for ever.")
+    retention_days: int | None = Field(description="Days for which texts of its plans are kept; null: without limit.")
     agents: list[TeamAgentDetailOut]  # type: ignore[assignment]
 
 
 class TeamListOut(StrictSchema):
-    """In short, or whole where `full` asks for it."""
+    """Short entries, or complete ones with `full`."""
 
     results: list[TeamInShort | TeamDetailOut]
 
@@ -230,7 +230,7 @@ class TeamFileIn(StrictSchema):
 
 class TeamSavedOut(StrictSchema):
     team: TeamDetailOut
-    left_out: list[str] = Field(description="What of the file is in no team, a sentence each.")
+    left_out: list[str] = Field(description="Parts of the file that were not used, a sentence each.")
 
 
 class ToolOut(StrictSchema):
@@ -248,4 +248,4 @@ class LeftOut(StrictSchema):
 
 class ToolListOut(StrictSchema):
     results: list[ToolOut]
-    left_out: list[LeftOut] = Field(description="Tools that MCP servers last offered and that cannot be used, and why.")
+    left_out: list[LeftOut] = Field(description="Tools of MCP servers that cannot be used, and why.")

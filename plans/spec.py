@@ -1,4 +1,4 @@
-"""What a plan is to the engine and to all doors. What it says is said elsewhere: here it has its one name."""
+"""Registers plans with the engine, the pages, the API, MCP and commands."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -90,14 +90,14 @@ MCP_TOOLS = (
     ),
 )
 
-# where nothing else can be said without a choice
-COMMENT_ONLY_TEXT: Mapping[str, Mapping[str, str]] = {
+# buttons of gates at which only one decision is possible without a choice
+PLAIN_BUTTON_LABELS: Mapping[str, Mapping[str, str]] = {
     ApprovalKind.QUESTION: {DecisionValue.ANSWER: "Answer"},
     ApprovalKind.SEAT: {DecisionValue.APPROVE: "It is done"},
 }
 
 
-EFFECTS_ATTRIBUTE = "_effects_of_its_steps"  # kept with a gate, for a list of many
+EFFECTS_ATTRIBUTE = "_effects_of_its_steps"  # set on gates of a list, so that it needs one query
 
 
 class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
@@ -129,7 +129,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
     word_sources = staticmethod(gate_decisions.word_sources)
     council_uses = staticmethod(council_uses)
     policy_suggestion = staticmethod(policy_suggestions.policy_suggestion)
-    earlier = staticmethod(approvals.earlier)
+    earlier = staticmethod(approvals.earlier_approval_text)
     facts = staticmethod(responses.plan_fields)
     compared = staticmethod(comparison.compare_plans)
     build_entries = staticmethod(entries.build_entries)
@@ -147,7 +147,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
         return plan.earlier_in_project
 
     def rows_sharing_texts(self, run: Run) -> list[Plan]:
-        return queries.with_texts_beside(run.pk)
+        return queries.plans_shown_this_plan(run.pk)
 
     def kept_for(self) -> KeptFor:
         return preset_retention(Team, "plan__team_version")
@@ -175,7 +175,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
         return list(row.run.calls.all())
 
     def estimate(self, row: Plan) -> int | None:
-        """Nobody knows how many moves its steps take."""
+        """Return None: the number of moves of its steps is unknown."""
         return 0 if row.rehearsal else None
 
     def display(self, seen: RunSnapshot[Plan]) -> PlanDisplay:
@@ -213,8 +213,8 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
         return viewer_actions.viewer_context(row, request)
 
     def button_labels(self, gate: Gate) -> Mapping[str, str]:
-        if gate.kind in COMMENT_ONLY_TEXT:
-            return COMMENT_ONLY_TEXT[gate.kind]
+        if gate.kind in PLAIN_BUTTON_LABELS:
+            return PLAIN_BUTTON_LABELS[gate.kind]
         return {
             word: sentence for word, sentence in super().button_labels(gate).items() if word != DecisionValue.ANSWER
         }
@@ -223,7 +223,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
         return queries.refused_at(gate)
 
     def is_text_repeated(self, gate: Gate) -> bool:
-        """Its steps stand above it, and say what its text does."""
+        """Tell whether the page already shows the gate's text as steps."""
         return gate.kind in (ApprovalKind.PLAN, ApprovalKind.STEP)
 
     def context_url(self, gates: Sequence[Gate]) -> None:
@@ -247,7 +247,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
     def heading(self, gate: Gate) -> str:
         step = gate.title.partition(" of ")[0]
         if gate.kind == ApprovalKind.QUESTION:
-            if gate.text.startswith("The planner "):  # it gave no plan, and is not who asks
+            if gate.text.startswith("The planner "):  # asked by MAGI, since the planner's answer was unusable
                 return title_that_fits(gate.text)
             return asked_by(f"{step} asks" if queries.number_of(gate) else "The planner asks", gate)
         if gate.kind == ApprovalKind.FAILURE and gate.title:
@@ -275,7 +275,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
 
 
 def _effects(gate: Gate) -> Collection[str]:
-    """Of all that a yes lets happen; none where that is not known of its kind."""
+    """Return the effects of all that an approval allows; empty if the kind of gate does not tell."""
     if gate.kind == ApprovalKind.PLAN:
         return (
             gate.__dict__[EFFECTS_ATTRIBUTE]

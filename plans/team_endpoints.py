@@ -1,4 +1,4 @@
-"""The HTTP API of teams: as they are, as files, and made or changed by files."""
+"""The HTTP API of plan teams: reading, exporting, and creating or changing them from files."""
 
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -27,18 +27,16 @@ NEEDED = {"name": {"type": "string", "minLength": 1}, "agents": {"type": "array"
 TeamFile = Annotated[
     dict[str, Any],
     WithJsonSchema({"type": "object", "required": [*NEEDED], "properties": NEEDED}),
-    Body(description="`name`, one to eight `agents`, and whatever else there is; what is not known is said."),
+    Body(description="`name`, one to eight `agents`, and optional keys; unknown keys are listed in the answer."),
 ]
-Opened = Annotated[
-    int | None, Query(ge=1, description="The version that was changed: 409 where another one is current.")
-]
+Opened = Annotated[int | None, Query(ge=1, description="The version that you changed; 409 if another one is current.")]
 
 
 @router.get(
-    "/teams", response=schemas.TeamListOut, openapi_extra=problem_responses(422), summary="The teams to plan with"
+    "/teams", response=schemas.TeamListOut, openapi_extra=problem_responses(422), summary="List the teams that can plan"
 )
 def teams(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
-    """Who works there, and nothing of tools, policy and what each is told."""
+    """Names of teams and agents. With `full`: tools, policy and instructions, too."""
     reject_unknown_parameters(request, *SoughtSaved.model_fields)
     found = [one.current for one in Team.objects.available().with_content() if one.current]
     return list_answer(asked, found, short=_in_short, whole=_whole)
@@ -48,13 +46,13 @@ def teams(request: HttpRequest, asked: Query[SoughtSaved]) -> HttpResponse:
     "/teams",
     response={201: schemas.TeamSavedOut},
     openapi_extra=problem_responses(400, 403, 413, 415, 422, also={201: location_response("team")}),
-    summary="Make a team of a file",
+    summary="Create a team from a file",
 )
 @requires_scope(TokenScope.DECIDE, "plan")
 def make_team(request: HttpRequest, asked: TeamFile) -> HttpResponse:
-    """Of the two kinds of files that are known: as `GET /teams/{name}/file` has it, or with `system_message`,
-    `deployment_name` and `starting_tasks`. `left_out` says what of it is in no team. It needs the scope `decide`: who
-    says what is asked of nobody decides it."""
+    """Takes the format of `GET /teams/{name}/file`, or one with `system_message`, `deployment_name` and
+    `starting_tasks`. `left_out` lists the parts that were not used. Needs the scope `decide`, since a policy decides
+    what needs no approval."""
     owner = credential_of(request).owner
     if not owner.has_perm("plans.add_team"):
         raise ApiError(403, "You may not make teams. Ask who administers this site for the right to.")
@@ -74,7 +72,7 @@ def make_team(request: HttpRequest, asked: TeamFile) -> HttpResponse:
     summary="One team, by name or id",
 )
 def team(request: HttpRequest, name: str) -> HttpResponse:
-    """As it is now, with all that its agents are told."""
+    """The current version, with the agents' instructions."""
     reject_unknown_parameters(request)
     return json_response(_whole(_named(name)))
 
@@ -83,10 +81,10 @@ def team(request: HttpRequest, name: str) -> HttpResponse:
     "/teams/{name}/file",
     response={200: schemas.TeamFileIn},
     openapi_extra=problem_responses(404, 422),
-    summary="A team as a file",
+    summary="Export a team as a file",
 )
 def team_file(request: HttpRequest, name: str) -> HttpResponse:
-    """What `POST /teams` here and elsewhere takes, and what `manage.py team_import` does."""
+    """The format that `POST /teams` and `manage.py team_import` take, also on other installations."""
     reject_unknown_parameters(request)
     return json_response(team_files.team_file_object(_named(name)))
 
@@ -95,12 +93,12 @@ def team_file(request: HttpRequest, name: str) -> HttpResponse:
     "/teams/{name}",
     response={200: schemas.TeamSavedOut},
     openapi_extra=problem_responses(400, 403, 404, 409, 413, 415, 422),
-    summary="Make a file the next version of a team",
+    summary="Save a file as the next version of a team",
 )
 @requires_scope(TokenScope.DECIDE, "plan")
 def change_team(request: HttpRequest, name: str, asked: TeamFile, version: Opened = None) -> HttpResponse:
-    """Plans that began keep theirs. Where nothing differs it stays as it is. It needs the scope `decide`, as to make
-    one does."""
+    """Plans that have started keep their version. If nothing differs, there is no new version. Needs the scope
+    `decide`, as creating a team does."""
     reject_unknown_parameters(request, "version")
     saved, owner = _named(name).team, credential_of(request).owner
     if not saved.is_editable_by(owner):
@@ -148,9 +146,9 @@ def _in_short(version: TeamVersion) -> dict[str, Any]:
 
 
 def _whole(version: TeamVersion) -> dict[str, Any]:
-    """With what its agents are told, and for how long the texts of its plans are kept."""
+    """Return a team with instructions of its agents and the retention of its plans' texts."""
     agents = zip(team_fields(version)["agents"], version.agents.all(), strict=True)
-    told = [{**agent, "system": row.system, "fallback": row.fallback or None} for agent, row in agents]
+    detailed = [{**agent, "system": row.system, "fallback": row.fallback or None} for agent, row in agents]
     days = version.team.kept_days
     own = {"planner": version.planner or None, "examples": version.examples, "retention_days": days or None}
-    return {**team_fields(version), **own, "agents": told}
+    return {**team_fields(version), **own, "agents": detailed}

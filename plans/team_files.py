@@ -1,7 +1,8 @@
-"""Teams as files of JSON: our own, and those of the program that the endpoints under /api/automation come from.
+"""Teams as JSON files: our own format, and that of the program which defined the endpoints under /api/automation.
 
-A file of ours has the keys of `values_of`. Of the other kind `agents[].system_message`, `agents[].deployment_name` and
-`starting_tasks` are taken for what they are here; which other keys there were, and what could not be had, is said.
+Our format has the keys of `team_file_object`. In the other one `agents[].system_message`, `agents[].deployment_name`
+and `starting_tasks` are read as `system`, `model` and `examples`. Unknown keys, and models and tools that do not exist
+here, are listed in `ParsedTeam.left_out`.
 """
 
 import json
@@ -39,7 +40,7 @@ _TEXTS = {
 
 
 class InvalidTeamFile(Exception):
-    """No team: `problems` by their paths, each a sentence."""
+    """The file is no team; `problems` has a path and a sentence each."""
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
         super().__init__("\n".join(f"{path}: {sentence}" if path else sentence for path, sentence in problems))
@@ -48,7 +49,7 @@ class InvalidTeamFile(Exception):
 
 @dataclass(frozen=True)
 class ParsedTeam:
-    """`held` as `Team.objects.found` takes it. `left_out`: what of the file is in no team, a sentence each."""
+    """`held`: arguments of `Team.objects.create_first`. `left_out`: unused parts of the file, a sentence each."""
 
     name: str
     held: Mapping[str, Any]
@@ -60,7 +61,7 @@ def team_file_text(version: TeamVersion) -> str:
 
 
 def team_file_object(version: TeamVersion) -> dict[str, Any]:
-    """With its councils as they are called now: what reads it takes a name as well as an id."""
+    """Return the team with the current names of its councils: an importer accepts names as well as ids."""
     held = version.held()
     return {"name": version.name, **held, "policy": each_demand(held["policy"], with_name_now)}
 
@@ -70,7 +71,7 @@ def as_json(team: Mapping[str, Any]) -> str:
 
 
 def parse_team_file(text: str) -> ParsedTeam:
-    """The team that a file holds, with all that is wrong with it at once. Wrong."""
+    """Parse a file. Raises InvalidTeamFile with all problems at once."""
     return parse_team(_object_of(text))
 
 
@@ -111,7 +112,7 @@ class _TeamParser:
         return ParsedTeam(name, held, tuple(self.left_out))
 
     def _known(self, given: Mapping[str, Any], known: set[str], path: str) -> dict[str, Any]:
-        """Under the names that they have here; what nobody knows is said."""
+        """Return the known values under our names, and note unknown keys as left out."""
         renamed = {FOREIGN_FIELD_NAMES.get(key, key): value for key, value in given.items()}
         self.left_out += [f"{path}{key} is not known here." for key in renamed if key not in known]
         return {key: value for key, value in renamed.items() if key in known}
@@ -175,7 +176,7 @@ class _TeamParser:
                 self.left_out.append(f"{path}: there is no tool “{name[:80]}” here.")
 
     def _model(self, value: Any, path: str, instead_of: str | None = None) -> str:
-        """One that no provider is known for is left out: the installation's default one stands there then."""
+        """Return the model; empty, and noted as left out, if no provider serves it. Then the default is used."""
         model = self._text("model", value, path)
         try:
             return validate_model(model) if instead_of is None else validate_fallback(model, instead_of)
@@ -199,15 +200,15 @@ class _TeamParser:
             self.problems.append(("policy", f"It is no policy: {error}"))
             return {}
         self.left_out += dict.fromkeys(
-            f"policy: {said} Persons are asked in its place."
+            f"policy: {complaint} Persons are asked in its place."
             for demand in (policy.plan, *policy.steps.values(), *policy.calls.values())
-            if (said := unknown_council(demand))
+            if (complaint := unknown_council(demand))
         )
         return policy.as_json()
 
 
 def unknown_council(demand: Mapping[str, Any]) -> str:
-    """In a sentence, that the council which is to decide cannot be asked; empty where it can, or none is to."""
+    """Return why the council in a demand cannot decide, in a sentence; empty if it can, or if there is none."""
     name = demand.get("council") or ""
     if demand.get("who") not in (COUNCIL, BOTH) or not name:
         return ""

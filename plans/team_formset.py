@@ -1,4 +1,4 @@
-"""The form on which a team is written: its agents with ticks for tools, who is asked before what, tasks to try."""
+"""The form of a plan team: agents with their tools, the policy, and example tasks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
@@ -35,7 +35,7 @@ from .rules.policy_text import CALLS, POLICY_ICONS, STEPS
 from .team_files import LENGTHS, MOST_AGENTS, MOST_EXAMPLES, ParsedTeam, unknown_council
 
 MOST = {"agent": MOST_AGENTS, "example": MOST_EXAMPLES}
-MISSING_TEXT = "not there"  # a tool that a team names and nothing here has any more
+MISSING_TEXT = "not there"  # label of a tool in a team that no longer exists
 LONGEST_WAIT = 24 * 365  # hours
 APPROVER_CHOICES = {"open": "Nobody", "person": "A person", "council": "A council", "both": "A person and a council"}
 EXPIRY_CHOICES = {REMIND: "Reminds, without end", REJECT: "Counts as refused", RETURN: "Goes on without an answer"}
@@ -45,11 +45,11 @@ ROWS = {
     f"calls-{StepEffect.READS}": (POLICY_ICONS[StepEffect.READS], "Each look-up, before it is made"),
     **{f"calls-{effect}": (POLICY_ICONS[effect], said) for effect, said in CALLS.items()},
 }
-"""Of the table of demands: sign and what it is about, by the prefix of its fields."""
+"""Rows of the policy's table: icon and subject, by the prefix of the form's fields."""
 
 
 class ApprovalForm(forms.Form):
-    """Who decides about one kind of thing, and how."""
+    """One demand of a policy: who approves, and how."""
 
     who = choice_field("Decided by", APPROVER_CHOICES.items(), "person", "Choose one of these.")
     council = PlainTextField(max_length=NAME_LENGTH, label="Name or id of the council")
@@ -78,18 +78,18 @@ class ApprovalForm(forms.Form):
     def __init__(
         self, key: str, posted: Mapping[str, Any] | None, demand: Mapping[str, Any], saved: Mapping[str, Any]
     ) -> None:
-        """`saved`: what the team demands there by now, whose council is still meant by each name that it has had."""
+        """`saved`: the team's current demand; its council may also be named by one of its earlier names."""
         start = {**DEFAULT_POLICY, **with_name_now(demand), "blind": demand.get("blind") is not False}
         super().__init__(posted, initial=start, prefix=key, auto_id="%s")
         self._saved_id = with_earlier_id(saved).get("council_id")
         self.key, (self.sign, self.label) = key, ROWS[key]
-        if key == f"calls-{StepEffect.REACHES_OUT}":  # never open, whatever is written
+        if key == f"calls-{StepEffect.REACHES_OUT}":  # always needs approval
             self.fields["who"].choices = [one for one in APPROVER_CHOICES.items() if one[0] != "open"]  # type: ignore[attr-defined]
             self.initial["who"] = "person" if needs_no_approval(demand) else self.initial["who"]
 
     def clean(self) -> None:
         who, ends = self.cleaned_data.get("who"), self.cleaned_data.get("expiry")
-        for name in _unused(str(who), str(ends)):  # it stands on the page and says nothing
+        for name in _unused(str(who), str(ends)):  # hidden on the page, so their content does not matter
             self.errors.pop(name, None)
         if who in ("council", "both") and not self.cleaned_data.get("council") and "council" not in self.errors:
             self.add_error("council", "Name the council, as the library calls it.")
@@ -103,31 +103,31 @@ class ApprovalForm(forms.Form):
 
     @property
     def demand(self) -> dict[str, Any]:
-        """Once valid."""
-        return in_short(self.cleaned_data)
+        """Only if valid."""
+        return compact_demand(self.cleaned_data)
 
 
 def _unused(who: str, ends: str) -> set[str]:
-    """What says nothing where these decide."""
+    """Return the names of fields that have no effect with these choices."""
     of = {"open": {"council", "persons", "hours"}, "person": {"council"}, "council": {"persons"}}
     return of.get(who, set()) | ({"hours"} if ends == REMIND else set())
 
 
-def in_short(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A demand without what is usual and what says nothing in it."""
+def compact_demand(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a demand without default values and without fields that have no effect."""
     who, ends = given.get("who") or "person", given.get("expiry") or REMIND
-    said: dict[str, Any] = {"who": who}
+    demand: dict[str, Any] = {"who": who}
     if who == "open":
-        return said
+        return demand
     if who != "council":
-        said |= {"persons": given.get("persons") or 1, "four_eyes": bool(given.get("four_eyes"))}
+        demand |= {"persons": given.get("persons") or 1, "four_eyes": bool(given.get("four_eyes"))}
     if who != "person":
-        said |= {"council": given.get("council") or "", "council_id": given.get("council_id")}
+        demand |= {"council": given.get("council") or "", "council_id": given.get("council_id")}
     if who == "both" and not given.get("blind"):
-        said |= {"blind": False}
+        demand |= {"blind": False}
     if ends != REMIND:
-        said |= {"expiry": ends, "hours": given.get("hours")}
-    return {name: value for name, value in said.items() if name == "who" or value != DEFAULT_POLICY[name]}
+        demand |= {"expiry": ends, "hours": given.get("hours")}
+    return {name: value for name, value in demand.items() if name == "who" or value != DEFAULT_POLICY[name]}
 
 
 class TeamAgentForm(NumberedForm):
@@ -151,7 +151,7 @@ class TeamAgentForm(NumberedForm):
         known: Mapping[str, Tool[Any]],
         gone: frozenset[str],
     ) -> None:
-        """`gone`: tools that saved teams name and nothing here has; one that this agent had can stay."""
+        """`gone`: tools in saved teams that no longer exist; this agent may keep those that it had."""
         super().__init__(number, posted, initial)
         self.need("name", f"Give agent {number} a name.")
         had = {*initial.get("tools", ()), *posted_tools(posted or {}, number)}
@@ -177,13 +177,12 @@ class TeamAgentForm(NumberedForm):
 
     @property
     def shelves(self) -> list[tuple[str, list[tuple[BoundField, str, str, str]]]]:
-        """Its tools by what they are about: each with its field, the sign and the word of its effect, and what it
-        does."""
+        """Groups of tools: each tool with its field, the icon and label of its effect, and its description."""
         ticks = [(name.removeprefix("tool-"), self[name]) for name in self.fields if name.startswith("tool-")]
         groups = groupby(ticks, lambda one: one[0].rpartition(".")[0])
-        return [(about, [(field, *self._said_of(name)) for name, field in some]) for about, some in groups]
+        return [(about, [(field, *self._tool_label(name)) for name, field in some]) for about, some in groups]
 
-    def _said_of(self, name: str) -> tuple[str, str, str]:
+    def _tool_label(self, name: str) -> tuple[str, str, str]:
         tool = self._known.get(name)
         if name in server_tools():
             return ("out", "the whole server", "All that it has and an administrator has classed, also later.")
@@ -193,13 +192,13 @@ class TeamAgentForm(NumberedForm):
 
     @property
     def has(self) -> list[tuple[str, str, str]]:
-        """The tools that are ticked, each with the sign and the word of its effect."""
+        """The ticked tools, each with the icon and label of its effect."""
         ticks = [(field, sign, effect) for _, some in self.shelves for field, sign, effect, _ in some]
         return [(str(field.label), sign, effect) for field, sign, effect in ticks if field.value()]
 
     @property
     def values(self) -> dict[str, Any]:
-        """Once valid."""
+        """Only if valid."""
         given = self.cleaned_data
         own = {name: given[name] for name in ("name", "description", "system", "model", "fallback")}
         return {
@@ -209,14 +208,14 @@ class TeamAgentForm(NumberedForm):
 
 
 def _by_servers(known: Iterable[str]) -> list[str]:
-    """The names of tools, those of a server behind the one that stands for all of it."""
+    """Sort names of tools: those of an MCP server come after the name of the whole server."""
     names, whole = list(known), server_tools()
     theirs = [[one, *(name for name in names if name.startswith(one[:-1]))] for one in whole]
     return [*(name for name in names if not any(name in some for some in theirs)), *chain.from_iterable(theirs)]
 
 
 class TaskExampleForm(NumberedForm):
-    """Left empty, it is none."""
+    """An example task; an empty one is not saved."""
 
     noun = "example"
 
@@ -240,7 +239,7 @@ class TeamForm(PresetForm):
 
 
 class TeamSubmission:
-    """The whole form, new or changed."""
+    """The complete form, for a new or an existing team."""
 
     def __init__(
         self,
@@ -254,7 +253,7 @@ class TeamSubmission:
         agents: Sequence[Mapping[str, Any]] = (),
         **own: Any,
     ) -> None:
-        """`data` as a page posts it; `team` the one that is changed by it; all else to start an unposted form from."""
+        """`data`: posted values; `team`: the team to change; all else: initial values of a form that is not posted."""
         days = (team or Team()).kept_days if retention_days is None else retention_days
         held = policy or TeamPolicy().as_json()
         start = {"retention_days": days, "short": retention.is_below_half_year(days), "ahead": held["ahead"], **own}
@@ -269,7 +268,7 @@ class TeamSubmission:
             ApprovalForm(key, data, demand, saved.get(key, {})) for key, demand in policy_to_forms(held).items()
         ]
         self._wrong_count: list[FieldProblem] = []
-        self._strange = list(_strange(self.agents, data or {}))
+        self._unknown_tool_problems = list(_unknown_tool_problems(self.agents, data or {}))
 
     def is_valid(self) -> bool:
         valid = [form.is_valid() for form in (self.own, *self.agents, *self.examples, *self.demands)]
@@ -289,7 +288,7 @@ class TeamSubmission:
                 earlier[name] = form.number
 
     def values(self) -> dict[str, Any]:
-        """What `Team.objects.found` and `Team.revise` take beside who does it, once valid."""
+        """Arguments of `Team.objects.create_first` and `Team.revise`, without the author; only if valid."""
         given = self.own.cleaned_data
         return {
             **{name: given[name] for name in ("name", "description", "planner")},
@@ -299,13 +298,13 @@ class TeamSubmission:
         }
 
     def _policy(self) -> dict[str, Any]:
-        """As it is kept already, where it says the same: to save it again is then no new version."""
+        """Return the stored policy if the form says the same: then saving makes no new version."""
         policy = forms_to_policy({form.key: form.demand for form in self.demands}, self.own.cleaned_data["ahead"])
-        return self._kept if self._kept and _in_full(self._kept) == _in_full(policy) else policy
+        return self._kept if self._kept and _parsed_policy(self._kept) == _parsed_policy(policy) else policy
 
     @property
     def retention_days(self) -> int:
-        """Once valid."""
+        """Only if valid."""
         return self.own.cleaned_data["retention_days"]
 
     def refuse_name(self) -> None:
@@ -313,25 +312,25 @@ class TeamSubmission:
 
     @property
     def problems(self) -> list[FieldProblem]:
-        """What is to be corrected, in the order of the page."""
-        found = [FieldProblem(name, name, self._label(name), said) for name, said in first_errors(self.own)]
-        found += [*self._wrong_count, *self._strange]
+        """All problems, in the order of the page."""
+        found = [FieldProblem(name, name, self._label(name), sentence) for name, sentence in first_errors(self.own)]
+        found += [*self._wrong_count, *self._unknown_tool_problems]
         several: list[ApprovalForm | NumberedForm] = [*self.agents, *self.demands, *self.examples]
         for form in several:
-            for name, said in first_errors(form):
+            for name, sentence in first_errors(form):
                 path, label = f"{form.prefix}.{name}", f"{form.label}, {form.fields[name].label}"
-                found.append(FieldProblem(path, f"{form.prefix}-{name}", label, said))
+                found.append(FieldProblem(path, f"{form.prefix}-{name}", label, sentence))
         return found
 
     def _label(self, name: str) -> str:
         return str(self.own.fields[name].label or "Name")
 
 
-# ---- what a page posts ----------------------------------------------------------------------------------------
+# ---- posted values --------------------------------------------------------------------------------------------
 
 
 def count_in(posted: Mapping[str, Any], noun: str) -> int:
-    """How many of them a page posted, at most one more than there may be: enough to say that it is too many."""
+    """Return how many forms of this noun were posted, at most one more than allowed: enough to refuse them."""
     of, last = f"{noun[0]}", {"agent": "name", "example": "task"}[noun]
     numbers = (number for number in range(1, MOST[noun] + 2) if f"{of}{number}-{last}" in posted)
     return max(numbers, default=0)
@@ -340,13 +339,13 @@ def count_in(posted: Mapping[str, Any], noun: str) -> int:
 def _places(
     noun: str, posted: Mapping[str, Any] | None, given: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The numbers of its forms, each with what it starts from."""
+    """Yield the number of each form, with its initial values."""
     count = len(given) if posted is None else count_in(posted, noun)
     return ((number, given[number - 1] if number <= len(given) else {}) for number in range(1, count + 1))
 
 
-def _strange(forms: Iterable[TeamAgentForm], posted: Mapping[str, Any]) -> Iterator[FieldProblem]:
-    """Of each agent, the tools that were ticked for it and are on no list: no browser sends these by itself."""
+def _unknown_tool_problems(forms: Iterable[TeamAgentForm], posted: Mapping[str, Any]) -> Iterator[FieldProblem]:
+    """Yield a problem for each agent with unknown tools. The page does not offer them, so another client sent them."""
     for form in forms:
         if names := [name for name in posted_tools(posted, form.number) if f"tool-{name}" not in form.fields]:
             said = f"There is no tool {', '.join(f'“{name[:80]}”' for name in names)} here."
@@ -358,24 +357,24 @@ def posted_tools(posted: Mapping[str, Any], number: int) -> list[str]:
 
 
 def posted_team_values(posted: Mapping[str, Any]) -> dict[str, Any]:
-    """All that a page posted, unchecked, as `TeamSubmission` is started from it."""
+    """Return posted values, unchecked, as initial values of a `TeamSubmission`."""
     own = {name: posted.get(name, "") for name in ("name", "description", "planner", "retention_days")}
-    demands = {key: _typed_demand(posted, key) for key in ROWS}
+    demands = {key: _posted_demand(posted, key) for key in ROWS}
     return {
         **own,
         "short": "short" in posted,
         "policy": forms_to_policy(demands, "ahead" in posted),
         "examples": [posted.get(f"e{number}-task", "") for number in range(1, count_in(posted, "example") + 1)],
-        "agents": [_typed_agent(posted, number) for number in range(1, count_in(posted, "agent") + 1)],
+        "agents": [_posted_agent(posted, number) for number in range(1, count_in(posted, "agent") + 1)],
     }
 
 
-def _typed_agent(posted: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _posted_agent(posted: Mapping[str, Any], number: int) -> dict[str, Any]:
     texts = ("name", "description", "system", "model", "fallback")
     return {**{name: posted.get(f"a{number}-{name}", "") for name in texts}, "tools": posted_tools(posted, number)}
 
 
-def _typed_demand(posted: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _posted_demand(posted: Mapping[str, Any], key: str) -> dict[str, Any]:
     texts = {name: posted.get(f"{key}-{name}", "") for name in ("who", "council", "expiry")}
     numbers = {name: posted.get(f"{key}-{name}", "") for name in ("persons", "hours")}
     ticks = {name: f"{key}-{name}" in posted for name in ("four_eyes", "blind")}
@@ -386,12 +385,12 @@ def _typed_demand(posted: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def policy_to_forms(policy: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Its demands, by the prefixes of their fields."""
+    """Return the demands of a policy by the prefixes of their forms' fields."""
     return {key: policy[part][effect] if effect else policy[part] for key, part, effect in _keys()}
 
 
 def forms_to_policy(demands: Mapping[str, Mapping[str, Any]], ahead: bool) -> dict[str, Any]:
-    """The other way round."""
+    """Return the policy of these demands; the inverse of `policy_to_forms`."""
     policy: dict[str, Any] = {"plan": {}, "steps": {}, "calls": {}, "ahead": ahead}
     for key, part, effect in _keys():
         if effect:
@@ -407,7 +406,7 @@ def _keys() -> Iterator[tuple[str, str, str]]:
         yield key, part, effect
 
 
-def _in_full(policy: Mapping[str, Any]) -> Any:
+def _parsed_policy(policy: Mapping[str, Any]) -> Any:
     return [parse_policy(demand) for demand in policy_to_forms(policy).values()], policy["ahead"]
 
 
@@ -415,8 +414,10 @@ KEPT = ("retention_days", "short")
 
 
 class TextSubmission:
+    """A team from a file or text, with the checks of `TeamForm`."""
+
     def __init__(self, read: ParsedTeam, posted: Mapping[str, Any], team: Team | None) -> None:
-        """`posted`: for how long texts are kept, where the page or call says so."""
+        """`posted`: values of the retention fields, if there are any."""
         self.read, self.left_out = read, read.left_out
         days = (team or Team()).kept_days
         data = {"name": read.name, **{name: posted[name] for name in KEPT if name in posted}}
@@ -427,12 +428,12 @@ class TextSubmission:
         return self.own.is_valid()
 
     def values(self) -> dict[str, Any]:
-        """What `Team.objects.found` and `Team.revise` take beside who does it, once valid."""
+        """Arguments of `Team.objects.create_first` and `Team.revise`, without the author; only if valid."""
         return {"name": self.own.cleaned_data["name"], **self.read.held}
 
     @property
     def retention_days(self) -> int:
-        """Once valid."""
+        """Only if valid."""
         return self.own.cleaned_data["retention_days"]
 
     @property

@@ -1,4 +1,4 @@
-"""What the live page of a plan shows to one person alone: what may be said and changed there."""
+"""Parts of a plan's live page that depend on the viewer: pending gates, and forms for messages and changes."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from engine.models import Gate, Run
 from runs.approvals.pending import gate_context
 from runs.rights import SEE, STEER
 
-from .display import heard_by
+from .display import message_readers
 from .models import Plan, PlanStep
 from .models.queries import is_pending_at, owners_of
 from .prompts.planner import PERSON
@@ -19,36 +19,36 @@ ALL_BEFORE = "all"
 
 
 def viewer_context(plan: Plan, request: HttpRequest) -> dict[str, Any]:
-    """The gates that are asked now as this person sees them, by their place on the track, and to whom one can speak."""
+    """Return the pending gates as this user sees them, by the position of their step, and who reads messages."""
     user = request.user
     places: dict[int, list[str]] = {}
     for gate in Gate.objects.with_decisions().filter(run=plan.pk).pending():
         part = render_to_string("runs/_at_gate.html", gate_context(gate, user, {}), request)
         places.setdefault(_place_of(plan, gate), []).append(part)
-    spoken = {**heard_by(plan), "is_own": bool(plan.run.owner_id) and plan.run.owner_id == user.pk}
+    spoken = {**message_readers(plan), "is_own": bool(plan.run.owner_id) and plan.run.owner_id == user.pk}
     spoken["may_speak"] = STEER.covers(user, plan.run) and bool(spoken["hearers"] or spoken["planner_hears"])
     return {"gate_panels": places, "earlier": _earlier(plan, user), "own_matter": _own_matter(plan, user), **spoken}
 
 
 def _earlier(plan: Plan, user: Any) -> Run | None:
-    """Of the plan that it began from, where this person may see that one, too."""
+    """Return the run of the example plan, if this user may see it."""
     found = Run.objects.filter(plan=plan.earlier_id).first() if plan.earlier_id else None
     return found if found and SEE.covers(user, found) else None
 
 
 def _own_matter(plan: Plan, user: Any) -> str:
-    """The address of its matter, for whom that has a page."""
+    """Return the URL of the project for its owner; empty for others."""
     there = plan.matter and plan.matter.owner_id == user.pk and plan.matter.erased is None
     return reverse("plan-matter", args=[plan.matter_id]) if there else ""
 
 
 def _place_of(plan: Plan, gate: Gate) -> int:
-    """0 for what is asked about the plan itself."""
+    """Return the position of the gate's step; 0 for a gate of the plan itself."""
     return next((place for place, step in enumerate(plan.steps_now, 1) if is_pending_at(gate, step)), 0)
 
 
 def step_edit_form(plan: Plan, step: PlanStep) -> dict[str, Any]:
-    """What the form shows that changes a step: each owner with its tools, and what the step is now."""
+    """Return template variables of the form that changes a step: owners with tools, and current values."""
     owners = [
         {
             "name": owner.name,

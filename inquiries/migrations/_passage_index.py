@@ -1,4 +1,4 @@
-"""The index of words by which passages of sources are found."""
+"""Full-text index of source passages, for SQLite and PostgreSQL."""
 
 SQLITE = [
     """CREATE VIRTUAL TABLE inquiries_words USING fts5(

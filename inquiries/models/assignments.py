@@ -1,4 +1,4 @@
-"""What was ordered in an inquiry and came of it, and each move of those who work with tools."""
+"""Assignments of an inquiry with their results, and moves of the roles that use tools."""
 
 import json
 from typing import Any
@@ -40,9 +40,12 @@ class AssignmentKind(models.TextChoices):
 
 
 class Assignment(models.Model):
-    """One thing that was ordered, with what came of it: its fact; or what a person said. `place` is of the work that it
-    is about, as in `research.1.0`: step 0 of the first plan. `reply`: JSON of what was handed in; `counts`: what of it
-    is needed when its texts are erased. `feedback`: a critic's, or why, or a person's words."""
+    """One assignment with its result, or an intervention of a person; the inquiry's state is folded from these.
+
+    `place`: the work that it is about, as `research.1.0` for step 0 of the first plan. `reply`: JSON of the submitted
+    work; `counts`: facts of it that the rules need after its texts are erased. `feedback`: a critic's, a reason, or a
+    person's words.
+    """
 
     inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="orders")
     number = models.PositiveSmallIntegerField()
@@ -79,7 +82,7 @@ class Assignment(models.Model):
 
     @property
     def event(self) -> InquiryEvent | None:
-        """What happened; a hint is nothing that the course knows of."""
+        """The event for the rules; None for a hint, which changes no state."""
         match self.kind:
             case AssignmentKind.WORK:
                 return self._work
@@ -91,11 +94,10 @@ class Assignment(models.Model):
                 return AttemptsExhausted(self.feedback)
             case AssignmentKind.FINAL:
                 return AnswerFinalized(self.submitted_work.get("answer", ""), self.submitted_work.get("trace", ""))
-        return self._word
+        return self._intervention
 
     @property
-    def _word(self) -> InquiryEvent | None:
-        """Of a person."""
+    def _intervention(self) -> InquiryEvent | None:
         match self.kind:
             case AssignmentKind.STOP:
                 return InquiryStopped(self.by_name, self.counts.get("begun", False))
@@ -107,17 +109,17 @@ class Assignment(models.Model):
 
     @property
     def _work(self) -> InquiryEvent:
-        said = self.submitted_work
+        work = self.submitted_work
         if (
             self.reply
-            and not ({"research", "expert"} if self.station == InquiryStage.PLANNER else {"text"}) <= said.keys()
+            and not ({"research", "expert"} if self.station == InquiryStage.PLANNER else {"text"}) <= work.keys()
         ):
             raise InquiryStateError(f"{self} has not all that is handed in there.")
         if self.station == InquiryStage.PLANNER:
             return PlanSubmitted(self._steps("research"), self._steps("expert"))
         if self.station == InquiryStage.RESEARCHER:
-            return ResearchSubmitted(said.get("text", ""))
-        return AnswerSubmitted(said.get("text", ""), said.get("reasoning", ""), self.counts.get("found", True))
+            return ResearchSubmitted(work.get("text", ""))
+        return AnswerSubmitted(work.get("text", ""), work.get("reasoning", ""), self.counts.get("found", True))
 
     def _steps(self, kind: str) -> tuple[str, ...]:
         return tuple(self.submitted_work.get(kind, [""] * self.counts.get(kind, 0)))
@@ -125,14 +127,17 @@ class Assignment(models.Model):
 
 class InquiryMoveQuerySet(models.QuerySet["InquiryMove"]):
     def with_calls(self) -> "InquiryMoveQuerySet":
-        """With what their tools were asked for, and not all that these brought."""
+        """Load moves with their tool calls, without the outputs, which may be long."""
         return self.select_related("tool_call").defer("tool_call__output")
 
 
 class InquiryMove(models.Model):
-    """One use of a tool by who works with them, or the work that was handed in. One answer, the `call`, may bring a few
-    uses, of which the first has its thought. `attempt` is the try within its place; `done`: JSON of what was handed in,
-    `refused`: why it was not taken; `result`: what the next prompt says came of it."""
+    """One use of a tool, or a submission of work. One answer of a model (`call`) may have several uses; the first has
+    its thought.
+
+    `attempt`: try within the place. `done`: JSON of the submitted work, `refused`: why it was not accepted. `result`:
+    text of the result for the next prompt.
+    """
 
     inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="moves")
     place = models.CharField(max_length=40)

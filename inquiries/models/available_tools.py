@@ -1,4 +1,4 @@
-"""Which tools who works on an inquiry has, now."""
+"""Tools that each role of an inquiry has now."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ SEARCH, PAGE = "web.search", "web.read"
 
 
 def tool_names(inquiry: Inquiry, station: InquiryStage) -> list[str]:
-    """Of all that this station has in it."""
+    """Return the names of the tools of a role."""
     return [one.name for one in _found(inquiry, station)]
 
 
@@ -36,12 +36,12 @@ def _named(inquiry: Inquiry, station: InquiryStage) -> list[str]:
 
 
 def _of_servers() -> list[str]:
-    """What an administrator lends to those who research; whatever else is named there is none of a server's."""
+    """Return the MCP tools in MAGI_INQUIRY_TOOLS; other names in the setting are ignored."""
     return resolve_tool_names([one for one in settings.INQUIRY_TOOLS if one.startswith(f"{mcp.PREFIX}.")])
 
 
 def search_tool() -> str:
-    """By which it looks outside; empty where it cannot."""
+    """Return the name of the search tool; empty if no search is set up."""
     return settings.SEARCH.get("tool", SEARCH) if settings.SEARCH else ""
 
 
@@ -55,18 +55,19 @@ def _has_tables(inquiry: Inquiry) -> bool:
 
 
 def hands_in(inquiry: Inquiry, station: InquiryStage) -> bool:
-    """Whether its work is due now, so that it can use no tool."""
+    """Tell whether the role must submit its work now and may use no tool."""
     return must_submit(inquiry, assignment_number(inquiry, station), station)
 
 
 def usable_tools(inquiry: Inquiry, station: InquiryStage) -> list[ResearchTool]:
-    """What it is told of, also where its work is due: a request begins as the one before."""
+    """Return the tools for the prompt, even if the role must submit now: then requests begin with the same text, which
+    providers cache."""
     return [ResearchTool(one.name, one.description, one.schema, bool(one.server)) for one in _found(inquiry, station)]
 
 
 def _found(inquiry: Inquiry, station: InquiryStage) -> Iterator[Tool[Any]]:
-    """Of tools of others those alone that an administrator has said to read; those that bring text of strangers where
-    it looks outside."""
+    """Yield the usable tools: only those that read. MCP tools that return untrusted text are only for inquiries that
+    may use the web."""
     names = _named(inquiry, station)
     known = own_tools() if set(names) <= set(own_tools()) else available_tools()
     for tool in (known[name] for name in names if name in known):

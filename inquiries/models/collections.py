@@ -1,5 +1,5 @@
-"""Documents of the installation under a name, which inquiries look in. What one looked in is attached to it: what
-becomes of a collection afterwards changes no record."""
+"""Named collections of documents for inquiries. Documents are copied to the run at submission, so later changes of a
+collection change no record."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ NAME_LENGTH = 80
 
 class CollectionQuerySet(models.QuerySet["Collection"]):
     def documents_of(self, names: Sequence[str]) -> list[NewDocument]:
-        """Of all of these. Collection.DoesNotExist, with the name that there is not."""
+        """Return the documents of these collections. Raises Collection.DoesNotExist with the missing name."""
         found = {one.name: one for one in self.filter(name__in=names).prefetch_related("documents")}
         if missing := next((name for name in names if name not in found), None):
             raise Collection.DoesNotExist(missing)
@@ -35,7 +35,7 @@ class Collection(models.Model):
         return self.name
 
     def add(self, documents: Iterable[NewDocument]) -> None:
-        """One of the same title takes the place of what was there."""
+        """Add documents; one with an existing title replaces the old one."""
         for one in documents:
             values = {"kind": one.kind, "text": one.text, "digest": one.digest, "made": timezone.now()}
             self.documents.update_or_create(title=one.title, defaults=values)

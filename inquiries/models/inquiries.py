@@ -1,4 +1,4 @@
-"""An inquiry: how one is submitted, who works on it, and all that was ordered and done."""
+"""Inquiries and their roles: submission, queries, and derived state."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -42,7 +42,7 @@ class RoleKind(models.TextChoices):
 
 class InquiryQuerySet(models.QuerySet["Inquiry"]):
     def with_assignments(self) -> "InquiryQuerySet":
-        """With everything that a page shows."""
+        """Load inquiries with everything that their page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         moves = Prefetch("moves", InquiryMove.objects.with_calls())
         sources = Prefetch("sources", InquirySource.objects.listed())
@@ -72,13 +72,12 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         request: str = "",
         made_by: Mapping[str, Any] = NO_OTHER_OWNER,
     ) -> "Inquiry":
-        """Queue an inquiry: run, posts, documents as sources, and the seal on them stand together or not at all.
+        """Queue an inquiry: write run, roles, documents, sources and submission entry in one transaction.
 
-        `models`: who holds each post, and `fallback` who stands in for each; `critics`: of those that a person or a
-        council holds, columns of the post.
-        `web`: whether it may look outside, and `hosts`, where nothing else may be read there. `collections`: names of
-        those whose documents are among these; `follows`: the one whose sources are; `roster`: whose posts these are.
-        BudgetUsedUp.
+        `models`: by role; `fallback`: model if another fails. `critics`: columns of InquiryRole, for critics that are a
+        person or a council. `web`: may use the web, restricted to `hosts` if there are any. `documents` include those
+        of `collections` (names) and the sources of `follows`. `roster`: version that the roles are from. `spend`: limit
+        in billionths of a US dollar. Raises BudgetExceeded.
         """
         held = [*(models[post] for post in ROLES), *([fallback] if fallback else [])]
         reserved = Budget.objects.reserve(owner, spend if spend is not None else _unknown(held))
@@ -103,7 +102,7 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
             roster_version=roster,
             prompt_version=prompts.PROMPT_VERSION,
         )
-        InquiryRole.objects.bulk_create(_post(inquiry, post, models[post], fallback, critics) for post in ROLES)
+        InquiryRole.objects.bulk_create(_role(inquiry, post, models[post], fallback, critics) for post in ROLES)
         InquirySource.objects.of_documents(inquiry, Document.objects.attach(run, documents))
         words = [*initial_labels(run), label_term("rehearsal", any(map(is_rehearsal, held)))]
         words += [label_term("roster", roster.roster_id)] if roster else []
@@ -114,10 +113,10 @@ class InquiryQuerySet(models.QuerySet["Inquiry"]):
         return inquiry
 
 
-def _post(
+def _role(
     inquiry: "Inquiry", name: str, model: str, fallback: str, critics: Mapping[str, Mapping[str, Any]]
 ) -> "InquiryRole":
-    """A model stands in for another, not for itself."""
+    """Return the row of a role. A model is not its own fallback."""
     other = fallback if fallback != model else ""
     return InquiryRole(
         inquiry=inquiry, name=name, model=model, fallback=other, **with_council_id(critics.get(name, {}))
@@ -125,8 +124,8 @@ def _post(
 
 
 def _unknown(held: Sequence[str]) -> int | None:
-    """What is set aside where nobody knows what it will cost: nothing, for each call asks its budgets; None where it
-    cannot be said afterwards either."""
+    """Return the amount to reserve for an inquiry without a limit: 0, since each model call is charged to the budgets
+    by itself; None if a model's price is unknown."""
     return None if any(pricing.cost(model, 1, 1) is None for model in held) else 0
 
 
@@ -136,8 +135,8 @@ def title_of(question: str) -> str:
 
 
 class Inquiry(models.Model):
-    """One question. Title, life cycle and outcome are its run's. Where it stands is folded from its orders and kept
-    nowhere; `answer`, `trace` and `why` are written once, at its end."""
+    """One question. Title, life cycle and outcome are in the run. The state is folded from the assignments and not
+    stored; `answer`, `trace` and `why` are written once, at the end."""
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="inquiry")
     question = models.TextField(max_length=QUESTION_LENGTHS[1])
@@ -153,7 +152,7 @@ class Inquiry(models.Model):
     trace = models.TextField(blank=True)
     why = models.TextField(blank=True)
 
-    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+    record_hash: str | None = None  # of the newest entry of an ended run, if read by `with_assignments()`
 
     objects = InquiryQuerySet.as_manager()
     immutable = Immutable(
@@ -179,14 +178,15 @@ class Inquiry(models.Model):
 
     @cached_property
     def state(self) -> InquiryState:
-        """Impossible where its orders are none of one inquiry."""
+        """State by the rules. Raises InquiryStateError if the assignments do not fit together."""
         return fold_events(
             self.question, self.retry_limit, [fact for one in self.assignments_in_order if (fact := one.event)]
         )
 
     @cached_property
     def calculations(self) -> dict[int, str]:
-        """By the numbers of their sources, as each was worked out; read once, for they are short and others are not."""
+        """Texts of calculations by the number of their source. Read in one query, since they are short; texts of other
+        sources are not loaded."""
         if all(one.kind != SourceKind.CALCULATION for one in self.sources.all()):
             return {}
         kept = InquirySource.objects.filter(inquiry=self.pk, kind=SourceKind.CALCULATION)
@@ -205,7 +205,7 @@ class Inquiry(models.Model):
 
     @property
     def used_up(self) -> bool:
-        """Whether it has cost what it may, with all that it has made."""
+        """Whether the inquiry and the runs that it started have cost the limit."""
         if self.run.spend is None:
             return False
         calls = ModelCall.objects.filter(run__in=Run.objects.of_root(self.pk))
@@ -213,9 +213,11 @@ class Inquiry(models.Model):
 
 
 class InquiryRole(models.Model):
-    """Who does a kind of work in an inquiry: one for each station but the first. Where a person has so many `hours`,
-    the model reviews after these; without any it waits. A `council` is named, and its id decides who is meant: older
-    posts have none."""
+    """Who has a role in an inquiry: a model, a person or a council.
+
+    `hours`: after these the model reviews instead of the person; null: it waits without limit. `council_id` identifies
+    the council; in older rows it is null and only the name is known.
+    """
 
     inquiry = models.ForeignKey(Inquiry, on_delete=models.PROTECT, related_name="posts")
     name = models.CharField(max_length=20)
@@ -238,14 +240,14 @@ class InquiryRole(models.Model):
 
     @property
     def holder(self) -> str:
-        """As pages call who holds it."""
+        """Label of who has the role."""
         if self.kind == RoleKind.COUNCIL:
             return f"Council {self.council}"
         return "Person" if self.kind == RoleKind.PERSON else "Critic" if self.name in WORK_OF else "Model"
 
     @property
     def policy(self) -> dict[str, Any]:
-        """Of the gate at which it is asked."""
+        """Policy of the gates of this role."""
         if self.kind == RoleKind.COUNCIL:
             known = {"council_id": self.council_id} if self.council_id else {}
             return {"who": "council", "council": self.council, **known}

@@ -1,4 +1,4 @@
-"""Rosters: who holds the posts of an inquiry, in numbered versions.
+"""Rosters in numbered versions: models and critics for the roles of inquiries.
 
 Why so: docs/decisions.md, One house for all procedures.
 """
@@ -14,14 +14,14 @@ from engine.ledger.immutability import Immutable
 from runs.forms import parse_number
 from runs.presets import Preset, PresetChange, PresetOutOfDate, PresetQuerySet, PresetVersionInColumns
 
-ROSTERS = UUID("6d616769-0000-4000-8000-726f73746572")  # the one chain of all rosters; no run has this key
-ROSTER = "roster"  # the kind of its entries
+ROSTERS = UUID("6d616769-0000-4000-8000-726f73746572")  # chain of the entries of all rosters; no run has this key
+ROSTER = "roster"  # kind of these entries
 ABOUT_LENGTH = 300
-COUNCIL = "council:"  # what is said of a post that a council holds begins so
+COUNCIL = "council:"  # prefix of a role's value if a council has the role
 
 
 class InquiryTeamChanged(PresetOutOfDate):
-    """What an inquiry was to start from is no longer what the roster is."""
+    """The roster version of a submission is no longer the current one."""
 
 
 class InquiryTeamQuerySet(PresetQuerySet):
@@ -30,7 +30,7 @@ class InquiryTeamQuerySet(PresetQuerySet):
 
 
 class Roster(Preset):
-    """Who holds which post, to ask questions with."""
+    """A named set of roles for inquiries."""
 
     current = models.OneToOneField("RosterVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
@@ -42,7 +42,7 @@ class Roster(Preset):
 
 
 class RosterVersion(PresetVersionInColumns):
-    """`posts`: what a new inquiry says of its posts, by the names of its fields; what is not said is left out."""
+    """`posts`: values of the fields of `forms.RoleFields` that differ from the defaults."""
 
     of, out_of_date, holds = "roster", InquiryTeamChanged, ("about", "posts")
 
@@ -76,34 +76,34 @@ class RosterChange(PresetChange):
 
 
 def written_content(held: Mapping[str, Any]) -> dict[str, Any]:
-    posts = {name: with_council_by_id(said) for name, said in held["posts"].items() if said}
+    posts = {name: with_council_by_id(value) for name, value in held["posts"].items() if value}
     return {"about": held.get("about", ""), "posts": posts}
 
 
-def with_council_by_id(said: Any) -> Any:
-    """What is said of a post, as it is saved: a council that is named is `council:` and its id."""
-    if not isinstance(said, str) or not said.startswith(COUNCIL):
-        return said
+def with_council_by_id(value: Any) -> Any:
+    """Return a role's value for storage: a council's name is replaced by its id."""
+    if not isinstance(value, str) or not value.startswith(COUNCIL):
+        return value
     try:
-        return f"{COUNCIL}{find_council(said.removeprefix(COUNCIL)).id}"
+        return f"{COUNCIL}{find_council(value.removeprefix(COUNCIL)).id}"
     except CouncilUnknown:
-        return said
+        return value
 
 
 def posts_of(version: RosterVersion) -> dict[str, str]:
-    """As it says them, also one that was saved when councils were named by their names alone."""
-    return {name: _with_earlier_id(said) for name, said in version.posts.items()}
+    """Return the roles of a version. Old versions have names of councils; these are replaced by ids, if known."""
+    return {name: _with_earlier_id(value) for name, value in version.posts.items()}
 
 
-def _with_earlier_id(said: Any) -> Any:
-    if not isinstance(said, str) or not said.startswith(COUNCIL) or parse_number(name := said.removeprefix(COUNCIL)):
-        return said
+def _with_earlier_id(value: Any) -> Any:
+    if not isinstance(value, str) or not value.startswith(COUNCIL) or parse_number(name := value.removeprefix(COUNCIL)):
+        return value
     known = with_earlier_id({"council": name})["council_id"]
-    return f"{COUNCIL}{known}" if known else said
+    return f"{COUNCIL}{known}" if known else value
 
 
 def council_uses() -> Iterator[CouncilUse]:
-    """Of all rosters that inquiries can be begun with."""
+    """Yield the councils in available rosters."""
     for roster in Roster.objects.available().select_related("current"):
         for said in posts_of(roster.current).values() if roster.current else ():
             if str(said).startswith(COUNCIL) and (council := parse_number(said.removeprefix(COUNCIL))):

@@ -1,4 +1,7 @@
-"""The rows of an inquiry as its rules and its prompts look at them."""
+"""Reads the rows of an inquiry into what its rules and prompts take.
+
+A place names a work, as `plan`, `research.1.0` (step 0 of the first plan), `expert.1` or `finalizer`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,43 +33,45 @@ from .source_capture import has_no_text
 from .sources import ClaimQuote, InquiryClaim, InquirySource, SourceKind, are_from_one_site
 
 T = TypeVar("T")
-FOLD_CACHE = 64  # sources that stay in memory
-SHORTENED = 400  # characters of an older result, where there is no room
+FOLD_CACHE = 64  # folded sources in memory
+SHORTENED = 400  # characters of an older result if the prompt has no room
 CHARACTERS_OF_A_TOKEN = 4
-COURSE_LINE = 300  # characters of what came of an order, in a trace
+COURSE_LINE = 300  # characters of quoted words in a line of a trace
 
 
 # ---- places -----------------------------------------------------------------------------------------------
 
 
 def plan_number(inquiry: Inquiry) -> int:
-    """How many plans were let pass: a step of another plan is another step."""
+    """Return the number of approved plans. It is part of the places of steps, since each plan has its own steps."""
     reviews = (one for one in inquiry.assignments_in_order if one.station == InquiryStage.CRITIC_PLANNER)
     return sum(one.kind == AssignmentKind.REVIEW and one.decision == "approve" for one in reviews)
 
 
 def assignment_number(inquiry: Inquiry, station: InquiryStage) -> str:
-    """Of the work at this station, or that its critic reviews."""
+    """Return the place of a role's work; for a critic, of the work that it reviews."""
     worker, plan = WORK_OF.get(station, station), plan_number(inquiry)
     if worker is InquiryStage.RESEARCHER:
         return f"research.{plan}.{inquiry.state.index}"
     return f"expert.{plan}" if worker is InquiryStage.EXPERT else {"planner": "plan"}.get(worker, worker)
 
 
-def orders_at(inquiry: Inquiry, place: str, *kinds: str, station: str = "") -> list[Assignment]:
+def assignments_at(inquiry: Inquiry, place: str, *kinds: str, station: str = "") -> list[Assignment]:
     found = (one for one in inquiry.assignments_in_order if one.place == place and one.kind in kinds)
     return [one for one in found if not station or one.station == station]
 
 
 def attempt_number(inquiry: Inquiry, place: str, station: str) -> int:
-    """Of the try that goes on: what was handed in, or came to nothing, was one."""
+    """Return the number of the current try. Each submission, review or error ended one."""
     return 1 + len(
-        orders_at(inquiry, place, AssignmentKind.WORK, AssignmentKind.ERROR, AssignmentKind.REVIEW, station=station)
+        assignments_at(
+            inquiry, place, AssignmentKind.WORK, AssignmentKind.ERROR, AssignmentKind.REVIEW, station=station
+        )
     )
 
 
 def key_of(inquiry: Inquiry, station: InquiryStage) -> str:
-    """The step of a call of this station, who makes one call for each try; who makes moves adds theirs."""
+    """Return the key of a model call of a role that makes one call per try (planner, critics, finalizer)."""
     place = assignment_number(inquiry, station)
     name = f"critic.{place}" if station in WORK_OF else place
     return name if station is InquiryStage.FINALIZER else f"{name}.{attempt_number(inquiry, place, station)}"
@@ -77,9 +82,10 @@ def moves_at(inquiry: Inquiry, place: str) -> list[InquiryMove]:
 
 
 def move_key(inquiry: Inquiry, station: InquiryStage) -> str:
-    """Of the next move. One that came to nothing after all its attempts is asked for under another key."""
+    """Return the key of the next move's model call. After an error it differs, so that the failed call is not
+    reused."""
     place = assignment_number(inquiry, station)
-    errors = len(orders_at(inquiry, place, AssignmentKind.ERROR, station=station))
+    errors = len(assignments_at(inquiry, place, AssignmentKind.ERROR, station=station))
     number = len(moves_at(inquiry, place)) + 1
     return f"{place}.{number}" + (f"-{errors}" if errors else "")
 
@@ -87,8 +93,8 @@ def move_key(inquiry: Inquiry, station: InquiryStage) -> str:
 # ---- limits -----------------------------------------------------------------------------------------------
 
 
-def exhausted(inquiry: Inquiry, station: InquiryStage, worked: float) -> str:
-    """Why more tries will not help, in a sentence; empty where they may."""
+def reached_limit(inquiry: Inquiry, station: InquiryStage, worked: float) -> str:
+    """Return which limit is reached, in a sentence; empty if none is. `worked`: seconds."""
     if inquiry.used_up:
         return f"It has cost {format_dollars(inquiry.run.spend)}, which is its limit."
     if worked >= inquiry.run_limits.minutes * 60:
@@ -119,7 +125,7 @@ def moves_left(inquiry: Inquiry, place: str, station: InquiryStage) -> int:
 
 
 def must_submit(inquiry: Inquiry, place: str, station: InquiryStage) -> bool:
-    """At its last move, and after the same call for the third time, it has no tools."""
+    """Tell whether the role must submit: in its last move, or after the same call MAX_REPEATED_CALLS times."""
     made = [one for one in moves_at(inquiry, place) if one.attempt == attempt_number(inquiry, place, station)]
     calls = [one.requested_call for one in made if one.tool]
     return moves_left(inquiry, place, station) <= 1 or any(calls.count(one) >= MAX_REPEATED_CALLS for one in calls)
@@ -130,17 +136,17 @@ def must_submit(inquiry: Inquiry, place: str, station: InquiryStage) -> bool:
 
 @lru_cache(maxsize=FOLD_CACHE)
 def _folded(inquiry: UUID, number: int) -> FoldedText:
-    """What was read never changes, so that it is read and folded once."""
+    """Return the folded text of a source; cached, since sources never change."""
     return FoldedText(InquirySource.objects.select_related("document").get(inquiry=inquiry, number=number).text)
 
 
-def forget_folded() -> None:
-    """What this process remembers of texts, since some were erased."""
+def clear_fold_cache() -> None:
+    """Forget cached texts of this process, since texts were erased."""
     _folded.cache_clear()
 
 
 class FoldedSources(Mapping[int, FoldedText]):
-    """In which quotes are sought, by number: each read where one is sought in it."""
+    """Folded sources by number; each is loaded when it is used."""
 
     def __init__(self, inquiry: UUID) -> None:
         self._inquiry = inquiry
@@ -158,11 +164,11 @@ class FoldedSources(Mapping[int, FoldedText]):
         return len(self._numbers)
 
 
-# ---- what roles are given ---------------------------------------------------------------------------------
+# ---- prompts ----------------------------------------------------------------------------------------------
 
 
 def planner_brief(inquiry: Inquiry, tools: Sequence[str]) -> ResearchBrief:
-    works = orders_at(inquiry, "plan", AssignmentKind.WORK)
+    works = assignments_at(inquiry, "plan", AssignmentKind.WORK)
     former = [
         EarlierResearchPlan(one.submitted_work.get("research", []), one.submitted_work.get("expert", []))
         for one in works
@@ -174,7 +180,7 @@ def planner_brief(inquiry: Inquiry, tools: Sequence[str]) -> ResearchBrief:
     ]
     return ResearchBrief(
         question=inquiry.question,
-        sources=_looked_in(inquiry),
+        sources=_source_list(inquiry),
         tools=tools,
         former_plans=former,
         feedback=[*feedback_on(inquiry, "plan"), *words],
@@ -184,7 +190,7 @@ def planner_brief(inquiry: Inquiry, tools: Sequence[str]) -> ResearchBrief:
     )
 
 
-def _looked_in(inquiry: Inquiry) -> list[dict[str, str]]:
+def _source_list(inquiry: Inquiry) -> list[dict[str, str]]:
     return [{"title": one.title, "kind": one.kind} for one in inquiry.sources.all()]
 
 
@@ -204,7 +210,7 @@ def research_of(inquiry: Inquiry) -> ResearchWork:
         step={"number": state.index + 1, "text": state.research_steps[state.index]},
         found_so_far=results(inquiry)[: state.index],
         sources=_sources(inquiry, attached=True),
-        moves=made(inquiry, place),
+        moves=moves_for_prompt(inquiry, place),
         sources_found=_sources(inquiry, attached=False),
         feedback=feedback_on(inquiry, place),
         hints=hints(inquiry),
@@ -221,7 +227,7 @@ def expertise_of(inquiry: Inquiry) -> ExpertWork:
         results=results(inquiry),
         left_out=inquiry.state.left_out,
         sources=_sources(inquiry, attached=True),
-        moves=made(inquiry, place),
+        moves=moves_for_prompt(inquiry, place),
         sources_found=_sources(inquiry, attached=False),
         feedback=feedback_on(inquiry, place),
         hints=hints(inquiry),
@@ -230,15 +236,15 @@ def expertise_of(inquiry: Inquiry) -> ExpertWork:
 
 
 def rejected_before(pk: UUID, key: str) -> bool:
-    """Whether who was asked there had no time: then the post's model reviews."""
+    """Tell whether the person's time at this gate has expired: then the role's model reviews."""
     gate = Gate.objects.newest(pk, key)
     return gate is not None and gate.state == Gate.State.EXPIRED and gate.used is not None
 
 
 def work_to_review(inquiry: Inquiry, critic: InquiryStage, tools: Sequence[str] = ()) -> WorkToReview:
-    """`tools`: that those who research have."""
+    """Return a critic's input. `tools`: names of the researcher's tools, for a review of the plan."""
     state, place = inquiry.state, assignment_number(inquiry, critic)
-    order = orders_at(inquiry, place, AssignmentKind.WORK)[-1]
+    order = assignments_at(inquiry, place, AssignmentKind.WORK)[-1]
     step: Any = {
         InquiryStage.CRITIC_RESEARCHER: lambda: state.research_steps[state.index],
         InquiryStage.CRITIC_EXPERT: lambda: list(state.expert_steps),
@@ -246,7 +252,7 @@ def work_to_review(inquiry: Inquiry, critic: InquiryStage, tools: Sequence[str] 
     work = {name: value for name, value in order.submitted_work.items() if name != NOT_NEEDED}
     beside: dict[str, Any] = {}
     if critic is InquiryStage.CRITIC_PLANNER:
-        beside = {"sources": _looked_in(inquiry), "tools": tools}
+        beside = {"sources": _source_list(inquiry), "tools": tools}
     elif critic is InquiryStage.CRITIC_EXPERT:
         beside = {"in_no_claim": in_no_claim(inquiry, order), "not_used": not_used(inquiry, order)}
         beside |= {"left_out": state.left_out}
@@ -254,25 +260,25 @@ def work_to_review(inquiry: Inquiry, critic: InquiryStage, tools: Sequence[str] 
     return WorkToReview(inquiry.question, step, work, checked_claims(inquiry, order), feedback=feedback, **beside)
 
 
-NOT_NEEDED = "not_needed"  # in what an expert hands in: results that it does not need, and why
+NOT_NEEDED = "not_needed"  # key of an expert's work: results that it does not need, with reasons
 
 
 def not_used(inquiry: Inquiry, order: Assignment) -> list[dict[str, Any]]:
-    """Results that an answer rests on nowhere, and claims of others, each as it was let pass, with the reason that the
-    expert gave."""
+    """Return approved results that the answer does not use, whole or with the unused claims, and the expert's
+    reasons."""
     named = {one["step"]: one["why"] for one in order.submitted_work.get(NOT_NEEDED, ())}
     used = _used(inquiry, order)
     found = []
     for one in results(inquiry):
         rest = [claim.text for claim in one.claims if claim.number not in used]
         if rest or not one.claims:
-            said = {"step": one.step, "result": one.result, "why": named.get(one.step, "")}
-            found.append(said | {"claims": rest})
+            unused = {"step": one.step, "result": one.result, "why": named.get(one.step, "")}
+            found.append(unused | {"claims": rest})
     return found
 
 
 def _used(inquiry: Inquiry, order: Assignment) -> set[int]:
-    """Numbers of claims that the claims of this work are reasoned from, or whose quotes they quote, too."""
+    """Return the numbers of claims that this work uses: it is reasoned from them, or quotes overlap."""
     own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
     quoted = [(q.source_id, *_span(q)) for one in own for q in one.quotes.all()]
     also = (
@@ -289,8 +295,8 @@ def _span(quote: ClaimQuote) -> tuple[int, int]:
 
 
 def in_no_claim(inquiry: Inquiry, order: Assignment) -> list[str]:
-    """Numbers and names of an answer that stand neither in the question nor in its claims, in what these rest on, or in
-    what its expert has calculated."""
+    """Return numbers and names of an answer without support: they are neither in the question nor in the claims, in
+    what these rest on, or in the expert's calculations."""
     own = [one for one in inquiry.claims.all() if one.order_id == order.pk]
     named = {number for one in own for number in (one.number, *one.reasoned_from)}
     beneath = [one for one in inquiry.claims.all() if one.number in named]
@@ -309,16 +315,16 @@ def approved(inquiry: Inquiry) -> ApprovedAnswer:
     return ApprovedAnswer(inquiry.question, state.expert_answer, state.expert_reasoning, claims, course)
 
 
-class Present(dict[int, T]):
-    """Rows that have to be there."""
+class RequiredRows(dict[int, T]):
+    """Rows by key; a missing one raises InquiryStateError."""
 
     def __missing__(self, pk: int) -> T:
         raise InquiryStateError("A source that is quoted is missing.")
 
 
 def checked_claims(inquiry: Inquiry, order: Assignment) -> list[dict[str, Any]]:
-    """What code found of each claim: its quotes stand where they are said to, or it would not be here."""
-    titles = Present({one.pk: str(one) for one in inquiry.sources.all()})
+    """Return for each claim what code found out, for critics. Quotes were checked before the claim was saved."""
+    titles = RequiredRows({one.pk: str(one) for one in inquiry.sources.all()})
     return [
         {
             "claim": one.number,
@@ -334,7 +340,7 @@ def checked_claims(inquiry: Inquiry, order: Assignment) -> list[dict[str, Any]]:
 
 
 def steps_of(inquiry: Inquiry, claim: InquiryClaim) -> list[str]:
-    """The calculations that a claim rests on, after those whose results they take, each as it was worked out."""
+    """Return the calculations that a claim rests on, in order, with earlier ones whose results they use."""
     known, taken = inquiry.calculations, set[int]()
     quoted = {quote.source_id for quote in claim.quotes.all()} if known else set()
     due = [one.number for one in inquiry.sources.all() if one.pk in quoted and one.number in known]
@@ -347,11 +353,14 @@ def steps_of(inquiry: Inquiry, claim: InquiryClaim) -> list[str]:
     return [known[number] for number in sorted(taken)]
 
 
-def _from_nowhere(
+def _unsupported_inputs(
     inquiry: Inquiry, claim: InquiryClaim, beneath: Sequence[InquiryClaim], steps: Sequence[str]
 ) -> list[str]:
-    """Numbers that were calculated with, and stand in nothing that the claim rests on: they may have been made up. What
-    a step comes to is known to those after it alone, for 7001 * 1 comes to what was put in."""
+    """Return inputs of calculations that are in nothing that the claim rests on: they may be made up.
+
+    The result of a step with made-up inputs supports later steps only, not other claims: 7001 * 1 only repeats its
+    input.
+    """
     sums = {one.pk for one in inquiry.sources.all() if one.kind == SourceKind.CALCULATION}
     quotes = [q.text for one in beneath for q in one.quotes.all() if q.source_id not in sums]
     others = [one.text for one in beneath if one.pk != claim.pk and not one.bare]
@@ -365,29 +374,29 @@ def _from_nowhere(
 
 
 def _made_up(given: str, known: Sequence[str]) -> bool:
-    """Whether this was calculated with numbers that stand in nothing known. A few usual ones pass beside one that does:
-    of usual ones alone any number is made, as 7 * 1000 + 1."""
+    """Tell whether a calculation's inputs are made up. At most MOST_USUAL usual numbers need no support, and only next
+    to a supported one: from usual numbers alone any number can be made, as 7 * 1000 + 1."""
     loose = unsupported(given, known)
     alone = bool(loose) and len(loose) == len(set(numbers(given)))
     return alone or len(loose) > MOST_USUAL or any(one not in USUAL for one in loose)
 
 
-# numbers that need no source, and tell of no step that one was worked out in
+# numbers that need no source: small ones, and conversions of units
 USUAL = {*map(str, range(13)), "24", "30", "52", "60", "100", "360", "365", "366", "1000", "3600", "1000000"}
 ONE_SITE_TEXT = "Rests on one site alone"
 
 
 def flags_of(inquiry: Inquiry, claim: InquiryClaim) -> list[str]:
-    """What is worth a look of a claim: flags that all of its sources have, that all of them are of one site, and that
-    numbers from nowhere were calculated with."""
+    """Return reasons to check a claim: flags that all its sources have, sources of one site only, and calculations with
+    made-up inputs."""
     beneath = [one for one in inquiry.claims.all() if one.number in (claim.number, *claim.reasoned_from)]
     steps = [step for one in beneath for step in steps_of(inquiry, one)]
-    made_up = _from_nowhere(inquiry, claim, beneath, steps) if steps else []
+    made_up = _unsupported_inputs(inquiry, claim, beneath, steps) if steps else []
     return [*_of_sources(inquiry, beneath), *([f"{CALCULATED_WITH}{', '.join(made_up)}"] if made_up else [])]
 
 
 CALCULATED_WITH = "Calculated with numbers that are in no quote: "
-MOST_USUAL = 2  # usual numbers of a calculation that may stand nowhere else
+MOST_USUAL = 2  # usual numbers in a calculation that need no source
 
 
 def _of_sources(inquiry: Inquiry, beneath: Sequence[InquiryClaim]) -> list[str]:
@@ -406,19 +415,20 @@ def _rests(inquiry: Inquiry, number: int, titles: Mapping[int, str]) -> dict[str
 
 
 def carries(quote: str, kind: str) -> str:
-    """What a claim may take from a quote: of a calculation its result, for anything can be put in."""
+    """Return the part of a quote that supports a claim: of a calculation only the result, since inputs are free."""
     return quote.rpartition(" = ")[2] if kind == SourceKind.CALCULATION else quote
 
 
 def carried(claim: InquiryClaim) -> list[str]:
-    """What another claim may take from this one: its text, if all its numbers stand in something, and its quotes."""
+    """Return texts of a claim that support another one: its quotes, and its own text unless it has unsupported
+    numbers."""
     quotes = [carries(one.text, one.source.kind) for one in claim.quotes.all()]
     return quotes if claim.bare else [claim.text, *quotes]
 
 
 def calculated(inquiry: Inquiry, place: str, support: Sequence[str]) -> list[str]:
-    """What was calculated at this place from numbers that stand in what supports it, or that were calculated so. A
-    number that was only repeated, or put in, is no result."""
+    """Return results of calculations at this place whose inputs are supported, or are such results themselves. A
+    calculation that only repeats a number has no result."""
     found: list[str] = []
     for one in moves_at(inquiry, place):
         if one.tool.startswith("figures.") and one.tool_call and one.tool_call.done and not has_no_text(one.tool_call):
@@ -428,22 +438,22 @@ def calculated(inquiry: Inquiry, place: str, support: Sequence[str]) -> list[str
 
 
 def _without_marker(result: str) -> str:
-    """A calculation as it was worked out, without the line that says which source it is."""
+    """Return a calculation without the first line, which names its source."""
     return result.rpartition(":\n")[2]
 
 
 def results(inquiry: Inquiry) -> list[ResearchResult]:
-    """Of the research steps of this plan, as far as there are any."""
+    """Return the results of the current plan's research steps so far."""
     plan, steps = plan_number(inquiry), inquiry.state.research_steps
     found = []
     for index, text in enumerate(inquiry.state.research_results):
-        order = orders_at(inquiry, f"research.{plan}.{index}", AssignmentKind.WORK)[-1]
+        order = assignments_at(inquiry, f"research.{plan}.{index}", AssignmentKind.WORK)[-1]
         found.append(ResearchResult(index + 1, steps[index], text, _claims(inquiry, order)))
     return found
 
 
 def _claims(inquiry: Inquiry, order: Assignment) -> list[ProposedClaim]:
-    sources = Present({one.pk: one.number for one in inquiry.sources.all()})
+    sources = RequiredRows({one.pk: one.number for one in inquiry.sources.all()})
     return [
         ProposedClaim(one.text, [ProposedQuote(sources[q.source_id], q.text) for q in one.quotes.all()], [], one.number)
         for one in inquiry.claims.all()
@@ -452,7 +462,7 @@ def _claims(inquiry: Inquiry, order: Assignment) -> list[ProposedClaim]:
 
 
 def claims_of(inquiry: Inquiry) -> list[InquiryClaim]:
-    """Those of the answer that was let pass, or handed in last."""
+    """Return the claims of the answer that was submitted last."""
     works = [
         one
         for one in inquiry.assignments_in_order
@@ -484,16 +494,17 @@ OTHERS_SAID = "The message can repeat words of the model or its server:"
 
 
 def history_of(orders: Iterable[Assignment], most: int = COURSE_LINE) -> Iterator[str]:
-    """A line for each order and what came of it: the trace of an answer is made of these. What a model or a person has
-    said stands between quotation marks. `most`: characters of that."""
+    """Yield a line for each assignment and its result; the trace of an answer consists of these. Words of models and
+    people are in quotation marks, cut after `most` characters."""
     for one in orders:
-        if said := _came(one, most):
-            head, words = said
+        if line := _result_line(one, most):
+            head, words = line
             yield f"{head} {cited(words, most)}" if words.strip() else head
 
 
-def error_told(one: Assignment, most: int = 0) -> str:
-    """An error in words of ours, before its message, which can repeat what a model or its server has said."""
+def error_text(one: Assignment, most: int = 0) -> str:
+    """Return an error in our words, then its message in quotation marks: it may repeat words of the model or its
+    server."""
     if one.error == NOT_TAKEN or one.category == ErrorCategory.STATE:
         return one.error
     judged = one.error.startswith(NO_JUDGEMENT)
@@ -510,14 +521,14 @@ _DONE: dict[str, str] = {
 }
 
 
-def _came(one: Assignment, most: int) -> tuple[str, str] | None:
+def _result_line(one: Assignment, most: int) -> tuple[str, str] | None:
     about = f"{_ABOUT.get(one.station, one.station)}{'' if one.step_id is None else f' {one.step_id + 1}'}"
     match one.kind:
         case AssignmentKind.REVIEW:
             passed = "approved" if one.decision == "approve" else "rejected"
             return f"{about}: {passed}{f' by {one.by_name}' if one.by_name else ''}.", one.feedback
         case AssignmentKind.ERROR:
-            return f"{about}: {error_told(one, most)}", ""
+            return f"{about}: {error_text(one, most)}", ""
         case AssignmentKind.WORK if one.station != InquiryStage.PLANNER:
             return f"{about}:", one.submitted_work.get("text", "")
         case AssignmentKind.WORK:
@@ -529,14 +540,14 @@ def _came(one: Assignment, most: int) -> tuple[str, str] | None:
 
 
 def feedback_on(inquiry: Inquiry, place: str) -> list[dict[str, str]]:
-    """What its critic said when it sent this work back, oldest first."""
-    reviews = orders_at(inquiry, place, AssignmentKind.REVIEW)
+    """Return the critic's words at each rejection of this work, oldest first."""
+    reviews = assignments_at(inquiry, place, AssignmentKind.REVIEW)
     rejected = [one for one in reviews if one.decision == "reject"]
     return [{"try": str(number), "text": one.feedback} for number, one in enumerate(rejected, 1)]
 
 
 def possible_words_to(inquiry: Inquiry) -> tuple[str, ...]:
-    """Of one that is not over: what can be said to it now."""
+    """Return the interventions that are possible now: hint, stop, replan."""
     return possible_words(inquiry.state, len(hints(inquiry)))
 
 
@@ -549,12 +560,12 @@ def hints(inquiry: Inquiry) -> list[dict[str, str]]:
 
 
 def today(inquiry: Inquiry) -> str:
-    """Of the day on which it was asked: a look back says the same."""
+    """Return the date of submission: prompts stay the same if the run goes on later."""
     return f"{inquiry.run.created:%Y-%m-%d}"
 
 
-def made(inquiry: Inquiry, place: str) -> list[ResearchMoveMade]:
-    """Moves of all tries. Where their results leave no room the oldest are cut first."""
+def moves_for_prompt(inquiry: Inquiry, place: str) -> list[ResearchMoveMade]:
+    """Return the moves of all tries at this place. If tokens run short, the oldest results are cut first."""
     moves, refused = moves_at(inquiry, place), _refused(inquiry, place)
     room = max(tokens_left(inquiry, place) * CHARACTERS_OF_A_TOKEN // 2, SHORTENED)
     shown: list[ResearchMoveMade] = []
@@ -567,17 +578,18 @@ def made(inquiry: Inquiry, place: str) -> list[ResearchMoveMade]:
     return shown[::-1]
 
 
-# ---- what there is room for -------------------------------------------------------------------------------
+# ---- fitting prompts into a model's context ---------------------------------------------------------------
 
-# the least needed first: sources that are not named can still be found
+# left out in this order: sources that are not listed can still be found by search
 WORK = ("sources", "sources_found", "moves", "feedback", "found_so_far", "results")
 KEPT = {"sources": 20, "sources_found": 20, "moves": 2, "feedback": 1}
 
 
-def work_in_room(
+def fit_agent_work(
     asked: Callable[[Any, str], Messages], work: ResearchWork | ExpertWork, models: Iterable[str]
 ) -> Fitted:
-    """What `asked` makes of this work and of what is left out of it; hints of people stay."""
+    """Fit the prompt of researcher or expert into the models' context. `asked` makes the prompt from the work and the
+    names of what is left out; hints of people stay."""
     parts = {name: getattr(work, name) for name in WORK if hasattr(work, name)} | {"sources": work.sources[::-1]}
 
     def of(shown: Mapping[str, Any], said: str) -> Messages:
@@ -586,8 +598,8 @@ def work_in_room(
     return fitted(of, parts, models, KEPT)
 
 
-def brief_in_room(brief: ResearchBrief, models: Iterable[str], mark: str | None = None) -> Fitted:
-    """What people have said stays."""
+def fit_planner_brief(brief: ResearchBrief, models: Iterable[str], mark: str | None = None) -> Fitted:
+    """Fit the planner's prompt into the models' context; words of people stay."""
     of_people = [one for one in brief.feedback if "by" in one]
     of_critics = brief.feedback[: len(brief.feedback) - len(of_people)]
     parts = {"sources": brief.sources[::-1], "former_plans": brief.former_plans, "feedback": of_critics}
@@ -604,10 +616,12 @@ def brief_in_room(brief: ResearchBrief, models: Iterable[str], mark: str | None 
 QUOTES_LEFT_OUT = "[Left out. Each was found word by word.]"
 
 
-def review_in_room(critic: InquiryStage, of: WorkToReview, models: Iterable[str], mark: str | None = None) -> Fitted:
-    """Question, step, and what the work says stay whole. First go names of sources, older words of the critic, what
-    claims rest on, and quotes, of which code has said that they are there; where that is not enough, all claims, the
-    reasoning, and what an answer does not use are told by their beginnings."""
+def fit_review(critic: InquiryStage, of: WorkToReview, models: Iterable[str], mark: str | None = None) -> Fitted:
+    """Fit a critic's prompt into the models' context; question, step and the text of the work stay whole.
+
+    Left out first are names of sources, older words of the critic, what claims rest on, and quotes, which code has
+    checked. If that is not enough, claims, the reasoning and unused results are cut to their beginnings.
+    """
     claims = of.work.get("claims", ())
     said = {"claims": [one["text"] for one in claims], "not_used": of.not_used}
     said["reasoning"] = [of.work["reasoning"]] if of.work.get("reasoning") else []
@@ -621,7 +635,7 @@ def review_in_room(critic: InquiryStage, of: WorkToReview, models: Iterable[str]
         grounds = _left_of([one["rests_on"] for one in of.checked], now["grounds"], [])
         checked = [one | {"rests_on": on} for one, on in zip(of.checked, grounds, strict=True)]
         for one, few in zip(checked, quotes, strict=False):
-            if few is QUOTES_LEFT_OUT:  # each source once: there is no quote any more beside which it would stand
+            if few is QUOTES_LEFT_OUT:  # without quotes, each source is named once
                 one["quotes_found_in"] = list(dict.fromkeys(one["quotes_found_in"]))
         beside = {"sources": now["sources"][::-1], "feedback": now["feedback"], "not_used": now["not_used"]}
         return critics.critic_messages(critic, replace(of, work=work, checked=checked, **beside), mark, left_out)
@@ -639,7 +653,7 @@ def review_in_room(critic: InquiryStage, of: WorkToReview, models: Iterable[str]
 
 
 def _left_of(items: Sequence[Any], shown: Sequence[Any], gone: Any) -> list[Any]:
-    """Each of these items as it is shown: the first of those that are not empty went, and `gone` stands for them."""
+    """Return the items as they are shown: `gone` in place of the first non-empty ones, which were left out."""
     missing, rest = sum(map(bool, items)) - len(shown), iter(shown)
     found = []
     for one in items:
@@ -648,8 +662,9 @@ def _left_of(items: Sequence[Any], shown: Sequence[Any], gone: Any) -> list[Any]
     return found
 
 
-def finish_in_room(of: ApprovedAnswer, models: Iterable[str], mark: str | None = None) -> Fitted:
-    """All claims stand in it, though long ones in part: what is made of them is held against all of it."""
+def fit_finalizer(of: ApprovedAnswer, models: Iterable[str], mark: str | None = None) -> Fitted:
+    """Fit the finalizer's prompt into the models' context. All claims are in it, long ones cut: its answer is checked
+    against all of them."""
     parts = {"course": of.course, "reasoning": [of.reasoning], "claims": of.claims}
 
     def asked(shown: Mapping[str, Any], said: str) -> Messages:
@@ -664,9 +679,10 @@ OMITTED_TEXT = "[Left out: the provider of the model refused this material.]"
 
 
 def _refused(inquiry: Inquiry, place: str) -> set[int]:
-    """Moves whose results a provider's filter did not take: the newest before each such error that is still shown."""
+    """Return moves whose results a provider's filter may have refused: before each such error, the newest move that was
+    still shown."""
     left_out = set[int]()
-    for error in orders_at(inquiry, place, AssignmentKind.ERROR):
+    for error in assignments_at(inquiry, place, AssignmentKind.ERROR):
         if error.category == ErrorCategory.FILTERED:
             brought = [one.pk for one in moves_at(inquiry, place) if one.result and one.made < error.made]
             left_out |= set([pk for pk in brought if pk not in left_out][-1:])
@@ -674,7 +690,7 @@ def _refused(inquiry: Inquiry, place: str) -> set[int]:
 
 
 def _sources(inquiry: Inquiry, *, attached: bool) -> Sequence[dict[str, Any]]:
-    """Those that were attached, or those that were found since."""
+    """Return the sources that were attached, or those that tools found."""
     return [_source(one) for one in inquiry.sources.all() if (one.document_id is not None) == attached]
 
 
@@ -687,12 +703,12 @@ def _left(inquiry: Inquiry, place: str, station: InquiryStage) -> dict[str, int]
     return {"moves": moves_left(inquiry, place, station), "tokens": tokens_left(inquiry, place)}
 
 
-def order_for(inquiry: Inquiry) -> dict[str, Any]:
-    """The columns of the order that goes out now."""
-    told = instruction(inquiry.state)
-    station = InquiryStage(told.receiver)
+def next_assignment_columns(inquiry: Inquiry) -> dict[str, Any]:
+    """Return the columns of the next assignment."""
+    message = instruction(inquiry.state)
+    station = InquiryStage(message.receiver)
     place = assignment_number(inquiry, station)
-    return {"station": station, "place": place, "step_id": told.step_id, "instruction": told.content}
+    return {"station": station, "place": place, "step_id": message.step_id, "instruction": message.content}
 
 
-assert set(CRITIC_OF) == set(WORK_OF.values())  # noqa: S101 - each critic has its work
+assert set(CRITIC_OF) == set(WORK_OF.values())  # noqa: S101 - each critic reviews one role

@@ -1,4 +1,4 @@
-"""A look at the rows of an inquiry, for its rules."""
+"""Loads the rows of an inquiry that its rules need."""
 
 from uuid import UUID
 
@@ -11,8 +11,10 @@ from .sources import ClaimQuote, InquiryClaim, InquirySource
 
 
 def load_inquiry(pk: UUID) -> Inquiry:
-    """With all that its rules look at, and not what was read: that is long. It is looked at before and after every
-    call, so by statements that are made once."""
+    """Load an inquiry with all rows that the rules need, without texts of sources, which may be long.
+
+    This runs before and after every call, so it uses prepared SQL (engine/db/cached_sql.py).
+    """
     [inquiry], [inquiry.run] = fetch(Inquiry, "pk", [pk]), fetch(Run, "pk", [pk])
     orders, posts = fetch(Assignment, "inquiry", [pk], "number"), fetch(InquiryRole, "inquiry", [pk], "pk")
     freeze_row(inquiry, orders=orders, posts=posts, moves=_moves(pk), sources=_sources_of(pk), claims=_claims_of(pk))

@@ -1,4 +1,4 @@
-"""What a tool brought, kept as a source as it was read, and said to who asked for it."""
+"""Saves outputs of tools as sources, and formats them for the next prompt."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,14 +19,14 @@ from ..quotes import numbers
 from ..rules.limits import READ, SOURCES
 from .sources import InquirySource, SourceKind
 
-SHOWN = 6_000  # characters that are said of a page
+SHOWN = 6_000  # characters of a source in the prompt
 LINKS = 30
 LIMIT_TEXT = "It is not kept as a source, for this inquiry has read all it may: quote what is there."
 
 
 def capture_source(inquiry: UUID, call: ToolCall) -> str:
-    """What the next prompt says of a call. What can be quoted has a number from then on; what a search shows says where
-    to read, whoever is asked."""
+    """Return the result of a call for the next prompt. Outputs that can be quoted are saved as numbered sources;
+    results of searches cannot, whichever tool searched."""
     is_source = call.tool.startswith(f"{mcp.PREFIX}.") and call.tool != settings.SEARCH.get("tool")
     keep = CAPTURES_BY_TOOL.get(call.tool) or (_of_server if is_source else None)
     if not call.done or keep is None or has_no_text(call):
@@ -36,7 +36,8 @@ def capture_source(inquiry: UUID, call: ToolCall) -> str:
 
 
 def has_no_text(call: ToolCall) -> bool:
-    """Whether it was asked for a sum, and nothing was worked out: 4711 = 4711, or max(4711) = 4711."""
+    """Tell whether a calculation calculated nothing, as in 4711 = 4711 or max(4711) = 4711: it must not become a source
+    for the number that was put in."""
     asked, _, result = call.output.rpartition(" = ")
     return call.tool == "figures.calculate" and len(numbers(asked)) == 1 and numbers(result) == numbers(asked)
 
@@ -50,7 +51,7 @@ def _page(inquiry: UUID, call: ToolCall) -> str:
         "type": page.type[:100],
     }
     values |= {"bytes_digest": page.digest, "extractor": page.extractor, "flags": list(page.flags)}
-    source = _kept(inquiry, call, page.text, kind=SourceKind.PAGE, **values)
+    source = _save_source(inquiry, call, page.text, kind=SourceKind.PAGE, **values)
     if source is None:
         return LIMIT_TEXT
     lines = [f"{source}", page.address, *(f"Flag: {flag}" for flag in page.flags)]
@@ -62,14 +63,14 @@ def _page(inquiry: UUID, call: ToolCall) -> str:
 
 def _worked_out(kind: SourceKind, title: str) -> Callable[[UUID, ToolCall], str]:
     def keep(inquiry: UUID, call: ToolCall) -> str:
-        source = _kept(inquiry, call, call.output, kind=kind, title=title, **_of_table(inquiry, call))
+        source = _save_source(inquiry, call, call.output, kind=kind, title=title, **_of_table(inquiry, call))
         return f"{source}:\n{call.output[:SHOWN]}" if source else f"{call.output[:SHOWN]}\n{LIMIT_TEXT}"
 
     return keep
 
 
 def _of_table(inquiry: UUID, call: ToolCall) -> dict[str, Any]:
-    """What is said of a table that stood on a page is said of what came out of it: whose it is, and what is odd."""
+    """Return address and flags of the page with the table: they are true of the rows, too."""
     number = json.loads(call.arguments or "{}").get("source")
     page = (
         InquirySource.objects.filter(inquiry=inquiry, number=number, kind=SourceKind.PAGE).first() if number else None
@@ -78,12 +79,12 @@ def _of_table(inquiry: UUID, call: ToolCall) -> dict[str, Any]:
 
 
 def _of_server(inquiry: UUID, call: ToolCall) -> str:
-    source = _kept(inquiry, call, call.output, kind=SourceKind.MCP, title=call.tool)
+    source = _save_source(inquiry, call, call.output, kind=SourceKind.MCP, title=call.tool)
     return f"{source}:\n{call.output[:SHOWN]}" if source else LIMIT_TEXT
 
 
-def _kept(inquiry: UUID, call: ToolCall, text: str, **values: Any) -> InquirySource | None:
-    """None where it has read as much as it may."""
+def _save_source(inquiry: UUID, call: ToolCall, text: str, **values: Any) -> InquirySource | None:
+    """Save a source; return None if the inquiry has reached its limit."""
     own = InquirySource.objects.filter(inquiry=inquiry)
     read = own.aggregate(all=Sum("length"))["all"] or 0
     if own.count() >= SOURCES or read + len(text) > READ or not text.strip():

@@ -1,4 +1,4 @@
-"""What was read, as it was read, in passages that are found by words; and what is claimed of it, by its quotes."""
+"""Sources with their texts, passages for full-text search, and claims with their quotes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .inquiries import Inquiry
 
 PASSAGE_LENGTH = 1_200
-MAX_TITLE_LENGTH = 50  # characters of a title, before the address of a page that is taken over
+MAX_TITLE_LENGTH = 50  # of a web page that is taken over; its address follows
 TSV = "text/tab-separated-values"
 CSV_TYPES = ("text/csv", "application/csv", TSV)
 TABLE = DocumentLimits(number=1, size=10 * 2**20, characters=3_000_000)
-SOUGHT, CANDIDATES = 24, 400  # words of a query; passages that are weighed
+QUERY_WORDS, CANDIDATES = 24, 400  # words of a query; passages that are ranked
 
 _ON_SQLITE = "inquiries_passage.id IN (SELECT rowid FROM inquiries_words WHERE inquiries_words MATCH %s)"
 _ON_POSTGRESQL = "found_by @@ %s::tsquery"
@@ -40,14 +40,14 @@ class SourceKind(models.TextChoices):
 
 class InquirySourceQuerySet(models.QuerySet["InquirySource"]):
     def of_documents(self, inquiry: "Inquiry", documents: Iterable[Document]) -> None:
-        """They are read from the start; their texts stay where they are."""
+        """Create a source for each document of the run; texts stay in the documents."""
         for one in documents:
             values = {"number": one.number, "kind": SourceKind.DOCUMENT, "title": one.title}
             source = self.create(inquiry=inquiry, document=one, **values)
             SourcePassage.objects.bulk_create(_passages(source, one.text))
 
     def save_source(self, inquiry: UUID, text: str, **values: Any) -> "InquirySource":
-        """What a tool brought, under the next number; the same text again is what it was."""
+        """Save an output of a tool under the next number; return the existing source if text and kind are the same."""
         digest = sha256(text.encode()).hexdigest()
         own = self.filter(inquiry=inquiry)
         if known := own.filter(text_digest=digest, kind=values["kind"]).first():
@@ -59,14 +59,16 @@ class InquirySourceQuerySet(models.QuerySet["InquirySource"]):
         return source
 
     def listed(self) -> "InquirySourceQuerySet":
-        """With everything but what was read."""
+        """Load sources without their texts."""
         return self.defer("read").select_related("document")
 
 
 class InquirySource(models.Model):
-    """What was read. `number` is that of its markers. Of a document, title and text are the document's; of what a tool
-    brought, `read` is the text as it was read, `address` where from, after redirects, and `asked` the address that was
-    asked for. `bytes_digest`, `text_digest`: SHA-256 of what was sent and of the text; `flags`: what is worth a look.
+    """A document, or an output of a tool. `number` identifies it in prompts and quotes.
+
+    The text of a document is in `document`; that of a tool's output is in `read`. `asked`: requested address,
+    `address`: the one after redirects. `bytes_digest`, `text_digest`: SHA-256 of the response body and of the text.
+    `flags`: reasons to check the source.
     """
 
     inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="sources")
@@ -103,7 +105,7 @@ class InquirySource(models.Model):
         return self.document.text if self.document else self.read
 
     def as_document(self) -> NewDocument:
-        """As a later inquiry takes it over."""
+        """Return the source as a document for an inquiry that follows this one."""
         digest = self.document.digest if self.document else self.bytes_digest or self.text_digest
         kind, lines = self.document.kind if self.document else DocumentKind.TEXT, tuple(self.text.split("\n"))
         if self.is_csv:
@@ -115,8 +117,8 @@ class InquirySource(models.Model):
         return NewDocument(title, kind, lines, digest)
 
     def as_table(self) -> Sequence[str]:
-        """The records of a CSV. One of the web is kept as it was read, and becomes here what a file that is attached
-        becomes at once. UnreadableDocument."""
+        """Return the lines of a CSV. Attached files were normalised when they were read; a page from the web is
+        normalised here. Raises UnreadableDocument."""
         if self.document:
             return self.text.split("\n")
         return documents.read_document(
@@ -125,7 +127,7 @@ class InquirySource(models.Model):
 
     @property
     def size(self) -> int:
-        """Characters, without reading them where they are many."""
+        """Number of characters; does not load the text of a tool's output."""
         return len(self.document.text) if self.document else self.length
 
     @property
@@ -141,8 +143,10 @@ class InquirySource(models.Model):
 
     @property
     def site(self) -> str:
-        """From whom it came, of what strangers wrote, also of a page that was taken over from an earlier inquiry, whose
-        title ends in its address; empty of what was attached or worked out."""
+        """Host of a web page, or name of an MCP server; empty for attached documents and calculations.
+
+        A page that was taken over from an earlier inquiry is a document whose title ends in its address.
+        """
         if self.kind == SourceKind.MCP:
             return self.title.rpartition(".")[0]
         taken_over = self.title.rpartition(" ")[2] if self.kind == SourceKind.DOCUMENT else ""
@@ -151,7 +155,8 @@ class InquirySource(models.Model):
 
 
 def are_from_one_site(sources: Iterable[InquirySource]) -> bool:
-    """Whether strangers alone say it, and all of them at one place. A host within another is no second one."""
+    """Tell whether all sources are from one site. A subdomain is no second site; documents of the user are no site, so
+    with one of them the answer is no."""
     sources = list(sources)
     sites = {one.site for one in sources if one.site}
     apart = [site for site in sites if not any(site.endswith(f".{other}") for other in sites)]
@@ -162,13 +167,13 @@ def are_from_one_site(sources: Iterable[InquirySource]) -> bool:
 def host_of(address: str) -> str:
     try:
         return (urlsplit(address).hostname or "").rstrip(".")
-    except ValueError:  # a title may end in anything
+    except ValueError:  # the text is part of a title and need not be an address
         return ""
 
 
 class InquiryClaim(models.Model):
-    """A statement of a result or of an answer. `number` counts all of an inquiry; `reasoned_from`: numbers of others;
-    `bare`: its numbers that stand in nothing that it quotes."""
+    """A statement of a result or an answer. `number` is unique in the inquiry; `reasoned_from`: numbers of other
+    claims; `bare`: it has a number that is in nothing that it rests on."""
 
     inquiry = models.ForeignKey("inquiries.Inquiry", on_delete=models.PROTECT, related_name="claims")
     order = models.ForeignKey("inquiries.Assignment", on_delete=models.PROTECT, related_name="claims")
@@ -190,7 +195,7 @@ class InquiryClaim(models.Model):
 
 
 class ClaimQuote(models.Model):
-    """Words of a source, and where they stand: `parts` are pairs of places in its text."""
+    """A quote from a source; `parts`: pairs of start and end in its text, several if the quote has ellipses."""
 
     claim = models.ForeignKey(InquiryClaim, on_delete=models.PROTECT, related_name="quotes")
     source = models.ForeignKey(InquirySource, on_delete=models.PROTECT, related_name="quotes")
@@ -212,9 +217,11 @@ class ClaimQuote(models.Model):
 
 class SourcePassageQuerySet(models.QuerySet["SourcePassage"]):
     def best(self, inquiry: Any, words: Iterable[str], most: int) -> "list[SourcePassage]":
-        """Those with most of these words, the rarer ones first: the database's index finds them, the same rule weighs
-        them on each."""
-        sought = list(dict.fromkeys(words))[:SOUGHT]
+        """Return the passages with most of these words; rare words weigh more.
+
+        The database's index finds candidates; ranking is done here, so that it is the same on SQLite and PostgreSQL.
+        """
+        sought = list(dict.fromkeys(words))[:QUERY_WORDS]
         if not sought:
             return []
         found = list(self._found(inquiry, sought).select_related("source__document").order_by("pk")[:CANDIDATES])
@@ -234,8 +241,8 @@ class SourcePassageQuerySet(models.QuerySet["SourcePassage"]):
 
 
 class SourcePassage(models.Model):
-    """A piece of a source, by the words it is found by. No evidence: it is made from the source's text, and goes when
-    that is erased. The migration that made this table made its index."""
+    """A part of a source with its search words. It is derived from the text, so it is no evidence and is deleted when
+    the text is erased. Its full-text index is made in a migration."""
 
     source = models.ForeignKey(InquirySource, on_delete=models.CASCADE, related_name="passages")
     start = models.PositiveIntegerField()
@@ -258,7 +265,7 @@ class SourcePassage(models.Model):
 
 
 def _mark(inquiry: Any) -> str:
-    """A word that only the passages of one inquiry have."""
+    """Return a search word that only the passages of this inquiry have."""
     return label_term("of", inquiry.hex)
 
 
@@ -269,7 +276,8 @@ def _passages(source: InquirySource, text: str) -> Iterator[SourcePassage]:
 
 
 def split_passages(text: str) -> Iterator[tuple[int, int]]:
-    """From blank line to blank line as long as it is short enough, then by lines."""
+    """Yield start and end of passages of at most PASSAGE_LENGTH characters, cut at blank lines, else at lines or
+    spaces."""
     start = 0
     while start < len(text):
         end = min(start + PASSAGE_LENGTH, len(text))

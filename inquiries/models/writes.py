@@ -1,4 +1,4 @@
-"""What the engine and people write of an inquiry: each is a part of one transaction that holds the run's row."""
+"""Writes of inquiries, by the worker and by people. Each needs a transaction that holds the lock on the run's row."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,8 +16,7 @@ from engine.text.search_terms import index_words, label_term
 from runs.models import SearchText
 
 from ..prompts.finalizer import WordedFinal
-from ..prompts.moves import ProposedClaim, ResearchResult, SubmitWork
-from ..prompts.moves import ResearchMove as Moved
+from ..prompts.moves import ProposedClaim, ResearchMove, ResearchResult, SubmitWork
 from ..prompts.planner import ResearchPlan
 from ..quotes import (
     FoldedText,
@@ -44,24 +43,24 @@ from .queries import (
     NOT_TAKEN,
     FoldedSources,
     assignment_number,
+    assignments_at,
     attempt_number,
     calculated,
     carried,
     carries,
     claims_of,
-    forget_folded,
+    clear_fold_cache,
     moves_at,
     moves_left,
-    order_for,
-    orders_at,
+    next_assignment_columns,
     results,
 )
 from .rule_state import load_inquiry
 from .source_capture import capture_source
 from .sources import ClaimQuote, InquiryClaim, InquirySource, SourceKind, SourcePassage, are_from_one_site
 
-WORKED_OUT = (SourceKind.TABLE, SourceKind.CALCULATION)
-NEWEST = 5  # sources in which a quote is sought that does not stand where it is said to
+CALCULATED_KINDS = (SourceKind.TABLE, SourceKind.CALCULATION)
+NEWEST = 5  # sources that are searched for a quote that is not in the named one
 SAME_WORK = (
     "The work that {critic} had rejected was submitted again without a change: more retries will not help. "
     "It had said: {said}"
@@ -73,17 +72,17 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _due(pk: UUID, station: InquiryStage) -> Inquiry | None:
-    """The inquiry, if it still waits for exactly this: else a person has turned it meanwhile, and what was answered
-    stays as a call and no more."""
+def _inquiry_waiting_for(pk: UUID, station: InquiryStage) -> Inquiry | None:
+    """Return the inquiry if it still waits for this role. If a person intervened meanwhile, return None: then only the
+    model call stays."""
     inquiry = load_inquiry(pk)
     order = next_assignment(inquiry.state)
     return inquiry if not isinstance(order, NoAssignment) and order.station is station else None
 
 
-def _order(inquiry: Inquiry, kind: str, **values: Any) -> Assignment:
-    """The next one. Impossible where it cannot happen now."""
-    columns = {**order_for(inquiry), **values}
+def _save_assignment(inquiry: Inquiry, kind: str, **values: Any) -> Assignment:
+    """Save the next assignment. Raises InquiryStateError if its event is not possible now."""
+    columns = {**next_assignment_columns(inquiry), **values}
     number = (Assignment.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0) + 1
     order = Assignment(inquiry=inquiry, number=number, kind=kind, **columns)
     if fact := order.event:
@@ -92,27 +91,29 @@ def _order(inquiry: Inquiry, kind: str, **values: Any) -> Assignment:
     return order
 
 
-# ---- what models answered ---------------------------------------------------------------------------------
+# ---- answers of models ------------------------------------------------------------------------------------
 
 
 def save_plan(pk: UUID, call: ModelCall, plan: ResearchPlan) -> None:
-    if not (inquiry := _due(pk, InquiryStage.PLANNER)):
+    if not (inquiry := _inquiry_waiting_for(pk, InquiryStage.PLANNER)):
         return
     steps = plan.steps
     reply = _json({"thought": plan.thought, "research": steps.research, "expert": steps.expert})
     counts = {"research": len(steps.research), "expert": len(steps.expert)}
-    _hand_in(inquiry, "plan", reply, counts, call)
+    _submit_work(inquiry, "plan", reply, counts, call)
     SearchText.objects.add(pk, index_words("\n".join([*steps.research, *steps.expert])))
 
 
-def _hand_in(inquiry: Inquiry, place: str, reply: str, counts: Mapping[str, Any], call: ModelCall) -> Assignment | None:
-    """None where it is the same work that was sent back: then the inquiry has come to its end."""
-    reviews = orders_at(inquiry, place, AssignmentKind.WORK, AssignmentKind.REVIEW)
+def _submit_work(
+    inquiry: Inquiry, place: str, reply: str, counts: Mapping[str, Any], call: ModelCall
+) -> Assignment | None:
+    """Save submitted work. If it is the same as the rejected one, save the end of the inquiry and return None."""
+    reviews = assignments_at(inquiry, place, AssignmentKind.WORK, AssignmentKind.REVIEW)
     if len(reviews) > 1 and reviews[-1].decision == "reject" and _same(reviews[-2].reply, reply):
-        said = {"critic": inquiry.state.last_critic, "said": cited(reviews[-1].feedback)}
-        _order(inquiry, AssignmentKind.EXHAUSTED, feedback=SAME_WORK.format(**said))
+        rejection = {"critic": inquiry.state.last_critic, "said": cited(reviews[-1].feedback)}
+        _save_assignment(inquiry, AssignmentKind.EXHAUSTED, feedback=SAME_WORK.format(**rejection))
         return None
-    return _order(inquiry, AssignmentKind.WORK, reply=reply, counts=counts, call=call)
+    return _save_assignment(inquiry, AssignmentKind.WORK, reply=reply, counts=counts, call=call)
 
 
 def _same(before: str, now: str) -> bool:
@@ -120,23 +121,23 @@ def _same(before: str, now: str) -> bool:
     return len({fold_text(_json({**one, "thought": ""})).casefold() for one in texts}) == 1 and len(texts) == 2
 
 
-def save_review(pk: UUID, critic: InquiryStage, call: ModelCall, said: WorkReviewed) -> None:
-    if inquiry := _due(pk, critic):
-        decision = "approve" if said.approve else "reject"
-        _order(inquiry, AssignmentKind.REVIEW, decision=decision, feedback=said.feedback, call=call)
+def save_review(pk: UUID, critic: InquiryStage, call: ModelCall, review: WorkReviewed) -> None:
+    if inquiry := _inquiry_waiting_for(pk, critic):
+        decision = "approve" if review.approve else "reject"
+        _save_assignment(inquiry, AssignmentKind.REVIEW, decision=decision, feedback=review.feedback, call=call)
 
 
 def save_decision(pk: UUID, critic: InquiryStage, gate: int) -> None:
-    """What was decided at the gate of a review. One whose time is over says nothing: then a model is asked."""
+    """Save the decision at a review's gate. Nothing is saved if its time expired: then a model reviews."""
     decided = Gate.objects.with_decisions().get(pk=gate)
-    if not (inquiry := _due(pk, critic)):
+    if not (inquiry := _inquiry_waiting_for(pk, critic)):
         return
     decided.consume()
-    said = "\n".join(one.text for one in decided.decisions.all() if one.text and one.decides)
+    texts = "\n".join(one.text for one in decided.decisions.all() if one.text and one.decides)
     by = decided.last_decision.by if decided.last_decision else ""
     if decided.state == Gate.State.FAILED:
-        error = f"{NO_JUDGEMENT} {said}".strip()
-        _order(
+        error = f"{NO_JUDGEMENT} {texts}".strip()
+        _save_assignment(
             inquiry,
             AssignmentKind.ERROR,
             category=ErrorCategory.TOOL,
@@ -146,47 +147,49 @@ def save_decision(pk: UUID, critic: InquiryStage, gate: int) -> None:
         )
     elif decided.state != Gate.State.EXPIRED:
         decision = "approve" if decided.approved else "reject"
-        _order(inquiry, AssignmentKind.REVIEW, decision=decision, feedback=said, by_name=by[:150], gate=decided)
+        _save_assignment(
+            inquiry, AssignmentKind.REVIEW, decision=decision, feedback=texts, by_name=by[:150], gate=decided
+        )
 
 
-def save_final_answer(pk: UUID, said: WordedFinal, call: ModelCall | None = None) -> None:
+def save_final_answer(pk: UUID, final: WordedFinal, call: ModelCall | None = None) -> None:
     inquiry = load_inquiry(pk)
     if isinstance(next_assignment(inquiry.state), FinishAssignment):
-        own = {name: text for name in ("wording", "told") if (text := getattr(said, name))}
-        reply = {"answer": said.final.answer, "trace": said.final.trace, **own}
-        _order(inquiry, AssignmentKind.FINAL, reply=_json(reply), call=call)
+        own = {name: text for name in ("wording", "told") if (text := getattr(final, name))}
+        reply = {"answer": final.final.answer, "trace": final.final.trace, **own}
+        _save_assignment(inquiry, AssignmentKind.FINAL, reply=_json(reply), call=call)
 
 
-def save_move(pk: UUID, station: InquiryStage, call: ModelCall, said: Moved) -> None:
-    if not (inquiry := _due(pk, station)):
+def save_move(pk: UUID, station: InquiryStage, call: ModelCall, answer: ResearchMove) -> None:
+    if not (inquiry := _inquiry_waiting_for(pk, station)):
         return
     place = assignment_number(inquiry, station)
     before = moves_at(inquiry, place)
     made = partial(
         InquiryMove, inquiry=inquiry, place=place, attempt=attempt_number(inquiry, place, station), call=call
     )
-    if said.done:
-        move = made(number=len(before) + 1, thought=said.thought)
-        _keep_hand_in(inquiry, station, move, said.done, FoldedSources(pk))
+    if answer.done:
+        move = made(number=len(before) + 1, thought=answer.thought)
+        _save_submission(inquiry, station, move, answer.done, FoldedSources(pk))
         return
     first = len(before) + 1
-    for number, (tool, arguments) in enumerate(_within_limits(inquiry, station, said), first):
-        thought = said.thought if number == first else ""
+    for number, (tool, arguments) in enumerate(_within_limits(inquiry, station, answer), first):
+        thought = answer.thought if number == first else ""
         move = made(number=number, thought=thought, tool=tool, arguments=_json(arguments))
-        _keep_use(move, before)
+        _save_tool_use(move, before)
         before.append(move)
 
 
-def _within_limits(inquiry: Inquiry, station: InquiryStage, said: Moved) -> Iterator[tuple[str, Any]]:
-    """Of what shall be used at once: one move is left to hand in, and no page is read beyond the last one."""
+def _within_limits(inquiry: Inquiry, station: InquiryStage, answer: ResearchMove) -> Iterator[tuple[str, Any]]:
+    """Yield the uses of tools that are within the limits: one move must be left to submit, and pages are limited."""
     room, pages = max(moves_left(inquiry, assignment_number(inquiry, station), station) - 1, 1), pages_left(inquiry)
-    for tool, arguments in [(said.tool, said.arguments), *said.also][:room]:
+    for tool, arguments in [(answer.tool, answer.arguments), *answer.also][:room]:
         pages -= tool == PAGE
         if pages >= 0 or tool != PAGE:
             yield tool, arguments
 
 
-def _keep_use(move: InquiryMove, before: Sequence[InquiryMove]) -> None:
+def _save_tool_use(move: InquiryMove, before: Sequence[InquiryMove]) -> None:
     same = [one for one in before if one.attempt == move.attempt and one.requested_call == move.requested_call]
     if same and len(same) < MAX_REPEATED_CALLS:
         move.result, move.settled = ASKED_ALREADY.format(number=same[0].number), timezone.now()
@@ -194,20 +197,22 @@ def _keep_use(move: InquiryMove, before: Sequence[InquiryMove]) -> None:
 
 
 def save_result(move: int, call: ToolCall) -> None:
-    """What came of a tool, and the source that it brought. One that was wrong from the start is in no table."""
+    """Save the result of a tool call and the source that it brought. A call that was invalid has no row, so `call.pk`
+    is None."""
     waits = InquiryMove.objects.filter(pk=move, settled=None)
     for inquiry in waits.values_list("inquiry", flat=True):
         values: dict[str, Any] = {"result": capture_source(inquiry, call), "settled": timezone.now()}
         waits.update(**values | ({"tool_call": call} if call.pk else {}))
 
 
-# ---- work that is handed in -------------------------------------------------------------------------------
+# ---- submitted work ---------------------------------------------------------------------------------------
 
 
-def _keep_hand_in(
+def _save_submission(
     inquiry: Inquiry, station: InquiryStage, move: InquiryMove, done: SubmitWork, folded: Mapping[int, FoldedText]
 ) -> None:
-    """Its quotes are looked for before anybody is asked about it. What is refused stays as a move."""
+    """Check submitted work and save it. Work with wrong quotes is refused before a critic sees it, and stays a move;
+    after MAX_SUBMISSIONS refusals the try fails."""
     done, tables = _with_calculations(inquiry, done), _tables(inquiry)
     claims = [{"text": one.text, "quotes": [vars(q) for q in one.quotes], **_reasons(one)} for one in done.claims]
     work = {"found": done.found, "text": done.text, "reasoning": done.reasoning, "claims": claims}
@@ -216,13 +221,17 @@ def _keep_hand_in(
     places = {(q.source, q.quote): _place(q.source, q.quote, folded, tables) for one in done.claims for q in one.quotes}
     move.done, move.settled = reply, timezone.now()
     move.refused = "\n".join(
-        [*_astray(places, folded), *_unreasoned(inquiry, station, done, places), *_alone(inquiry, done)]
+        [
+            *_quote_problems(places, folded),
+            *_result_problems(inquiry, station, done, places),
+            *_one_site_problems(inquiry, done),
+        ]
     )
     move.save(force_insert=True)
     if move.refused:
         refused = [one for one in moves_at(inquiry, move.place) if one.attempt == move.attempt and one.refused]
         if len(refused) + 1 >= MAX_SUBMISSIONS:
-            _order(
+            _save_assignment(
                 inquiry,
                 AssignmentKind.ERROR,
                 category=ErrorCategory.VALIDATION,
@@ -230,8 +239,8 @@ def _keep_hand_in(
                 error=NOT_TAKEN,
             )
         return
-    if order := _hand_in(inquiry, move.place, reply, {"found": done.found}, move.call):
-        _keep_claims(inquiry, order, done.claims, places)
+    if order := _submit_work(inquiry, move.place, reply, {"found": done.found}, move.call):
+        _save_claims(inquiry, order, done.claims, places)
 
 
 def _reasons(one: ProposedClaim) -> dict[str, Any]:
@@ -239,7 +248,7 @@ def _reasons(one: ProposedClaim) -> dict[str, Any]:
 
 
 def _with_calculations(inquiry: Inquiry, done: SubmitWork) -> SubmitWork:
-    """A claim that rests on a calculation quotes all of it, which is how it is named."""
+    """Fill quotes of calculations: a claim names these by number, and quotes them whole."""
     kept = InquirySource.objects.filter(inquiry=inquiry, kind=SourceKind.CALCULATION).values_list("number", "read")
     whole = dict(kept) if any(not q.quote for one in done.claims for q in one.quotes) else {}
     claims = [
@@ -250,8 +259,8 @@ def _with_calculations(inquiry: Inquiry, done: SubmitWork) -> SubmitWork:
 
 
 def _tables(inquiry: Inquiry) -> dict[int, SourceKind | str]:
-    """Sources of which not only sentences are quoted: what tables have shown, and calculations."""
-    found = (one for one in inquiry.sources.all() if one.is_csv or one.kind in WORKED_OUT)
+    """Return sources of which cells or whole calculations may be quoted, with their kinds."""
+    found = (one for one in inquiry.sources.all() if one.is_csv or one.kind in CALCULATED_KINDS)
     return {one.number: one.kind for one in found}
 
 
@@ -265,13 +274,9 @@ def _place(source: int, quote: str, folded: Mapping[int, FoldedText], tables: Ma
     )
 
 
-def _astray(places: Mapping[tuple[int, str], QuotePlace | None], folded: Mapping[int, FoldedText]) -> list[str]:
-    """What is wrong with quotes that stand nowhere, each in a sentence."""
-    said = []
-    for (source, quote), place in places.items():
-        if place is None:
-            said.append(_why_astray(source, quote, folded))
-    return said
+def _quote_problems(places: Mapping[tuple[int, str], QuotePlace | None], folded: Mapping[int, FoldedText]) -> list[str]:
+    """Return a sentence for each quote that was not found."""
+    return [_why_astray(source, quote, folded) for (source, quote), place in places.items() if place is None]
 
 
 def _why_astray(source: int, quote: str, folded: Mapping[int, FoldedText]) -> str:
@@ -292,29 +297,30 @@ def _why_astray(source: int, quote: str, folded: Mapping[int, FoldedText]) -> st
 
 
 def _others(source: int, folded: Mapping[int, FoldedText]) -> Iterator[tuple[int, FoldedText]]:
-    """A few that were read last: among them is what a tool has just shown."""
+    """Yield the newest other sources: a model often confuses the source that a tool has just shown."""
     for number in sorted(set(folded) - {source}, reverse=True)[:NEWEST]:
         yield number, folded[number]
 
 
-def _unreasoned(
+def _result_problems(
     inquiry: Inquiry, station: InquiryStage, done: SubmitWork, places: Mapping[tuple[int, str], QuotePlace | None]
 ) -> list[str]:
-    """An answer is reasoned from claims that were let pass, and leaves no result out unsaid."""
+    """Return what is wrong with an answer's use of results: unknown claims, and results that are neither used nor named
+    as not needed."""
     if station is not InquiryStage.EXPERT or not done.found:
         return []
     found = results(inquiry)
     passed = {claim.number: one.step for one in found for claim in one.claims}
     used = {number for one in done.claims for number in one.reasoned_from}
-    said = [f"There is no claim {number} among the results." for number in sorted(used - set(passed))]
+    problems = [f"There is no claim {number} among the results." for number in sorted(used - set(passed))]
     named = {passed[number] for number in used & set(passed)} | {step for step, why in done.not_needed.items() if why}
     quoted = [(source, place) for (source, _), place in places.items() if place]
     left = [one for one in found if one.step not in named and not _quotes_too(inquiry, one, quoted)]
-    return said + [f"The result of step {one.step} is neither used nor named as not needed." for one in left]
+    return problems + [f"The result of step {one.step} is neither used nor named as not needed." for one in left]
 
 
 def _quotes_too(inquiry: Inquiry, result: ResearchResult, quoted: Sequence[tuple[int, QuotePlace]]) -> bool:
-    """Whether the answer itself quotes what this result quotes: the same words, not the same source alone."""
+    """Tell whether the answer quotes overlapping words of what this result quotes."""
     numbers = {claim.number for claim in result.claims}
     rows = (q for one in inquiry.claims.all() if one.number in numbers for q in one.quotes.all())
     spans = [(q.source.number, q.parts[0][0], q.parts[-1][1]) for q in rows]
@@ -325,8 +331,8 @@ def _quotes_too(inquiry: Inquiry, result: ResearchResult, quoted: Sequence[tuple
     )
 
 
-def _alone(inquiry: Inquiry, done: SubmitWork) -> Iterator[str]:
-    """Where claims have to rest on two sites: those that rest on one."""
+def _one_site_problems(inquiry: Inquiry, done: SubmitWork) -> Iterator[str]:
+    """Yield a sentence for each claim that rests on one site, if two are required."""
     if inquiry.run_limits.sites < 2:
         return
     sources = {one.number: one for one in inquiry.sources.all()}
@@ -338,7 +344,7 @@ def _alone(inquiry: Inquiry, done: SubmitWork) -> Iterator[str]:
             yield f"“{one.text[:120]}” rests on one site alone. Quote another site, too, or drop the claim."
 
 
-def _keep_claims(
+def _save_claims(
     inquiry: Inquiry, order: Assignment, claims: Sequence[ProposedClaim], places: Mapping[Any, Any]
 ) -> None:
     number = InquiryClaim.objects.filter(inquiry=inquiry).aggregate(Max("number"))["number__max"] or 0
@@ -361,13 +367,13 @@ def _keep_claims(
 
 
 def save_failure(pk: UUID, station: InquiryStage, category: ErrorCategory, code: str, sentence: str) -> None:
-    if inquiry := _due(pk, station):
-        _order(inquiry, AssignmentKind.ERROR, category=category, error_code=code, error=sentence)
+    if inquiry := _inquiry_waiting_for(pk, station):
+        _save_assignment(inquiry, AssignmentKind.ERROR, category=category, error_code=code, error=sentence)
 
 
 def save_exhausted(pk: UUID, station: InquiryStage, why: str) -> None:
-    if inquiry := _due(pk, station):
-        _order(inquiry, AssignmentKind.EXHAUSTED, feedback=why)
+    if inquiry := _inquiry_waiting_for(pk, station):
+        _save_assignment(inquiry, AssignmentKind.EXHAUSTED, feedback=why)
 
 
 def save_retry(pk: UUID, by: str) -> None:
@@ -377,13 +383,14 @@ def save_retry(pk: UUID, by: str) -> None:
 
 
 def save_hint(pk: UUID, kind: AssignmentKind, by: str, words: str = "") -> None:
-    """A person's word: it counts from the next look on. Impossible."""
+    """Save a person's intervention; the worker sees it when it next reads the rows. Raises InquiryStateError if it is
+    not possible now."""
     inquiry = load_inquiry(pk)
     if inquiry.state.over or isinstance(next_assignment(inquiry.state), FinishAssignment):
         raise InquiryStateError("Its answer is being worded, or it is over.")
-    begun = bool(moves_at(inquiry, order_for(inquiry)["place"]))
+    begun = bool(moves_at(inquiry, next_assignment_columns(inquiry)["place"]))
     counts = {"begun": begun} if kind == AssignmentKind.STOP else {}
-    _order(inquiry, kind, by_name=by, feedback=words, counts=counts)
+    _save_assignment(inquiry, kind, by_name=by, feedback=words, counts=counts)
     if kind == AssignmentKind.REPLAN:
         Gate.objects.filter(run=pk).pending().void()
     SearchText.objects.add(pk, index_words(words))
@@ -404,7 +411,7 @@ def conclude(pk: UUID) -> None:
 
 
 def erase(pk: UUID) -> None:
-    """All texts; numbers, decisions, names and times stay."""
+    """Erase all texts; numbers, decisions, names and times stay."""
     Inquiry.objects.filter(pk=pk).update(question="", answer="", trace="", why="")
     Assignment.objects.filter(inquiry=pk).update(instruction="", reply="", feedback="", error="")
     InquiryMove.objects.filter(inquiry=pk).update(thought="", arguments="", done="", refused="", result="")
@@ -413,16 +420,16 @@ def erase(pk: UUID) -> None:
     InquiryClaim.objects.filter(inquiry=pk).update(text="")
     ClaimQuote.objects.filter(claim__inquiry=pk).update(text="")
     SourcePassage.objects.filter(source__inquiry=pk).delete()
-    forget_folded()
-    _forget_words()
+    clear_fold_cache()
+    _merge_word_index()
 
 
 MERGE = "INSERT INTO inquiries_words(inquiries_words, rank) VALUES ('merge', %s)"
 PAGES, MOST_MERGES = 200, 200
 
 
-def _forget_words() -> None:
-    """Merge SQLite's index: words that were taken away stand in its older pieces until then."""
+def _merge_word_index() -> None:
+    """Merge the segments of SQLite's full-text index: deleted words stay in older segments until then."""
     if connection.vendor != "sqlite":
         return
     changed: Callable[[], int] = lambda: connection.connection.total_changes  # noqa: E731

@@ -1,3 +1,3 @@
-"""What those who work on an inquiry are told, and how their answers are read."""
+"""Prompts of inquiries, and parsing of answers. They use no database and no framework."""
 
-PROMPT_VERSION = "5"  # a new one for whatever changes in what is said here
+PROMPT_VERSION = "5"  # increase with every change of a prompt's text

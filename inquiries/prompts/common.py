@@ -1,4 +1,4 @@
-"""What all roles are told alike, and what reading their answers has in common."""
+"""Parts of prompts that all roles share, and helpers for parsing answers."""
 
 from typing import Any
 
@@ -31,17 +31,20 @@ class InquiryAnswer(BaseModel):
 def role_messages(
     role: str, form: str, material: dict[str, Any], mark: str | None = None, now: str = "", left_out: str = ""
 ) -> Messages:
-    """`mark`: the boundary of the run. `now`: what changes with each request, so it stands last. `left_out`: what was,
-    where the model has no room for it."""
+    """Return the prompt of a role.
+
+    `mark`: boundary of the material. `now`: text that changes with each request; it is last, for prompt caches.
+    `left_out`: names what the model has no room for.
+    """
     mark = mark or random_boundary()
     system = role + MATERIAL.format(boundary=mark, form=form, behind=BEHIND if now else "")
     material |= {"no_room": left_out} if left_out else {}
-    told = f"{fence(material, mark)}\n\n{now}" if now else fence(material, mark)
-    return [{"role": "system", "content": system}, {"role": "user", "content": told}]
+    content = f"{fence(material, mark)}\n\n{now}" if now else fence(material, mark)
+    return [{"role": "system", "content": system}, {"role": "user", "content": content}]
 
 
 def parse_answer(kind: type[Any], text: str) -> Any:
-    """ValueError with what is wrong, and where."""
+    """Parse an answer into the model class `kind`. Raises ValueError with what is wrong, and where."""
     try:
         return kind.model_validate(one_object(text))
     except ValidationError as error:
@@ -49,7 +52,7 @@ def parse_answer(kind: type[Any], text: str) -> Any:
 
 
 def required_text(text: str, name: str, most: int) -> str:
-    """A text that has to be there and has an end."""
+    """Return the stripped text. Raises ValueError if it is empty or has more than `most` characters."""
     text = text.strip()
     if not text:
         raise ValueError(f"“{name}” is empty.")

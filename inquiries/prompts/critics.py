@@ -1,4 +1,4 @@
-"""The critics: whether work passes, or what has to change."""
+"""Prompts of critics, and parsing of their reviews."""
 
 import re
 from collections.abc import Sequence
@@ -47,11 +47,12 @@ FEWEST_WORDS = 2
 
 @dataclass(frozen=True)
 class WorkToReview:
-    """What a critic is given. `work` as it was handed in; `checked`: what code found of its claims.
+    """Input of a critic's prompt. `work` as submitted; `checked`: what code found out about each claim.
 
-    Of a plan, `sources` and `tools` that there are. Of an answer, `in_no_claim`: numbers and names that none of its
-    claims has; `not_used`: results, and claims of them, that it rests on nowhere, with its reason; `left_out`: steps of
-    research that nobody waited for."""
+    For a plan: existing `sources` and `tools`. For an answer: `in_no_claim`, its numbers and names that are in no
+    claim; `not_used`, results and claims that it does not use, with the expert's reasons; `left_out`, research steps
+    that a person skipped.
+    """
 
     question: str
     step: Any
@@ -74,22 +75,23 @@ def critic_messages(critic: InquiryStage, of: WorkToReview, mark: str | None = N
     return role_messages(ROLE.format(asked=ASKED[critic]), FORM, _material(of), mark, left_out=left_out)
 
 
-BESIDE = ("sources", "tools", "in_no_claim", "not_used", "left_out")  # left out where there is none
+OPTIONAL = ("sources", "tools", "in_no_claim", "not_used", "left_out")  # not in the prompt if empty
 
 
 def _material(of: WorkToReview) -> dict[str, Any]:
-    return {name: value for name, value in asdict(of).items() if value or name not in BESIDE}
+    return {name: value for name, value in asdict(of).items() if value or name not in OPTIONAL}
 
 
 def instructions(messages: Sequence[dict[str, str]]) -> str:
-    """To say yes or no in the words of what is asked about the work is an answer."""
+    """Return our instructions in a prompt, which a review must not repeat. The questions about the work are not among
+    them: a review may answer in their words."""
     return instructions_of(messages, but=ASKED.values())
 
 
 def _only_asks(feedback: str) -> bool:
-    """Whether all of it is what the critic was asked."""
-    said = _sentences(feedback)
-    return bool(said) and said <= {one for asked in ASKED.values() for one in _sentences(asked)}
+    """Tell whether the feedback only repeats what the critic was asked."""
+    sentences = _sentences(feedback)
+    return bool(sentences) and sentences <= {one for asked in ASKED.values() for one in _sentences(asked)}
 
 
 def _sentences(text: str) -> set[tuple[str, ...]]:

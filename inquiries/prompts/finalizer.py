@@ -1,7 +1,7 @@
-"""The finalizer: words around an approved answer, for whoever asked.
+"""Prompt of the finalizer, and parsing of its answer: words around an approved answer.
 
-The answer is the one that was approved, and its claims stand in it as they were approved: code inserts them. What the
-finalizer writes around them nobody has reviewed, so it is kept apart and marked wherever it is shown.
+Code inserts the approved answer and claims into the finalizer's text. Nobody has reviewed the words around them, so
+they are stored separately and marked wherever they are shown.
 """
 
 import re
@@ -36,7 +36,7 @@ _PLACES = re.compile(r"(\[answer\]|\[claim:\d+\])")
 
 @dataclass(frozen=True)
 class ApprovedAnswer:
-    """What the finalizer is given. `claims`: number and text of each; `course`: a line for each order and its end."""
+    """Input of the prompt. `claims`: number and text of each; `course`: a line for each assignment and its result."""
 
     question: str
     answer: str
@@ -47,8 +47,8 @@ class ApprovedAnswer:
 
 @dataclass(frozen=True)
 class WordedFinal:
-    """`final` is made by code of what was approved and done. `wording`, with the places of what is inserted, and `told`
-    are the finalizer's own words: no critic has read them."""
+    """`final` is made by code from approved texts. `wording` (with markers for inserted texts) and `told` are the
+    finalizer's own words: no critic has read them."""
 
     final: AnswerFinalized
     wording: str = ""
@@ -65,7 +65,7 @@ def finalizer_messages(of: ApprovedAnswer, mark: str | None = None, left_out: st
 
 
 def read_final(text: str, of: ApprovedAnswer) -> WordedFinal:
-    """ValueError where it names what the approved answer does not."""
+    """Parse an answer. Raises ValueError if it has a number or name that is not in the approved answer."""
     answer = parse_answer(_FinalAnswer, text)
     wording = required_text(answer.final_answer, "final_answer", RESULT_LENGTH)
     told = required_text(answer.final_reasoning_trace, "final_reasoning_trace", TRACE_LENGTH)
@@ -79,7 +79,7 @@ def _pieces(wording: str, of: ApprovedAnswer) -> Iterator[tuple[str, bool]]:
 
 
 def own_words(wording: str) -> str:
-    """Of a finalizer, without what is inserted."""
+    """Return the wording without markers of inserted texts."""
     return "\n".join(piece.strip() for piece in _PLACES.split(wording)[::2] if piece.strip())
 
 
@@ -90,13 +90,14 @@ def _plain(text: str) -> str:
 _MARKS = re.compile(r"[\s.,;:*()\[\]\"'“”‘’…–—-]*")
 
 
-def _words(text: str) -> bool:
-    """Whether it says anything: a cross, a thumb or a question mark does, too."""
+def _has_content(text: str) -> bool:
+    """Tell whether a text is more than punctuation. Symbols such as a cross or a question mark count as content."""
     return not _MARKS.fullmatch(text)
 
 
 def inserted(wording: str, answer: str, claims: Mapping[int, str]) -> Iterator[tuple[str, bool]]:
-    """The pieces of a wording, and whether each is the finalizer's own: none is that says an approved text whole."""
+    """Yield the pieces of a wording, and whether each is the finalizer's own. A piece that equals an approved text is
+    not."""
     approved = {_plain(one) for one in (answer, *claims.values())}
     for piece in _PLACES.split(wording):
         if number := MARKER.fullmatch(piece):
@@ -104,7 +105,7 @@ def inserted(wording: str, answer: str, claims: Mapping[int, str]) -> Iterator[t
         elif piece == ANSWER:
             yield answer, False
         elif piece.strip():
-            yield piece.strip(), _words(piece) and _plain(piece) not in approved
+            yield piece.strip(), _has_content(piece) and _plain(piece) not in approved
 
 
 def _refuse_added(wording: str, of: ApprovedAnswer) -> None:
@@ -123,12 +124,13 @@ def _refuse_added(wording: str, of: ApprovedAnswer) -> None:
 
 
 def rule_answer(of: ApprovedAnswer) -> WordedFinal:
-    """The approved answer as it is with the places of its claims, and what happened, line by line."""
+    """Return the final answer that code makes: the approved answer with markers of its claims, and the course as the
+    trace."""
     return WordedFinal(
         AnswerFinalized(answer_with(of.answer, [one["number"] for one in of.claims]), "\n".join(of.course))
     )
 
 
 def answer_with(answer: str, claims: Sequence[int]) -> str:
-    """What stands as the answer: docs/audit.md says so, and `tools/verify.py` puts it together once more."""
+    """Return the answer with markers of its claims, as docs/audit.md defines it; `tools/verify.py` does the same."""
     return "".join([answer, *(f" [claim:{number}]" for number in claims)])

@@ -1,4 +1,4 @@
-"""What a council or a person is asked about work: lines, in which others' words are set in."""
+"""Text of a review's gate, for councils and people. Words of others are indented."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class GateQuestion:
 
 
 def gate_question(critic: InquiryStage, of: WorkToReview) -> GateQuestion:
-    """All of it: where it is too long for a council, a person reads it."""
+    """Return title and text, uncut: if it is too long for a council, a person decides."""
     claims = (line for one in _claims(of) for line in _claim(*one))
     return GateQuestion(TITLES[critic], "\n".join([*_head(critic, of), *claims, *_beside(of), *_tail(of)]))
 
@@ -44,7 +44,7 @@ def _head(critic: InquiryStage, of: WorkToReview) -> Iterator[str]:
 
 
 def _beside(of: WorkToReview) -> Iterator[str]:
-    """What an answer says beyond its claims, and what it leaves out."""
+    """Yield lines about numbers and names in no claim, unused results, and skipped research steps."""
     if of.in_no_claim:
         yield from _part("In no claim of it", ", ".join(of.in_no_claim))
     for one in of.not_used:

@@ -1,4 +1,4 @@
-"""Researcher and expert: one move at a time, with a tool or with the work that is handed in."""
+"""Prompts of researcher and expert, and parsing of their moves: the use of a tool, or submitted work."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ TWO_SITES = """
 Where a claim rests on sites alone, it quotes two of them at least, of different hosts: one that rests on one site \
 comes back to you, too."""
 NO_TOOLS = "There are none."
-# in such words
+# allowed in answers although the prompt has these words
 MAY_BE_SAID = (NO_TOOLS, "You have no more uses of tools", "the results do not carry an answer", SUM_EXAMPLE)
 FORM = """\
 It is one of two kinds.
@@ -103,7 +103,7 @@ RESEARCH_SCHEMA, EXPERT_SCHEMA = _schema(_FOUND), _schema(_ANSWERED)
 
 @dataclass(frozen=True)
 class ResearchTool:
-    """A tool as its schema describes it. `strange`: strangers wrote that, so that it is material."""
+    """A tool for the prompt. `strange`: it is of an MCP server, so its description belongs to the material."""
 
     name: str
     description: str
@@ -113,7 +113,7 @@ class ResearchTool:
 
 @dataclass(frozen=True)
 class ResearchMoveMade:
-    """A move of this step that was made, with what came of it."""
+    """An earlier move of this step and its result."""
 
     number: int
     thought: str
@@ -124,7 +124,7 @@ class ResearchMoveMade:
 
 @dataclass(frozen=True)
 class ProposedQuote:
-    """`quote`: empty of a calculation on which a claim rests as a whole."""
+    """`quote` is empty for a calculation, which is quoted as a whole."""
 
     source: int
     quote: str
@@ -132,7 +132,7 @@ class ProposedQuote:
 
 @dataclass(frozen=True)
 class ProposedClaim:
-    """`reasoned_from`: numbers of claims. The claims that are shown have one, those that are handed in get it."""
+    """`reasoned_from`: numbers of other claims. `number` is 0 until the claim is saved."""
 
     text: str
     quotes: Sequence[ProposedQuote] = ()
@@ -142,7 +142,7 @@ class ProposedClaim:
 
 @dataclass(frozen=True)
 class ResearchResult:
-    """Of a research step, as its critic let it pass."""
+    """Approved result of a research step."""
 
     step: int
     text: str
@@ -152,7 +152,8 @@ class ResearchResult:
 
 @dataclass(frozen=True)
 class ResearchWork:
-    """What the researcher is given, in this order: what grows comes last. `sources`: those that were there at first."""
+    """Input of the researcher's prompt, in this order: growing parts are last, for prompt caches. `sources`: those that
+    were attached."""
 
     question: str
     today: str
@@ -169,7 +170,7 @@ class ResearchWork:
 
 @dataclass(frozen=True)
 class ExpertWork:
-    """What the expert is given, in this order."""
+    """Input of the expert's prompt, in this order."""
 
     question: str
     today: str
@@ -186,7 +187,7 @@ class ExpertWork:
 
 @dataclass(frozen=True)
 class SubmitWork:
-    """Work that is handed in. `found`: whether there is something, or, of an answer, whether there can be one."""
+    """Submitted work. `found`: whether something was found or, for an answer, whether the question is answerable."""
 
     found: bool
     text: str
@@ -197,7 +198,7 @@ class SubmitWork:
 
 @dataclass(frozen=True)
 class ResearchMove:
-    """`also`: other tools that are used at once, each with its arguments."""
+    """`also`: further tools that are used at the same time, with arguments."""
 
     thought: str
     tool: str = ""
@@ -255,13 +256,13 @@ class _ExpertAnswer(_MoveAnswer):
     done: _ExpertSubmission | None = None
 
 
-# ---- asking -----------------------------------------------------------------------------------------------
+# ---- prompts ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class QuestionScope:
-    """`sites`: on how many a claim has to rest that rests on sites alone. `hand_in`: no tool can be used any more.
-    `left_out`: for which the model has no room."""
+    """`sites`: number of sites that a claim needs if it rests on web pages only. `hand_in`: no tool may be used.
+    `left_out`: names what the model has no room for."""
 
     sites: int = 1
     hand_in: bool = False
@@ -271,19 +272,19 @@ class QuestionScope:
 def researcher_messages(
     work: ResearchWork, tools: Sequence[ResearchTool], mark: str | None = None, how: QuestionScope = QuestionScope()
 ) -> Messages:
-    return _asked(RESEARCHER, RESEARCH_DONE, work, tools, mark, how)
+    return _messages(RESEARCHER, RESEARCH_DONE, work, tools, mark, how)
 
 
 def expert_messages(
     work: ExpertWork, tools: Sequence[ResearchTool], mark: str | None = None, how: QuestionScope = QuestionScope()
 ) -> Messages:
-    return _asked(EXPERT, EXPERT_DONE, work, tools, mark, how)
+    return _messages(EXPERT, EXPERT_DONE, work, tools, mark, how)
 
 
-def _asked(
+def _messages(
     role: str, done: str, work: Any, tools: Sequence[ResearchTool], mark: str | None, how: QuestionScope
 ) -> Messages:
-    """All that is the same for each move of a step comes first."""
+    """Return the prompt. Text that is the same in all moves of a step is first, for prompt caches."""
     role += TWO_SITES if how.sites > 1 else ""
     role += TOOLS.format(tools="\n\n".join(map(_described, tools)) or NO_TOOLS)
     strange = [{"name": one.name, "description": one.description} for one in tools if one.strange]
@@ -301,11 +302,12 @@ def _described(tool: ResearchTool) -> str:
     return f"{tool.name}: {description}\nArguments: {json.dumps(tool.arguments, ensure_ascii=False)}"
 
 
-# ---- what is known of an answer ---------------------------------------------------------------------------
+# ---- schemas of answers -----------------------------------------------------------------------------------
 
 
 def research_schema(work: ResearchWork, tools: Sequence[ResearchTool]) -> Schema:
-    """A use of one of these tools, or a hand-in that quotes sources that there are. `tools`: empty at the last move."""
+    """Return the JSON schema of a move: a use of one of the tools, or work that quotes existing sources. `tools` is
+    empty in the last move."""
     sources = _numbers(work)
     nothing = object_of({"found": _is(False), "result": TEXT})
     sums = _calculations(work)
@@ -316,7 +318,7 @@ def research_schema(work: ResearchWork, tools: Sequence[ResearchTool]) -> Schema
 
 
 def answer_schema(work: ExpertWork, tools: Sequence[ResearchTool]) -> Schema:
-    """As `research_schema`: its claims are reasoned from claims of the results, or quote."""
+    """Return the same for the expert, whose claims are reasoned from claims of results, or have quotes."""
     sources, known = _numbers(work), [claim.number for one in work.results for claim in one.claims]
     claim = {"text": TEXT}
     claim |= {"reasoned_from": list_of(number_of(known), CLAIMS)} if known else {}
@@ -336,7 +338,7 @@ def _numbers(work: ResearchWork | ExpertWork) -> list[int]:
 
 
 def _calculations(work: ResearchWork | ExpertWork) -> dict[str, Schema]:
-    """On which claims can rest, once there are any."""
+    """Return the property for calculations that a claim rests on; empty if there are none yet."""
     found = [one["number"] for one in work.sources_found if one.get("kind") == "calculation"]
     return {"calculated": list_of(number_of(found), QUOTES)} if found else {}
 
@@ -346,7 +348,7 @@ def _is(truth: bool) -> Schema:
 
 
 def _exact(done: Sequence[Schema], tools: Sequence[ResearchTool]) -> Schema:
-    """Without "done" where a tool is used, and without a tool where it is handed in."""
+    """Return the schema of either a use of a tool, without "done", or of submitted work, without a tool."""
     handed_in = object_of({"thought": TEXT, "done": either(done)})
     uses = {name: {"tool": one_of([name]), "arguments": one} for name, one in _shapes(tools).items()}
     if not uses:
@@ -365,34 +367,34 @@ def instructions(messages: Sequence[dict[str, str]]) -> str:
 
 
 def own_texts(move: "ResearchMove") -> list[str]:
-    """What has to be the model's own words; quotes are those of sources."""
+    """Return the texts of a move that must not repeat the instructions; quotes are words of sources."""
     done = move.done
     if done is None:
         return [move.thought]
     return [move.thought, done.text, done.reasoning, *(one.text for one in done.claims), *done.not_needed.values()]
 
 
-# ---- reading ----------------------------------------------------------------------------------------------
+# ---- parsing ----------------------------------------------------------------------------------------------
 
 
 def read_research(text: str, tools: Mapping[str, type[BaseModel]]) -> ResearchMove:
-    said_ = parse_answer(_ResearcherAnswer, text)
-    if said_.done is None:
-        return _call(said_, tools)
-    done = said_.done
+    answer = parse_answer(_ResearcherAnswer, text)
+    if answer.done is None:
+        return _call(answer, tools)
+    done = answer.done
     handed = SubmitWork(done.found, required_text(done.result, "result", RESULT_LENGTH), claims=_claims(done.claims))
     if done.found and not handed.claims:
         raise ValueError("What was found has no claim. Write “claims”, each with a quote of its source.")
     if bare := [one for one in handed.claims if not one.quotes]:
         raise ValueError(f"The claim “{bare[0].text[:80]}” quotes no source, and rests on no calculation.")
-    return _handed_in(said_, handed)
+    return _handed_in(answer, handed)
 
 
 def read_expert(text: str, tools: Mapping[str, type[BaseModel]]) -> ResearchMove:
-    said_ = parse_answer(_ExpertAnswer, text)
-    if said_.done is None:
-        return _call(said_, tools)
-    done = said_.done
+    answer = parse_answer(_ExpertAnswer, text)
+    if answer.done is None:
+        return _call(answer, tools)
+    done = answer.done
     words = required_text(done.answer, "answer", RESULT_LENGTH), done.reasoning.strip()[:RESULT_LENGTH]
     not_needed = {one.step: one.why.strip() for one in done.results_not_needed}
     handed = SubmitWork(done.answerable, *words, claims=_claims(done.claims), not_needed=not_needed)
@@ -403,28 +405,28 @@ def read_expert(text: str, tools: Mapping[str, type[BaseModel]]) -> ResearchMove
     if done.answerable and (bare := [one for one in handed.claims if not (one.quotes or one.reasoned_from)]):
         said_of = "is reasoned from no claim, quotes no source and rests on no calculation"
         raise ValueError(f"The claim “{bare[0].text[:80]}” {said_of}.")
-    return _handed_in(said_, handed)
+    return _handed_in(answer, handed)
 
 
-def _call(said_: _MoveAnswer, tools: Mapping[str, type[BaseModel]]) -> ResearchMove:
-    if not said_.tool:
+def _call(answer: _MoveAnswer, tools: Mapping[str, type[BaseModel]]) -> ResearchMove:
+    if not answer.tool:
         raise ValueError("A move uses a tool, or hands in the work. This does neither: name a tool, or write “done”.")
     if not tools:
         raise ValueError("No tool can be used any more: leave “tool” out, and hand in what there is as “done”.")
-    if len(said_.also) >= MAX_PARALLEL:
-        raise ValueError(f"“also” has {len(said_.also)} uses of tools, and {MAX_PARALLEL - 1} are taken.")
-    arguments = arguments_of(said_.tool, said_.arguments, tools)
-    also = [(one.tool or "", arguments_of(one.tool or "", one.arguments, tools)) for one in said_.also]
-    return ResearchMove(said_.thought.strip(), said_.tool, arguments, also=also)
+    if len(answer.also) >= MAX_PARALLEL:
+        raise ValueError(f"“also” has {len(answer.also)} uses of tools, and {MAX_PARALLEL - 1} are taken.")
+    arguments = arguments_of(answer.tool, answer.arguments, tools)
+    also = [(one.tool or "", arguments_of(one.tool or "", one.arguments, tools)) for one in answer.also]
+    return ResearchMove(answer.thought.strip(), answer.tool, arguments, also=also)
 
 
-def _handed_in(said_: _MoveAnswer, done: SubmitWork) -> ResearchMove:
-    if said_.tool or said_.also:
+def _handed_in(answer: _MoveAnswer, done: SubmitWork) -> ResearchMove:
+    if answer.tool or answer.also:
         raise ValueError(
             "A move uses a tool, or hands in the work. This does both: leave “done” null to use the tool, or leave "
             "“tool”, “arguments” and “also” empty to hand in."
         )
-    return ResearchMove(said_.thought.strip(), done=done)
+    return ResearchMove(answer.thought.strip(), done=done)
 
 
 def _claims(claims: Sequence[_ClaimAnswer]) -> list[ProposedClaim]:

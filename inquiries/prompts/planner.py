@@ -1,4 +1,4 @@
-"""The planner: which steps lead to an answer."""
+"""Prompt of the planner, and parsing of its plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -38,7 +38,7 @@ class EarlierResearchPlan:
 
 @dataclass(frozen=True)
 class ResearchBrief:
-    """What the planner is given. `sources`: what there is to look in; `feedback`: by whom, and what, oldest first;
+    """Input of the planner's prompt. `feedback`: rejections of former plans and texts of people, oldest first;
     `earlier`: question, answer and claims of the inquiry that this one follows."""
 
     question: str
@@ -70,13 +70,15 @@ def planner_messages(brief: ResearchBrief, mark: str | None = None, left_out: st
 
 
 def own_texts(plan: ResearchPlan) -> list[str]:
-    """What has to be the planner's own words."""
+    """Return the texts of a plan that must not repeat the instructions."""
     return [plan.thought, *plan.steps.research, *plan.steps.expert]
 
 
 def read_plan(text: str, tools: Sequence[str] = ()) -> ResearchPlan:
-    """ValueError with a sentence that tells the planner what to do otherwise. A step that is written twice stands in
-    the plan once, where it was first. `tools`: names that are no steps."""
+    """Parse a plan; a repeated step is kept once. `tools`: names that alone are no steps.
+
+    Raises ValueError with a sentence that tells the planner what to correct.
+    """
     answer = parse_answer(_ResearchPlanAnswer, text)
     if not answer.expert_steps:
         raise ValueError("“expert_steps” is empty: at least one has to lead to the answer.")

@@ -1,1 +1,1 @@
-"""What comes next in an inquiry, what ends it, and what it may use up: true on paper."""
+"""Rules of inquiries: states, next assignments and limits. They use no database and no framework."""

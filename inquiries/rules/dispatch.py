@@ -1,4 +1,4 @@
-"""What the orchestrator orders next, and in which words."""
+"""The next assignment of an inquiry, and its instruction."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ ORCHESTRATOR, INSTRUCTION = "orchestrator", "instruction"
 
 @dataclass(frozen=True)
 class WorkAssignment:
-    """A worker is asked. `index`: of the research step."""
+    """A role has to work. `index`: of the research step."""
 
     station: InquiryStage
     index: int | None = None
@@ -19,7 +19,7 @@ class WorkAssignment:
 
 @dataclass(frozen=True)
 class ReviewAssignment:
-    """A critic is asked about the work of its station."""
+    """A critic has to review."""
 
     station: InquiryStage
     index: int | None = None
@@ -27,7 +27,7 @@ class ReviewAssignment:
 
 @dataclass(frozen=True)
 class FinishAssignment:
-    """The answer is worded; where it is `stated`, by code."""
+    """The finalizer has to word the answer; if `stated`, code writes the sentence that there is none."""
 
     stated: bool
     station: InquiryStage = InquiryStage.FINALIZER
@@ -36,7 +36,7 @@ class FinishAssignment:
 
 @dataclass(frozen=True)
 class NoAssignment:
-    """Nothing is left to order. It failed, if there is an error."""
+    """The inquiry has ended; it failed if there is an error."""
 
     error: str = ""
 
@@ -54,7 +54,7 @@ class DispatchMessage:
 
 
 def next_assignment(state: InquiryState) -> NextAssignment:
-    """What comes next: there is always exactly one thing."""
+    """Return what comes next; there is always exactly one thing."""
     if state.over:
         return NoAssignment(state.error)
     if state.next_step is InquiryStage.FINALIZER:
@@ -64,7 +64,8 @@ def next_assignment(state: InquiryState) -> NextAssignment:
 
 
 def possible_words(state: InquiryState, hints: int) -> tuple[str, ...]:
-    """What a person can say to it now: nothing else is offered, and all else is refused. `hints`: given so far."""
+    """Return the interventions that are possible now; pages offer these, and writes refuse others. `hints`: number so
+    far."""
     if state.over or state.next_step is InquiryStage.FINALIZER:
         return ()
     others: dict[str, InquiryEvent] = {"stop": InquiryStopped(""), "replan": ReplanRequested("")}
@@ -86,7 +87,7 @@ def _step_id(state: InquiryState) -> int | None:
 
 
 def instruction(state: InquiryState) -> DispatchMessage:
-    """The order to whoever comes next."""
+    """Return the message to the next role. Raises InquiryStateError if the inquiry has ended."""
     if state.over:
         raise InquiryStateError("It is over: nobody is told anything.")
     return DispatchMessage(state.next_step, _content(state), _step_id(state))
@@ -114,6 +115,6 @@ def _content(state: InquiryState) -> str:
 
 
 def _feedback(state: InquiryState, critic: InquiryStage) -> str:
-    """Of the critic, where it has sent this very work back."""
+    """Return the critic's feedback if its last review was a rejection, else an empty text."""
     rejected = getattr(state, f"{critic}_decision") == "reject"
     return getattr(state, f"{critic}_feedback") if rejected else ""

@@ -1,4 +1,4 @@
-"""What happens in an inquiry: from these alone it is known where it stands."""
+"""Events of an inquiry; its state follows from these alone."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,7 +25,8 @@ WORK_OF = {critic: worker for worker, critic in CRITIC_OF.items()}
 
 
 class ErrorCategory(StrEnum):
-    """Of errors. Those of tools are results that a model reads; only a step without any result is one of these."""
+    """Categories of errors. An error of a tool call is a result that the model reads; `TOOL` is for a council that gave
+    no result."""
 
     NETWORK = "network"
     VALIDATION = "validation"
@@ -58,7 +59,7 @@ class AnswerSubmitted:
 
 @dataclass(frozen=True)
 class WorkReviewed:
-    """`by`: a person's or a council's name; empty of a model."""
+    """`by`: name of a person or council; empty for a model."""
 
     approve: bool
     feedback: str = ""
@@ -67,7 +68,7 @@ class WorkReviewed:
 
 @dataclass(frozen=True)
 class WorkFailed:
-    """A worker or a critic came to nothing. Its category says whether it is tried again."""
+    """A role failed. The category says whether it is retried."""
 
     component: InquiryStage
     category: ErrorCategory
@@ -80,14 +81,14 @@ class WorkFailed:
 
 @dataclass(frozen=True)
 class AttemptsExhausted:
-    """More tries will not help."""
+    """A limit is reached, or the same work was submitted again."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class InquiryStopped:
-    """A person wants what is there. `begun`: the step has made moves, so that it is asked once for what it has."""
+    """A person ends the research early. `begun`: the current step has made moves, so it may submit what it has."""
 
     by: str
     begun: bool = False
@@ -95,7 +96,7 @@ class InquiryStopped:
 
 @dataclass(frozen=True)
 class ReplanRequested:
-    """A person wants another plan, and says why."""
+    """A person orders another plan; the planner reads `words`."""
 
     by: str
     words: str = ""
@@ -103,7 +104,7 @@ class ReplanRequested:
 
 @dataclass(frozen=True)
 class RetryRequested:
-    """A person lets a failed one go on."""
+    """A person retries a failed inquiry."""
 
     by: str
 
@@ -125,4 +126,4 @@ InquiryEvent = (
     | ReplanRequested
     | RetryRequested
     | AnswerFinalized
-)  # one of these is what came of an order, or what a person said
+)

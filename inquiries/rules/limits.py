@@ -1,4 +1,4 @@
-"""What a question has to be, and what an inquiry may use up."""
+"""Limits of questions, answers and inquiries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -8,15 +8,15 @@ QUESTION_LENGTHS = (3, 4_000)
 RESULT_LENGTH = 4_000
 TRACE_LENGTH = 2_500
 STEP_LENGTHS = (10, 400)
-STEPS = 8  # of research, and as many of the expert
-CLAIMS = 12  # of one hand-in
+STEPS = 8  # of research, and the same number of the expert
+CLAIMS = 12  # of one submission
 QUOTES = 12  # of one claim
 MAX_PARALLEL = 3  # uses of tools in one answer
-MAX_SUBMISSIONS = 3  # with quotes that are not there: then the try is over
-MAX_REPEATED_CALLS = 3  # the same arguments again end the search of a try
-MOVES_OF_A_STEP = 40  # over all of its tries
+MAX_SUBMISSIONS = 3  # refused ones, after which the try fails
+MAX_REPEATED_CALLS = 3  # equal tool calls in a try, after which it must submit
+MOVES_OF_A_STEP = 40  # in all tries
 HINTS = 20
-SOURCES, READ = 200, 20_000_000  # of one inquiry, and characters of all of them
+SOURCES, READ = 200, 20_000_000  # of one inquiry: sources, and characters in all
 PAUSES = (30, 60, 120, 240, 480)  # seconds after the first, second ... network error in a row
 
 
@@ -34,8 +34,8 @@ class LimitRange:
 
 @dataclass(frozen=True)
 class InquiryLimits:
-    """Of one inquiry: moves of a try, tokens of a step, minutes of work, pages of the web; how patient it is with
-    endpoints: its pauses are so many times as long; and on how many sites a claim has to rest that rests on sites."""
+    """Limits of one inquiry: moves per try, tokens per step, minutes of work, web pages. `patience`: factor of the
+    pauses after network errors. `sites`: number of sites that a claim needs if it rests on web pages only."""
 
     moves: int = 12
     tokens: int = 60_000
@@ -46,7 +46,7 @@ class InquiryLimits:
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> "InquiryLimits":
-        """From JSON as it is kept. ValueError with a sentence."""
+        """Read stored limits. Raises ValueError with a sentence if one is out of range."""
         limits = cls(**{name: kept[name] for name in BOUNDS if name in kept})
         for name, bound in BOUNDS.items():
             if complaint := bound.complaint(name, getattr(limits, name)):
@@ -66,18 +66,18 @@ assert [field.name for field in fields(InquiryLimits)] == list(BOUNDS)  # noqa: 
 
 
 def question_problem(question: str) -> str:
-    """Why this is no question, in a sentence; empty where it is one."""
+    """Return why a text is no valid question, in a sentence; empty if it is one."""
     least, most = QUESTION_LENGTHS
-    said = question.strip()
-    if not said:
+    text = question.strip()
+    if not text:
         return "Write a question. It is empty."
-    if len(said) > most:
-        return f"A question has at most {most:,} characters. This has {len(said):,}: attach the rest as a document."
-    if len(said) < least or sum(char.isalnum() for char in said) < 2:
+    if len(text) > most:
+        return f"A question has at most {most:,} characters. This has {len(text):,}: attach the rest as a document."
+    if len(text) < least or sum(char.isalnum() for char in text) < 2:
         return f"A question has at least {least} characters, two of them letters or digits."
     return ""
 
 
 def retry_pause(errors: int) -> int:
-    """Seconds before the next try, after so many network errors in a row."""
+    """Return the seconds before the next try, after this number of network errors in a row."""
     return PAUSES[min(errors, len(PAUSES)) - 1] if errors > 0 else 0

@@ -1,4 +1,4 @@
-"""The course of an inquiry: where it stands after each fact, and what comes next. It always ends.
+"""State of an inquiry after each event. Every inquiry ends: rejections, errors, moves and time are limited.
 
 Why so: docs/decisions.md, Inquiries.
 """
@@ -27,22 +27,22 @@ from .events import (
 
 NOT_ANSWERED = "The question could not be answered."
 RETRIES, MOST_RETRIES = 5, 20
-NEW_PLANS = 3  # that a person may order
+NEW_PLANS = 3  # that people may order
 
 Texts = tuple[str, ...]
 
 
 class InquiryStateError(ValueError):
-    """This cannot happen there: the facts do not belong to one inquiry."""
+    """The event is not possible in this state, or rows do not belong together."""
 
 
 @dataclass(frozen=True)
 class InquiryState:
-    """All that is known of an inquiry, folded from its facts. The first fields have the names of the source.
+    """State of an inquiry, folded from its events. The first group of fields has the names of the source text.
 
-    `retry_count` counts over the whole question; `errors` of these were taken by errors. `why` it was not answered, and
-    `left_out`: the research steps that a person did not wait for; `stopping`: the one at work is asked once for what it
-    has. `words`: of a person, by which is planned anew. `last_critic`: who reviewed last, as a sentence calls it.
+    `retry_count`: rejections and errors of the whole inquiry, `errors`: of these, the errors. `why`: reason without an
+    answer. `left_out`: research steps that a person skipped; `stopping`: the current step must submit what it has.
+    `words`: a person's text for the next plan. `last_critic`: who reviewed last, for sentences.
     """
 
     question: str
@@ -82,17 +82,17 @@ class InquiryState:
 
     @property
     def stated(self) -> bool:
-        """It ends with the stated sentence, which no model words and nothing replaces."""
+        """Whether the answer is the fixed sentence NOT_ANSWERED, which no model words."""
         return self.final_answer == NOT_ANSWERED
 
     @property
     def index(self) -> int:
-        """Of the research step that is at work or under review."""
+        """Index of the research step that is in progress or under review."""
         return max(self.current_research_index, 0)
 
     @property
     def outcome(self) -> str:
-        """Of one that is over and did not fail."""
+        """Outcome of an inquiry that has ended without an error."""
         return "unanswered" if self.stated else "answered"
 
 
@@ -107,7 +107,7 @@ def fold_events(question: str, limit: int, facts: Iterable[InquiryEvent]) -> Inq
 
 
 def state_after(state: InquiryState, fact: InquiryEvent) -> InquiryState:
-    """Where it stands once this has happened. Impossible."""
+    """Return the state after an event. Raises InquiryStateError if the event is not possible."""
     if isinstance(fact, RetryRequested):
         return _retried(state)
     if state.over:
@@ -125,7 +125,7 @@ def _impossible(state: InquiryState, fact: InquiryEvent) -> InquiryStateError:
 
 
 def _worked(state: InquiryState, fact: InquiryEvent, worker: InquiryStage, **values: Any) -> InquiryState:
-    """The work of this station is there; its critic is next."""
+    """Take submitted work; the role's critic is next."""
     if state.next_step is not worker:
         raise _impossible(state, fact)
     return replace(state, current_step=worker, next_step=CRITIC_OF[worker], error="", error_component="", **values)
@@ -156,33 +156,34 @@ def _reviewed(state: InquiryState, fact: WorkReviewed) -> InquiryState:
     critic = state.next_step
     if critic not in WORK_OF:
         raise _impossible(state, fact)
-    said: dict[str, Any] = {
+    review: dict[str, Any] = {
         f"{critic}_decision": "approve" if fact.approve else "reject",
         f"{critic}_feedback": fact.feedback,
     }
-    heard = replace(state, current_step=critic, error="", error_component="", **said)
-    heard = replace(heard, last_critic=f"{named(critic, heard.index)}{f' ({fact.by})' if fact.by else ''}")
-    return _APPROVED[critic](heard) if fact.approve else _sent_back(heard, WORK_OF[critic])
+    reviewed = replace(state, current_step=critic, error="", error_component="", **review)
+    reviewed = replace(reviewed, last_critic=f"{named(critic, reviewed.index)}{f' ({fact.by})' if fact.by else ''}")
+    return _APPROVED[critic](reviewed) if fact.approve else _sent_back(reviewed, WORK_OF[critic])
 
 
-_INNER = str.maketrans("“”„", "‘’‚")  # within a quotation, so that none of its words seem to stand behind it
+_INNER = str.maketrans("“”„", "‘’‚")  # inner quotation marks, so that a quotation cannot seem to end early
 
 
 def cited(words: str, most: int = 0) -> str:
-    """Words of others on one line, between the only marks of their kind. `most`: characters that are shown."""
+    """Return words of others on one line, in quotation marks that do not occur inside; cut after `most` characters, if
+    not 0."""
     line = " ".join(words.split())
     line = f"{line[: most - 1].rstrip()}…" if most and len(line) > most else line
     return f"“{line.translate(_INNER)}”"
 
 
 def named(critic: InquiryStage, index: int) -> str:
-    """As a sentence calls a critic. `index`: of the research step that is under review."""
+    """Return the name of a critic for a sentence. `index`: of the research step that is under review."""
     of = {InquiryStage.CRITIC_PLANNER: "the plan", InquiryStage.CRITIC_EXPERT: "the answer"}
     return f"the critic of {of.get(critic, f'research {index + 1}')}"
 
 
 def _plan_approved(state: InquiryState) -> InquiryState:
-    """What belongs to an older plan goes."""
+    """Start with the approved plan; results of an older plan are dropped."""
     begun = replace(
         state,
         next_step=InquiryStage.RESEARCHER if state.research_steps else InquiryStage.EXPERT,
@@ -223,14 +224,14 @@ _APPROVED: dict[InquiryStage, Callable[[InquiryState], InquiryState]] = {
 
 
 def _sent_back(state: InquiryState, worker: InquiryStage) -> InquiryState:
-    """The rejection that reaches the limit ends it."""
+    """Count a rejection; the one that reaches the limit ends the inquiry without an answer."""
     again = replace(state, next_step=worker, retry_count=state.retry_count + 1)
     if again.retry_count < again.retry_limit:
         return _left(again, again.index) if again.stopping else again
     errors = f", {again.errors} of them for errors" if again.errors else ""
     limit = f"the limit of {again.retry_limit} retr{'y' if again.retry_limit == 1 else 'ies'} was reached{errors}"
-    said = getattr(again, f"{again.current_step}_feedback")
-    return _not_answered(again, f"{_begun(again.last_critic)} rejected it, and {limit}. It said: {cited(said)}")
+    feedback = getattr(again, f"{again.current_step}_feedback")
+    return _not_answered(again, f"{_begun(again.last_critic)} rejected it, and {limit}. It said: {cited(feedback)}")
 
 
 def _not_answered(state: InquiryState, why: str, **values: Any) -> InquiryState:
@@ -244,13 +245,13 @@ def _not_answered(state: InquiryState, why: str, **values: Any) -> InquiryState:
 def _failed(state: InquiryState, fact: WorkFailed) -> InquiryState:
     if state.next_step is InquiryStage.FINALIZER or fact.component is not state.next_step:
         raise _impossible(state, fact)
-    told = replace(state, error=fact.message or f"A {fact.category} error.", error_component=fact.component)
+    failed = replace(state, error=fact.message or f"A {fact.category} error.", error_component=fact.component)
     if fact.recoverable:
-        told = replace(told, retry_count=state.retry_count + 1, errors=state.errors + 1)
-        if told.retry_count < told.retry_limit:
-            given_up = told.stopping and fact.component is InquiryStage.RESEARCHER
-            return _left(told, told.index) if given_up else told
-    return _not_answered(told, "")
+        failed = replace(failed, retry_count=state.retry_count + 1, errors=state.errors + 1)
+        if failed.retry_count < failed.retry_limit:
+            given_up = failed.stopping and fact.component is InquiryStage.RESEARCHER
+            return _left(failed, failed.index) if given_up else failed
+    return _not_answered(failed, "")
 
 
 def _exhausted(state: InquiryState, fact: AttemptsExhausted) -> InquiryState:
@@ -262,16 +263,16 @@ def _exhausted(state: InquiryState, fact: AttemptsExhausted) -> InquiryState:
 def _finalized(state: InquiryState, fact: AnswerFinalized) -> InquiryState:
     if state.next_step is not InquiryStage.FINALIZER:
         raise _impossible(state, fact)
-    said: dict[str, Any] = {} if state.stated else {"final_answer": fact.answer, "final_reasoning_trace": fact.trace}
-    return replace(state, current_step=InquiryStage.FINALIZER, **said)
+    texts: dict[str, Any] = {} if state.stated else {"final_answer": fact.answer, "final_reasoning_trace": fact.trace}
+    return replace(state, current_step=InquiryStage.FINALIZER, **texts)
 
 
 # ---- people -----------------------------------------------------------------------------------------------
 
 
 def _stopped(state: InquiryState, fact: InquiryStopped) -> InquiryState:
-    """The step at work hands in what it has; the expert goes on with the results that were let pass. Stopped once more,
-    nothing is waited for. An answer that was sent back is none."""
+    """Stop the research: the current step submits what it has, and the expert goes on with approved results. A second
+    stop skips that step, too. If an answer was rejected already, the inquiry ends without an answer."""
     calm = replace(state, error="", error_component="")
     if state.next_step is InquiryStage.EXPERT and state.expert_answer:
         sent = f"its last answer had been rejected by {state.last_critic}"
@@ -284,13 +285,13 @@ def _stopped(state: InquiryState, fact: InquiryStopped) -> InquiryState:
 
 
 def _left(state: InquiryState, passed: int) -> InquiryState:
-    """So many results are there, and no more are waited for."""
+    """Go on to the expert with the first `passed` results; the remaining steps are left out."""
     rest, results = state.research_steps[passed:], state.research_results[:passed]
     return replace(state, next_step=InquiryStage.EXPERT, left_out=rest, research_results=results, stopping=False)
 
 
 def _passed(state: InquiryState) -> Texts:
-    """The results that their critic let pass."""
+    """Return the approved results."""
     if state.next_step in (InquiryStage.RESEARCHER, InquiryStage.CRITIC_RESEARCHER):
         return state.research_results[: state.index]
     return state.research_results
@@ -304,7 +305,7 @@ def _replanned(state: InquiryState, fact: ReplanRequested) -> InquiryState:
 
 
 def _retried(state: InquiryState) -> InquiryState:
-    """What errors took is given back; what critics took stays."""
+    """Retry a failed inquiry: errors no longer count as retries, rejections still do."""
     if not state.error or state.next_step is not InquiryStage.FINALIZER:
         raise InquiryStateError("Only one that failed is tried again.")
     return replace(

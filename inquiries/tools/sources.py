@@ -1,4 +1,4 @@
-"""What a researcher reads with: the sources of its own inquiry, and nothing else."""
+"""Tools that search and read the sources of the same inquiry."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -58,7 +58,7 @@ def read_source(asked: ReadSourceArguments, use: ToolUse) -> str:
 
 
 def _around(text: str, words: str) -> int:
-    """Where to begin, so that they stand in the middle. Refused."""
+    """Return the start of a part with these words in the middle. Raises ToolRefused if they are not in the text."""
     at = text.casefold().find(words.casefold())
     if at < 0:
         raise ToolRefused(f"“{words}” does not stand there. Search by words, or read on from a character.")

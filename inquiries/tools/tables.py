@@ -1,4 +1,4 @@
-"""How those who work on an inquiry ask the CSVs among its documents."""
+"""Tools that read and query CSV sources of an inquiry."""
 
 import asyncio
 from collections.abc import Sequence

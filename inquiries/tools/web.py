@@ -1,4 +1,4 @@
-"""How who researches looks outside: a search, and pages whose addresses were found, never made up.
+"""Tools for the web: a search, and reading of pages whose addresses were found before.
 
 Why so: docs/decisions.md, The web.
 """
@@ -27,9 +27,9 @@ from toolbox.web.page_text import WebPageText, page_text
 
 from ..models import Inquiry
 
-TRIED = "weather"  # what the doctor searches for
-MOST_REFUSED = 10_000  # that are counted
-KEPT = 1_200_000  # characters: a page as it was read, and what there is to know of it
+TRIED = "weather"  # query of `manage.py doctor`
+MOST_REFUSED = 10_000  # failed calls that are counted
+KEPT = 1_200_000  # characters of a stored page with its metadata
 INVENTED_ADDRESS_TEXT = (
     "This address was not found: it stands in no result of a search, on no page that was read, in no document and not "
     "in the question. Search first, or read an address that was found."
@@ -75,7 +75,7 @@ async def read(asked: WebPageArguments, use: ToolUse) -> str:
 
 @lru_cache(maxsize=4)
 def _web(allowed: Sequence[str]) -> WebFetcher:
-    """One of this process, so that a host is not asked too often, nor for its robots.txt each time."""
+    """Return the fetcher of this process: it shares rate limits and robots.txt between calls."""
     return WebFetcher(allowed)
 
 
@@ -96,7 +96,7 @@ def _refuse_elsewhere(inquiry: Inquiry, address: str) -> None:
 
 
 def _refuse_made_up(inquiry: Inquiry, address: str) -> None:
-    """An address that a model makes up could carry out what it has read."""
+    """Refuse addresses that were not found in sources: a made-up one could leak what the model has read."""
     asked = inquiry.question
     if address in addresses_in_text(asked) or any(address in addresses_in_text(text) for text in _read(inquiry)):
         return
@@ -106,7 +106,7 @@ def _refuse_made_up(inquiry: Inquiry, address: str) -> None:
 
 
 def _read(inquiry: Inquiry) -> Iterator[str]:
-    """What this run has read: documents, what searches found, links of pages and what stands on them."""
+    """Yield the texts that this run has read: documents, results of searches, and pages with their links."""
     yield from inquiry.run.documents.values_list("text", flat=True)
     calls = ToolCall.objects.filter(run=inquiry.pk, outside=True, status=ToolCall.Status.DONE)
     for tool, output in calls.values_list("tool", "output"):
@@ -119,18 +119,18 @@ def _read(inquiry: Inquiry) -> Iterator[str]:
 
 
 def recently_refused() -> list[tuple[str, str, int]]:
-    """Hosts whose pages were not read within a day, why, and how often; most often first."""
+    """Return host, reason and count of pages that were refused within a day, most frequent first."""
     since = timezone.now() - timedelta(days=1)
     calls = ToolCall.objects.filter(tool="web.read", status=ToolCall.Status.FAILED, made__gte=since)
     found = Counter[tuple[str, str]]()
     for arguments, error in calls.values_list("arguments", "error")[:MOST_REFUSED]:
-        if arguments:  # else it was redacted
+        if arguments:  # empty if redacted
             found[_host(json.loads(arguments).get("address", "")), error] += 1
     return [(host, why, number) for (host, why), number in found.most_common(50)]
 
 
 def _host(address: str) -> str:
-    """Of what a model has asked for, which may be no address."""
+    """Return the host of an address from a model, which may be invalid."""
     try:
         return host_of(address)
     except ValueError:
@@ -138,7 +138,7 @@ def _host(address: str) -> str:
 
 
 async def check_search() -> DoctorFinding | None:
-    """Whether the search that is set up answers."""
+    """Test the search; None if none is set up."""
     by = settings.SEARCH
     if not by.get("provider"):
         return None

@@ -1,4 +1,4 @@
-"""What people on the live page say to an inquiry. It works without scripts."""
+"""Interventions from the live page. They work without scripts."""
 
 from http import HTTPStatus
 from uuid import UUID
@@ -37,6 +37,6 @@ def say(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _again(request: HttpRequest, pk: UUID, line: str, status: HTTPStatus) -> HttpResponse:
-    """A page of the form, with what was typed and why nothing was said."""
+    """Show the form again with the typed text and the error."""
     context = {"display": {"id": str(pk)}, "typed": request.POST.get("text", ""), "line": line}
     return render(request, "inquiries/said.html", {**specs()["inquiry"].page(pk), **context}, status=status)

@@ -1,4 +1,4 @@
-"""The pages of rosters: each with its versions and its inquiries, and the form on which one is written."""
+"""Pages of rosters, their versions and inquiries, and the form that creates and changes them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -59,15 +59,19 @@ def switch_team(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """An empty roster, or the copy of one."""
+    """Show or post a new roster: empty, or a copy."""
     if not request.user.has_perm("inquiries.add_roster"):
         raise PermissionDenied(NO_PERMISSION_TEXT)
     if request.method == "POST":
         return _saved(request, None, posted_values(request.POST))
     original = Roster.objects.with_content().filter(pk=parse_number(request.GET.get("from", ""))).first()
     if original is None or original.current is None:
-        return _form(request, None, _started(None, {}))
-    return _form(request, None, _started(None, {**_kept(original), "name": f"Copy of {original.name}"[:NAME_LENGTH]}))
+        return _form(request, None, _draft_form(None, {}))
+    return _form(
+        request,
+        None,
+        _draft_form(None, {**_initial_values(original), "name": f"Copy of {original.name}"[:NAME_LENGTH]}),
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -76,17 +80,17 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     views.refuse_editor(found, request.user)
     if request.method == "POST":
         return _saved(request, found, posted_values(request.POST))
-    return _form(request, found, _started(found, _kept(found)), opened=found.number)
+    return _form(request, found, _draft_form(found, _initial_values(found)), opened=found.number)
 
 
-def _kept(roster: Roster) -> dict[str, Any]:
+def _initial_values(roster: Roster) -> dict[str, Any]:
     current = roster.current
     assert current  # noqa: S101 - for the type checker
     posts = {"every_model" if name == ALL_ROLES_FIELD else name: said for name, said in posts_of(current).items()}
     return {"name": roster.name, "about": current.about, **posts}
 
 
-def _started(
+def _draft_form(
     roster: Roster | None, typed: Mapping[str, Any], posted: Mapping[str, Any] | None = None
 ) -> InquiryTeamForm:
     days = (roster or Roster()).retention_days
@@ -94,11 +98,11 @@ def _started(
 
 
 def _saved(request: HttpRequest, roster: Roster | None, posted: Mapping[str, str]) -> HttpResponse:
-    form, opened = _started(roster, {}, posted), parse_number(posted.get("version", ""))
+    form, opened = _draft_form(roster, {}, posted), parse_number(posted.get("version", ""))
     if not form.is_valid():
         return _form(request, roster, form, opened, status=422)
     try:
-        return redirect("roster", _kept_as(roster, form, request.user, opened))
+        return redirect("roster", _save(roster, form, request.user, opened))
     except IntegrityError:
         form.refuse_name()
         return _form(request, roster, form, opened, status=422)
@@ -108,7 +112,7 @@ def _saved(request: HttpRequest, roster: Roster | None, posted: Mapping[str, str
         return _form(request, roster, form, number, status=409)
 
 
-def _kept_as(roster: Roster | None, form: InquiryTeamForm, by: Any, opened: int) -> int:
+def _save(roster: Roster | None, form: InquiryTeamForm, by: Any, opened: int) -> int:
     """Save and return the key. Raises PresetOutOfDate, and IntegrityError if the name is taken."""
     if roster is None:
         return Roster.objects.create_first(owner=by, **form.values()).pk

@@ -1,4 +1,4 @@
-"""A source as it was read: text alone, never anybody's HTML."""
+"""The page of a source. It shows plain text, never HTML of others."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -32,9 +32,9 @@ def _quoted(claims: Sequence[InquiryClaim], source: int) -> set[tuple[int, int]]
 
 
 def pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool, int]]:
-    """The text, which pieces of it are quoted, and where each begins: no quote begins within a piece."""
+    """Yield pieces of the text, whether each is quoted, and its start; every start of a quote begins a piece."""
     cuts = sorted({0, len(text), *(at for span in spans for at in span if at <= len(text))})
-    ends = 0  # of all quotes that have begun
+    ends = 0  # the furthest end of the quotes that have started
     for start, end in pairwise(cuts):
         ends = max([ends, *(last for first, last in spans if first == start)])
         yield text[start:end], start < ends, start

@@ -1,4 +1,4 @@
-"""The page on which an inquiry is begun. All of it works without scripts."""
+"""The page that starts an inquiry. It works without scripts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -61,14 +61,14 @@ class InquiryDraft:
 def start_inquiry(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         example = parse_number(request.GET.get("example", ""))
-        question = QUESTIONS[example - 1] if 0 < example <= len(QUESTIONS) else _asked_again(request)
-        roster = _of_roster(parse_number(request.GET.get("roster", "")))
-        return _page(request, InquiryDraft(_started(question=question, **roster)))
+        question = QUESTIONS[example - 1] if 0 < example <= len(QUESTIONS) else _unanswered_question(request)
+        roster = _roster_values(parse_number(request.GET.get("roster", "")))
+        return _page(request, InquiryDraft(_draft_form(question=question, **roster)))
     posted = posted_values(request.POST)
     if take := parse_number(posted.get("take", "")):
-        return _page(request, InquiryDraft(_started(**{**_own(posted), **_of_roster(take)})))
+        return _page(request, InquiryDraft(_draft_form(**{**_own(posted), **_roster_values(take)})))
     if come := transferred_form(posted):
-        return _page(request, InquiryDraft(_started(**{**_own(posted), "question": come.text, "title": come.title})))
+        return _page(request, InquiryDraft(_draft_form(**{**_own(posted), "question": come.text, "title": come.title})))
     return _submitted(request, posted)
 
 
@@ -93,13 +93,13 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
 
 
 def _attached(request: HttpRequest, encoding: str) -> tuple[list[NewDocument], list[tuple[str, str]]]:
-    """Files that can be read, and what is wrong with the others."""
+    """Return readable files, and a problem for each of the others."""
     found, wrong = documents.uploaded(request.FILES.getlist(UPLOADS), ATTACHED, encoding)
     return found, [(UPLOADS, said) for said in wrong]
 
 
 def _followed(request: HttpRequest) -> Inquiry | None:
-    """The one that this shall follow. It has to be seen, over, and still there."""
+    """Return the inquiry to follow: the user must see it, and it must have ended and not be erased."""
     try:
         pk = UUID((request.POST.get("follows") or request.GET.get("follows") or "").strip())
     except ValueError:
@@ -108,14 +108,14 @@ def _followed(request: HttpRequest) -> Inquiry | None:
     return None if follow_up_problem(row) else row
 
 
-def _asked_again(request: HttpRequest) -> str:
-    """The question of one that was not answered."""
+def _unanswered_question(request: HttpRequest) -> str:
+    """Return the question of the followed inquiry if it was not answered, else an empty text."""
     followed = _followed(request)
     return followed.question if followed and followed.run.outcome == UNANSWERED else ""
 
 
-def _of_roster(pk: int) -> dict[str, str]:
-    """What the form is filled with where one is taken: its posts, and nothing of others."""
+def _roster_values(pk: int) -> dict[str, str]:
+    """Return the form's values for a roster; fields that it does not set are emptied."""
     found = Roster.objects.available().with_content().filter(pk=pk).first()
     if found is None or found.current is None:
         return {}
@@ -127,18 +127,18 @@ def _own(posted: Mapping[str, str]) -> dict[str, str]:
 
 
 def _searched_by() -> str:
-    """Who gets the words of a search; empty where it cannot look outside."""
+    """Return who receives the words of a search; empty if the web cannot be used."""
     by = settings.SEARCH
     asked = [by.get("tool") or host_of(by["address"])] if by else []
     return ", ".join([*asked, *settings.INQUIRY_TOOLS])
 
 
-def _started(**typed: str) -> InquiryForm:
+def _draft_form(**typed: str) -> InquiryForm:
     return InquiryForm(initial=typed, auto_id="%s")
 
 
 def _limits(form: InquiryForm) -> Iterator[tuple[Any, str]]:
-    """Each with what is usual."""
+    """Yield each limit's field with its default."""
     yield form["retry_limit"], str(settings.INQUIRY_RETRIES)
     yield from ((form[name], f"{BOUNDS[name].usual:,}") for name in LIMITS)
 

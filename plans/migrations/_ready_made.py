@@ -106,7 +106,7 @@ def draft_of(change):
 
 
 def held(version):
-    """As `TeamVersion.held` says it."""
+    """Return what `TeamVersion.held` returns; a migration must not import the model."""
     own = {name: getattr(version, name) for name in ("description", "planner", "policy", "examples")}
     agents = [{name: getattr(one, name) for name in AGENT} for one in version.agents.order_by("seat")]
     return {**own, "agents": agents}

@@ -1,4 +1,4 @@
-"""A plan: how one is submitted, its revisions, and its steps with all that was done in them."""
+"""Plans and their revisions: submission, queries, and derived state."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,31 +33,29 @@ from .steps import PlanStep, PlanStepMove, choices
 
 TASK_LENGTH = 20_000
 TITLE_LENGTH = 80
-TEXTS = ("arguments", "output", "error")  # of a call, up to some hundred thousand characters
-
-
+TEXTS = ("arguments", "output", "error")  # of a tool call: up to some hundred thousand characters
 MOVE_TEXTS = ("thought", "arguments", "text", "result")
 
 
 class PlanQuerySet(models.QuerySet["Plan"]):
     def planned(self) -> "PlanQuerySet":
-        """With how its steps came to stand as they do, in few queries however long it is, without what tools gave and
-        what was said."""
+        """Load plans with revisions, steps and their history in a fixed number of queries, without texts of tool calls
+        and messages."""
         lists = ("revisions", _steps(*(f"tool_call__{name}" for name in TEXTS)), "team_version__agents")
         return self.select_related("run", "team_version").prefetch_related(*lists)
 
     def with_steps(self) -> "PlanQuerySet":
-        """With everything that a page shows."""
+        """Load plans with everything that their page shows."""
         calls = Prefetch("run__calls", ModelCall.objects.order_by("pk").defer("prompt", "answer"))
         lists = ("revisions", _steps(), "messages", "team_version__agents", calls)
         found = with_run(self).select_related("team_version__team__current", "matter__owner", "run__fork")
         return found.prefetch_related(*lists)
 
     def in_sessions(self, owner: Any, *, with_texts: bool = False) -> "PlanQuerySet":
-        """Those of this person's matters, newest first, with what is said of each in a list. `with_texts`: also those
-        of what was done in each step.
+        """Load the plans of this user's projects, newest first, as a list shows them; `with_texts` adds the texts of
+        moves and tool calls.
 
-        Gates are read before what they ask about: one that is found asks about a text that is at least as new.
+        Gates are read before the steps: so a step that is read is at least as new as its gate.
         """
         gates = Prefetch("run__gates", Gate.objects.prefetch_related("decisions").order_by("pk"))
         left = () if with_texts else (*MOVE_TEXTS, *(f"tool_call__{name}" for name in TEXTS))
@@ -68,12 +66,12 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         return own.prefetch_related(gates, steps, "revisions", "messages").order_by("-run__created", "-pk")
 
     def in_deleted_projects(self) -> "PlanQuerySet":
-        """Those of matters that are, whose texts still stand."""
+        """Return plans of deleted projects whose texts are not erased yet, oldest first."""
         left = self.filter(matter__erased__isnull=False, run__redacted=None)
         return left.select_related("run__owner").order_by("run__created")
 
     def completed(self, owner: Any) -> "PlanQuerySet":
-        """Those of this person that others can begin from."""
+        """Return the plans of this user that can be examples of new ones."""
         done = self.filter(run__outcome=PlanOutcome.DONE, run__redacted=None, run__parent=None)
         return done.filter(run__owner=owner, run__account=account_key(owner)).select_related("run")
 
@@ -94,10 +92,11 @@ class PlanQuerySet(models.QuerySet["Plan"]):
         notes: str = "",
         carry: "Callable[[Plan], None] | None" = None,
     ) -> "Plan":
-        """Queue a plan: run, plan, its first revision and the seal on them stand together or not at all.
+        """Queue a plan: write run, plan, first revision, search terms and submission entry in one transaction.
 
-        `notes`: what the planner is told besides; `carry`: writes what comes along from `earlier`. TeamChanged where
-        that version of the team is not the current one. BudgetUsedUp.
+        `notes`: additional text for the planner; `spend`: limit in billionths of a US dollar; `carry` is called with
+        the plan in the same transaction and writes what a fork takes over. Raises TeamChanged if this is not the
+        team's current version, and BudgetExceeded.
         """
         team.hold()
         models = models_of(team)
@@ -138,8 +137,8 @@ class PlanQuerySet(models.QuerySet["Plan"]):
 
 
 def _unknown(asked: Sequence[str]) -> int | None:
-    """What is set aside where nobody knows what it will cost: nothing, for each call asks its budgets; None where it
-    cannot be said afterwards either."""
+    """Return the amount to reserve for a plan without a limit: 0, since each model call is charged to the budgets by
+    itself; None if a model's price is unknown."""
     return None if any(pricing.cost(model, 1, 1) is None for model in asked) else 0
 
 
@@ -149,7 +148,7 @@ def _steps(*left: str) -> Prefetch:
 
 
 def models_of(team: TeamVersion) -> list[str]:
-    """Planner's first, then those of its agents in their order, as a plan that is submitted now would ask them."""
+    """Return the models of a plan that is submitted now: the planner's, then those of the agents by seat."""
     return [one or settings.DEFAULT_MODEL for one in (team.planner, *(agent.model for agent in team.agents.all()))]
 
 
@@ -159,9 +158,11 @@ def title_of(task: str) -> str:
 
 
 class Plan(models.Model):
-    """Steps for a task. Title, life cycle and outcome are its run's. `policy`: as it held when it was asked for.
-    `asked_models`: planner's first, then those of its agents in their order, whatever the default one is by now.
-    `matter_name`: what its matter was called then; older ones do not say. `stopped`: somebody ended it."""
+    """Steps for a task. Title, life cycle and outcome are in the run.
+
+    `policy`, `asked_models`, `matter_name`: as they were at submission. `asked_models`: the planner's, then those of
+    the agents by seat. `matter_name`: of the project; null in older rows. `stopped`: somebody ended the plan.
+    """
 
     run = models.OneToOneField(Run, on_delete=models.PROTECT, primary_key=True, related_name="plan")
     task = models.TextField(max_length=TASK_LENGTH)
@@ -175,7 +176,7 @@ class Plan(models.Model):
     stopped = models.BooleanField(default=False)
     summary = models.TextField(blank=True)
 
-    record_hash: str | None = None  # of the newest entry of one that is over, where it was read with `whole()`
+    record_hash: str | None = None  # of the newest entry of an ended run, if read by `with_steps()`
 
     objects = PlanQuerySet.as_manager()
     immutable = Immutable(
@@ -195,8 +196,8 @@ class Plan(models.Model):
 
     @cached_property
     def effective_policy(self) -> TeamPolicy:
-        """The policy, and where it asks nobody what the installation's rules want besides; what it asks about, its
-        gates hold against the rules."""
+        """The plan's policy, in which demands without approval are replaced by the installation's gate rules. Other
+        demands stay: their gates are compared with the rules when they open."""
         policy, rules = TeamPolicy.of(self.policy), GateRule.objects.of("plan")
         steps = {effect: _ruled(demand, rules, "step", effect) for effect, demand in policy.steps.items()}
         return replace(policy, plan=_ruled(policy.plan, rules, "plan"), steps=steps)
@@ -207,7 +208,7 @@ class Plan(models.Model):
 
     @cached_property
     def budget(self) -> int | None:
-        """In billionths of a dollar: as often what was said as somebody said to go on."""
+        """The limit in billionths of a US dollar: `spend` once, and once more for each approved budget gate."""
         if self.run.spend is None:
             return None
         again = (
@@ -219,7 +220,7 @@ class Plan(models.Model):
 
     @cached_property
     def spent(self) -> bool:
-        """Whether it has cost that, with all that it has made."""
+        """Whether the plan and the runs that it started have cost the budget."""
         if self.budget is None:
             return False
         calls = ModelCall.objects.filter(run__in=Run.objects.of_root(self.pk))
@@ -227,26 +228,26 @@ class Plan(models.Model):
 
     @property
     def earlier_in_project(self) -> Q:
-        """The runs of the plans that its planner is told of, or of which others were that it is: of its matter, of
-        that which it begins from, of the matter of that one, and so on."""
+        """Filter for the runs whose texts the planner may have read, directly or through other plans: earlier plans of
+        the project, the example, earlier plans of the example's project, and so on."""
         found: set[UUID] = set()
         new = {self.pk} if self.matter_id or self.earlier_id else set()
         while new:
             plans = list(Plan.objects.filter(pk__in=new).select_related("run"))
-            told = Run.objects.filter(reduce(or_, (one.project_plans for one in plans))).values_list("pk", flat=True)
-            here = {*new, *told}
-            began = Plan.objects.filter(pk__in=here).exclude(earlier=None).values_list("earlier", flat=True)
-            found |= here
+            shown = Run.objects.filter(reduce(or_, (one.project_plans for one in plans))).values_list("pk", flat=True)
+            seen = {*new, *shown}
+            began = Plan.objects.filter(pk__in=seen).exclude(earlier=None).values_list("earlier", flat=True)
+            found |= seen
             new = set(began) - found
         return Q(pk__in=found - {self.pk})
 
     @property
     def project_plans(self) -> Q:
-        """The runs of the earlier plans of its matter, of which its planner is told how they came out."""
+        """Filter for the runs of earlier, ended plans of the project; the planner is shown their outcomes."""
         if not self.matter_id:
             return Q(pk__in=())
         before = Q(plan__matter=self.matter_id, created__lt=self.run.created, outcome__isnull=False)
-        return before & Q(account=self.run.account)  # those of an account that was deleted are nobody's
+        return before & Q(account=self.run.account)  # plans of a deleted account belong to nobody
 
     @property
     def planner(self) -> str:
@@ -265,17 +266,17 @@ class Plan(models.Model):
 
     @property
     def revision(self) -> int:
-        """The number of the plan that there is; 0 before the first. Questions, and what was never planned, are none."""
+        """The number of revisions with steps; 0 before the first."""
         return sum(one.has_steps for one in self.revisions.all())
 
     def revision_number(self, revision: "PlanRevision") -> int:
-        """What that one is called; 0 where it brought no steps."""
+        """Return the shown number of a revision; 0 if it has no steps."""
         upto = [one for one in self.revisions.all() if one.number <= revision.number and one.has_steps]
         return len(upto) if revision.has_steps else 0
 
     @property
     def steps_now(self) -> list["PlanStep"]:
-        """Those of the current revision, in their order."""
+        """The steps of the current revision, by position."""
         return sorted((one for one in self.steps.all() if one.last_in is None), key=lambda one: one.position)
 
     def step(self, number: int) -> "PlanStep":
@@ -290,11 +291,12 @@ def _ruled(demand: RequiredApproval, rules: Sequence[GateRule], kind: str, effec
 
 
 class PlanRevision(models.Model):
-    """What caused a plan, or a new one for the rest, and what came of it: `questions`, one a line, or steps. `number`
-    counts what was ordered; people count what was planned (`Plan.revision`).
+    """An order to plan the task, or the rest of it again, and the result: steps, or `questions`, one per line.
 
-    `cause_step`: the number of the step that failed or was rejected; `by_name`: who caused it, nobody where it was the
-    rules; `notes`: in what words. `places`: the numbers of its steps in their order; older ones do not say."""
+    `number` counts orders; pages show the count of those with steps (`Plan.revision`). `cause_step`: number of the step
+    that failed or was rejected. `by_name`: who caused the revision, empty if a rule did; `notes`: in which words.
+    `places`: numbers of the revision's steps by position; null in older rows.
+    """
 
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="revisions")
     number = models.PositiveSmallIntegerField()

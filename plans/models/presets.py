@@ -1,4 +1,4 @@
-"""Teams: agents with their tools, and who decides about what, in numbered versions.
+"""Plan teams in numbered versions: agents with their tools, and a policy.
 
 Why so: docs/decisions.md, One house for all procedures.
 """
@@ -21,15 +21,15 @@ from runs.presets import NAME_LENGTH, Preset, PresetChange, PresetOutOfDate, Pre
 
 from ..rules.approval_policy import CAREFUL_POLICY, demands_of, each_demand
 
-TEAMS = UUID("6d616769-0000-4000-8000-007465616d73")  # the one chain of all teams; no run has this key
-TEAM = "team"  # the kind of its entries
+TEAMS = UUID("6d616769-0000-4000-8000-007465616d73")  # chain of the entries of all teams; no run has this key
+TEAM = "team"  # kind of these entries
 OF_SETTING = "MAGI_COMPAT_TEAM"
 AGENT = ("name", "description", "system", "model", "fallback", "tools")
 OWN = ("description", "planner", "policy", "examples")
 
 
 class TeamChanged(PresetOutOfDate):
-    """What a plan was to start from is no longer what the team is."""
+    """The team version of a submission is no longer the current one."""
 
 
 class TeamQuerySet(PresetQuerySet):
@@ -38,7 +38,7 @@ class TeamQuerySet(PresetQuerySet):
 
 
 class Team(Preset):
-    """Agents to make and carry out plans with."""
+    """A named set of agents that carry out plans."""
 
     current = models.OneToOneField("TeamVersion", on_delete=models.PROTECT, null=True, related_name="+")
 
@@ -49,7 +49,8 @@ class Team(Preset):
         ordering = ["pk"]
 
     def name_complaint(self, name: str) -> str:
-        """The setting says who plans and carries out tasks of others: nobody gets these by taking a name."""
+        """Refuse the former name of the team in MAGI_COMPAT_TEAM: nobody may receive the tasks of other programs by
+        taking that name. Empty if the name may be used."""
         other = team_of_setting() if look_alike(name, [settings.COMPAT_TEAM]) else None
         if other is None or other.pk == self.pk:
             return ""
@@ -63,7 +64,7 @@ class Team(Preset):
 
 
 def team_of_setting() -> "Team | None":
-    """The team that gets the tasks of `/api/automation`: by its id, or by a name that no other has ever had."""
+    """Return the team for the tasks of `/api/automation`, by id, or by a name that only one team has ever had."""
     which: str = settings.COMPAT_TEAM
     called = Team.objects.ever_called(which)
     by_id = Team.objects.filter(pk=parse_number(which)).first()
@@ -71,7 +72,7 @@ def team_of_setting() -> "Team | None":
 
 
 def council_uses() -> Iterator[CouncilUse]:
-    """Of all teams that plans can be made with."""
+    """Yield the councils in the policies of available teams."""
     for team in Team.objects.available().select_related("current"):
         for demand in demands_of(team.current.policy) if team.current else ():
             if council := with_earlier_id(demand).get("council_id"):
@@ -79,7 +80,7 @@ def council_uses() -> Iterator[CouncilUse]:
 
 
 class TeamVersion(PresetVersion):
-    """`planner`: the model that plans, empty for the installation's default one. `policy` as in `Policy.as_json`."""
+    """`planner`: the model that plans, empty for the installation's default. `policy` as in `TeamPolicy.as_json`."""
 
     of, out_of_date = "team", TeamChanged
 
@@ -111,7 +112,7 @@ class TeamVersion(PresetVersion):
 
 
 class TeamAgentRow(models.Model):
-    """Without a model it takes the installation's default one. `tools`: their names."""
+    """An agent of a team version; an empty `model` is the installation's default. `tools`: names."""
 
     version = models.ForeignKey(TeamVersion, on_delete=models.CASCADE, related_name="agents")
     seat = models.PositiveSmallIntegerField()
@@ -137,12 +138,12 @@ class TeamAgentRow(models.Model):
 
     @property
     def tools_now(self) -> list[str]:
-        """Those that it may use, with all of a server that it has as a whole."""
+        """Names of the tools that it may use; a whole MCP server is resolved to its current tools."""
         return resolve_tool_names(self.tools)
 
     @property
     def serves(self) -> str:
-        """The server that it is, where it has all of that and nothing else."""
+        """The MCP server whose tools are all that this agent has; empty if there is none."""
         [name, *more] = self.tools or [""]
         return (
             name.removesuffix(ALL_TOOLS_SUFFIX).removeprefix(f"{PREFIX}.")
@@ -174,7 +175,7 @@ NOTHING: dict[str, Any] = {"description": "", "system": "", "model": "", "fallba
 
 
 def written_content(held: Mapping[str, Any]) -> dict[str, Any]:
-    """With what stands where nothing was said."""
+    """Return the content with default values for what is missing, and with ids of councils."""
     usual: dict[str, Any] = {"description": "", "planner": "", "policy": CAREFUL_POLICY.as_json(), "examples": []}
     agents = [{name: {**NOTHING, **agent}[name] for name in AGENT} for agent in held["agents"]]
     own = {name: held.get(name, usual[name]) for name in OWN}

@@ -1,4 +1,4 @@
-"""Matters: plans of one person that know of each other."""
+"""Projects: plans of one person that belong together (`matter` in the API and in columns)."""
 
 from typing import Any
 from uuid import uuid4
@@ -19,28 +19,32 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(erased=None)
 
     def named(self, owner: Any, name: str) -> "ProjectQuerySet":
-        """Of a name that somebody asks for, which may be none that a database could hold."""
+        """Filter by a name from a request; it may have characters that the database refuses, and matches nothing
+        then."""
         found = self.existing().filter(owner=owner)
         return found.filter(name=name) if clean_storable_text(name) == name else found.none()
 
     def of_name(self, owner: Any, name: str) -> "Project":
-        """Made where there is none; as it is, it stays until this transaction ends."""
-        found = self.existing().filter(owner=owner, name=name).first()  # of nobody there may be two of one name
+        """Return the owner's project with this name, created if needed, locked until the transaction ends."""
+        # the constraint does not cover rows without an owner: of these there may be two with one name
+        found = self.existing().filter(owner=owner, name=name).first()
         found = found or self.get_or_create(owner=owner, name=name, erased=None)[0]
-        held = self.select_for_update(no_key=True).get(pk=found.pk)
-        return held if held.erased is None else self.of_name(owner, name)
+        locked = self.select_for_update(no_key=True).get(pk=found.pk)
+        return locked if locked.erased is None else self.of_name(owner, name)
 
     @after_deadlock
     @transaction.atomic
     def delete_for_owner(self, owner: Any) -> None:
-        """All of this person: their names are free for others, and no plan is begun in them any more."""
+        """Mark all projects of this owner as deleted: their names can be used again, and no plan starts in them."""
         self.existing().filter(owner=owner).update(erased=timezone.now(), name="", title="")
 
 
 class Project(models.Model):
-    """Plans of one person that know of each other, under a name of its owner's. `erased`: when it was taken away, and
-    its plans were to be. `title`: what its owner calls it instead of by its name. `closed`: it is in no lists and
-    choices."""
+    """Plans of one person that belong together; later ones see how earlier ones ended.
+
+    `title`: shown instead of `name` if set. `closed`: hidden from lists and choices. `erased`: when it was deleted; its
+    plans are erased after that.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="matters")

@@ -1,4 +1,4 @@
-"""The rows of a plan as its rules and its prompts look at them."""
+"""Reads the rows of a plan into the states that its rules and prompts take."""
 
 import json
 import re
@@ -44,15 +44,17 @@ from .steps import PlanMessage, PlanStep, PlanStepMove, PlanStepState
 
 GATE_OF_STEP = re.compile(r"step-(\d+)(?:-|$)")
 OF_STEP = re.compile(r"step-(\d{1,4})-")
-EARLIER = 10  # plans of the same matter that the planner sees
-EARLIER_LENGTH = 4_000
+EARLIER = 10  # earlier plans of the project that the planner sees
+EARLIER_LENGTH = 4_000  # characters of their texts in all
 FIXED_STATES = (StepStatus.COMPLETED, StepStatus.WORKING)
-PLAN_SEAT = PromptOwner(PERSON, "A person, who does what no tool can do, and says when it is done.")
+PERSON_OWNER = PromptOwner(PERSON, "A person, who does what no tool can do, and says when it is done.")
 
 
 def load_plan(pk: UUID) -> Plan:
-    """With all that rules look at: they make no queries. What is told to models is read when it is told. It is looked
-    at after every part, so by statements that are made once."""
+    """Load a plan with all rows that the rules need, so that they make no queries. Texts for prompts are read later.
+
+    This runs after every action of a plan, so it uses prepared SQL (engine/db/cached_sql.py).
+    """
     [plan], [plan.run] = fetch(Plan, "pk", [pk]), fetch(Run, "pk", [pk])
     [plan.team_version] = fetch(TeamVersion, "plans", [pk])
     plan.agents = fetch(TeamAgentRow, "version__plans", [pk], "seat")
@@ -63,14 +65,14 @@ def load_plan(pk: UUID) -> Plan:
         freeze_row(step, moves=of_step[step.pk])
         for move in of_step[step.pk]:
             move.step = step
-    _with_used(steps)
+    _load_used_effects(steps)
     freeze_row(plan, steps=steps, revisions=fetch(PlanRevision, "plan", [pk], "number"))
-    state_of_plan(plan)  # it remembers what they ask for
+    plan_situation(plan)  # fills the cached properties: the rules run outside the database thread
     return plan
 
 
-def _with_used(steps: Iterable[PlanStep]) -> None:
-    """What the calls of those steps did that are completed and were to do more than read."""
+def _load_used_effects(steps: Iterable[PlanStep]) -> None:
+    """Set `used` of each step whose completion may be a mere claim, in one query."""
     completed = [step for step in steps if step.may_claim]
     keys = {step: [move.tool_call_id for move in step.moves.all() if move.tool_call_id] for step in completed}
     wanted = [key for of_step in keys.values() for key in of_step]
@@ -86,21 +88,21 @@ def _with_used(steps: Iterable[PlanStep]) -> None:
 
 
 def note_of(step: PlanStep) -> str:
-    return claim_note(state_of_step(step))
+    return claim_note(step_situation(step))
 
 
 def figures_of(plan: Plan) -> str:
-    """What its tools really did, of all its steps, to hold its summary against; moves with their calls were read."""
+    """Return what the tools did, counted, to check the summary. Needs moves with their calls."""
     calls = [move.tool_call for step in plan.steps.all() for move in step.moves.all() if move.tool_call]
     done = [(call.tool, StepEffect(call.effect)) for call in calls if call.done]
-    return figures(map(state_of_step, plan.steps_now), done)
+    return figures(map(step_situation, plan.steps_now), done)
 
 
-def state_of_plan(plan: Plan) -> PlanSituation:
+def plan_situation(plan: Plan) -> PlanSituation:
     revisions = sorted(plan.revisions.all(), key=lambda one: one.number)
     return PlanSituation(
         revisions=tuple(map(_revision, revisions)),
-        steps=tuple(map(state_of_step, plan.steps_now)),
+        steps=tuple(map(step_situation, plan.steps_now)),
         policy=plan.effective_policy,
         ended=plan.stopped,
         more=len(plan.steps.all()) < scheduling.STEPS_IN_ALL,
@@ -114,7 +116,7 @@ def _revision(row: PlanRevision) -> scheduling.RevisionSituation:
     )
 
 
-def state_of_step(row: PlanStep) -> scheduling.StepSituation:
+def step_situation(row: PlanStep) -> scheduling.StepSituation:
     moves = row.moves_now
     last = moves[-1] if moves else None
     waits = last is not None and last.settled is None
@@ -140,7 +142,7 @@ def state_of_step(row: PlanStep) -> scheduling.StepSituation:
 
 
 def state_of(pk: UUID) -> PlanState:
-    """By one look at the rows as they are now."""
+    """Read the state of a plan in one query."""
     never = Q(revisions__planned=None, revisions__standing__in=[RevisionStatus.ORDERED, RevisionStatus.REPLACED])
     counted = Plan.objects.filter(pk=pk).annotate(
         had=Count("steps", distinct=True),
@@ -153,8 +155,8 @@ def state_of(pk: UUID) -> PlanState:
     return PlanState(status not in ACTIVE_STATUSES, stopped, had, planned, orders or 0)
 
 
-def state_in(plan: Plan) -> PlanState:
-    """The same of a plan whose steps and revisions were read."""
+def loaded_plan_state(plan: Plan) -> PlanState:
+    """Return the same as `state_of` for a plan whose steps and revisions were loaded."""
     revisions = list(plan.revisions.all())
     never = [
         one
@@ -166,32 +168,32 @@ def state_in(plan: Plan) -> PlanState:
 
 
 def why_not(action: PlanAction, plan: Plan, step: PlanStep | None = None) -> str:
-    """Why this is refused, of a plan that was read with its states and messages; empty where it is not."""
+    """Return why this action is refused, in a sentence; empty if it is possible. Needs states and messages."""
     if step is None:
-        return actions.why_not(action, state_in(plan))
-    said = action is PlanAction.SAY
-    times = sum(one.is_remark_to(step) for one in plan.messages.all()) if said else step.times_changed
-    return actions.why_not(action, state_in(plan), state_of_step(step), times)
+        return actions.why_not(action, loaded_plan_state(plan))
+    is_message = action is PlanAction.SAY
+    times = sum(one.is_remark_to(step) for one in plan.messages.all()) if is_message else step.times_changed
+    return actions.why_not(action, loaded_plan_state(plan), step_situation(step), times)
 
 
-def possible(plan: Plan, step: PlanStep | None = None) -> list[str]:
-    """What can be done to it now, or to one of its steps, in the words of the API."""
+def possible_actions(plan: Plan, step: PlanStep | None = None) -> list[str]:
+    """Return the actions that are possible now for the plan or the step, in the words of the API."""
     offered = PlanAction if step else (PlanAction.SAY,)
     return [action.value for action in offered if not why_not(action, plan, step)]
 
 
 def refused_at(gate: Gate) -> set[tuple[str, str]]:
-    """Decisions with their words that would be refused at a gate that waits."""
+    """Return decision and choice of what would be refused at a pending gate."""
     if gate.kind not in set(ApprovalKind) or not gate.pending:
         return set()
     kind = ApprovalKind(gate.kind)
     number = number_of(gate)
-    step = state_of_step(PlanStep.objects.get(plan=gate.run_id, number=number)) if number else None
+    step = step_situation(PlanStep.objects.get(plan=gate.run_id, number=number)) if number else None
     return set(actions.refused_at(kind, state_of(gate.run_id), step))
 
 
 def number_of(gate: Gate) -> int | None:
-    """Of the step that it is about; None for one about the plan."""
+    """Return the number of the step that a gate is about; None for the plan."""
     found = GATE_OF_STEP.match(gate.step)
     return int(found[1]) if found else None
 
@@ -199,21 +201,22 @@ def number_of(gate: Gate) -> int | None:
 # ---- what is decided about --------------------------------------------------------------------------------
 
 
-def subject_of(plan: Plan, step: PlanStep, action: str = "") -> GateText:
-    """By what is true now: where a tool is described otherwise since, this is another text."""
+def gate_text_of(plan: Plan, step: PlanStep, action: str = "") -> GateText:
+    """Return the text for a step's gate, with the tools as they are described now: a changed description changes the
+    text."""
     version = plan.team_version
     return GateText(
         step.number,
         step.owner,
         f"{version.name}, version {version.number}",
-        [line_of(name) for name in step.tools],
+        [tool_line(name) for name in step.tools],
         step.needs,
         action or step.action,
     )
 
 
-def line_of(name: str) -> GateToolLine:
-    """One that is not there any more can be told from what it was."""
+def tool_line(name: str) -> GateToolLine:
+    """Return the tool's line; a tool that no longer exists has an empty definition and the strongest effect."""
     tool = get_tool(name)
     return (
         GateToolLine(name, StepEffect(tool.effect), tool.definition)
@@ -223,13 +226,13 @@ def line_of(name: str) -> GateToolLine:
 
 
 def text_of_plan(plan: Plan) -> str:
-    asked = [step for step in plan.steps_now if step.status in scheduling.BEFORE_WORK]
-    return gate_text.text_of_plan(plan.task, [subject_of(plan, step) for step in asked])
+    steps = [step for step in plan.steps_now if step.status in scheduling.BEFORE_WORK]
+    return gate_text.text_of_plan(plan.task, [gate_text_of(plan, step) for step in steps])
 
 
 def text_of_failure(step: PlanStep) -> str:
-    said = step.error or "Something that it needs is missing."
-    return f"{step}:\n{gate_text.quoted(step.action)}\n\nWhat was said of it:\n{gate_text.quoted(said)}"
+    reason = step.error or "Something that it needs is missing."
+    return f"{step}:\n{gate_text.quoted(step.action)}\n\nWhat was said of it:\n{gate_text.quoted(reason)}"
 
 
 def text_of_budget(plan: Plan) -> str:
@@ -241,8 +244,8 @@ DONE_TEXT = "This was done already: its result stands above."
 TOO_MANY_CALLS = "There are no calls left for this step: reply, or give up."
 
 
-def questions_of(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> tuple[str, str, str]:
-    """The place, title and text of what is asked."""
+def gate_fields(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> tuple[str, str, str]:
+    """Return the gate's key, title and text."""
     of = f"of {plan.run.shown_title}"
     if kind is ApprovalKind.BUDGET:
         asked = (plan.budget or 0) // (plan.run.spend or 1)
@@ -254,7 +257,7 @@ def questions_of(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> tuple
     title = f"{step} {of}"
     match kind:
         case ApprovalKind.STEP:
-            return step.gate_step, title, subject_of(plan, step).text
+            return step.gate_step, title, gate_text_of(plan, step).text
         case ApprovalKind.SEAT:
             return step.key, title, step.action
         case ApprovalKind.FAILURE:
@@ -263,12 +266,12 @@ def questions_of(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> tuple
 
 
 def is_pending_at(gate: Gate, step: PlanStep) -> bool:
-    """Whether it asks about that step, or about what happens within it."""
+    """Tell whether the gate is about the step or about something within it."""
     return gate.step == step.gate_step or gate.step.startswith(f"{step.gate_step}-")
 
 
-def pending_gate(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> bool:
-    """Whether that is still to be decided, as the plan stands now."""
+def needs_gate(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> bool:
+    """Tell whether a decision of this kind is still needed."""
     if plan.stopped:
         return False
     if kind is ApprovalKind.BUDGET:
@@ -278,7 +281,7 @@ def pending_gate(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> bool:
         return not due and plan.current.standing == (
             RevisionStatus.PROPOSED if kind is ApprovalKind.PLAN else RevisionStatus.ASKED
         )
-    now = state_of_step(step)
+    now = step_situation(step)
     if kind is ApprovalKind.STEP:
         return now.status is StepStatus.AWAITING and not now.tools_due
     if kind is ApprovalKind.FAILURE:
@@ -289,12 +292,12 @@ def pending_gate(plan: Plan, kind: ApprovalKind, step: PlanStep | None) -> bool:
     return now.status is StepStatus.WORKING and within
 
 
-# ---- what is told to models -------------------------------------------------------------------------------
+# ---- prompts ----------------------------------------------------------------------------------------------
 
 
 def planner_brief(plan: Plan, revision: PlanRevision) -> PlannerBrief:
     now = plan.steps_now
-    with_states(now)
+    load_states(now)
     return PlannerBrief(
         task=plan.task,
         owners=owners_of(plan.agents),
@@ -313,25 +316,26 @@ def planner_brief(plan: Plan, revision: PlanRevision) -> PlannerBrief:
         ],
         earlier=_earlier(plan),
         example=_example(plan),
-        asked=_times_asked(plan),
+        asked=_question_count(plan),
         first=max((one.number for one in plan.steps.all()), default=0) + 1,
         most=min(scheduling.STEPS_OF_ONE, scheduling.STEPS_IN_ALL - len(plan.steps.all())),
     )
 
 
-def _times_asked(plan: Plan) -> int:
-    """By the planner: what is asked because it gave no plan is no question of its own."""
-    asked = [one.call_id for one in plan.revisions.all() if one.questions and one.call_id]
-    return ModelCall.objects.filter(pk__in=asked, status=ModelCall.Status.ANSWERED).count() if asked else 0
+def _question_count(plan: Plan) -> int:
+    """Count how often the planner asked. Questions because its answer was unusable do not count."""
+    calls = [one.call_id for one in plan.revisions.all() if one.questions and one.call_id]
+    return ModelCall.objects.filter(pk__in=calls, status=ModelCall.Status.ANSWERED).count() if calls else 0
 
 
 def tools_brief_of(plan: Plan, step: PlanStep) -> ToolsBrief:
-    with_states([step])
+    load_states([step])
     return ToolsBrief(plan.task, step.action, step.owner, owners_of(plan.agents), len(step.history))
 
 
 def notes_of(plan: Plan, revision: PlanRevision) -> str:
-    """Why it is planned anew: also by what caused earlier ones that nobody has planned, and all that has failed."""
+    """Return why the rest is planned again: the notes of this revision, of earlier ones that were never planned, and
+    all failures."""
     backwards = sorted(plan.revisions.all(), key=lambda one: -one.number)
     causes = [revision, *takewhile(lambda one: one.planned is None, backwards[1:])]
     failed = [step for step in failed_in(plan) if step.number not in {one.cause_step for one in causes}]
@@ -339,7 +343,7 @@ def notes_of(plan: Plan, revision: PlanRevision) -> str:
 
 
 def failed_in(plan: Plan) -> list[PlanStep]:
-    """What was not left out by anybody."""
+    """Return failed steps that nobody chose to skip."""
     return [step for step in plan.steps_now if step.status == StepStatus.FAILED and not step.skipped]
 
 
@@ -348,17 +352,20 @@ def failure_of(step: PlanStep) -> str:
 
 
 def owners_of(agents: Iterable[TeamAgentRow]) -> list[PromptOwner]:
-    return [*(PromptOwner(one.name, one.description, [*map(_shown, one.tools_now)]) for one in agents), PLAN_SEAT]
+    return [
+        *(PromptOwner(one.name, one.description, [*map(_prompt_tool, one.tools_now)]) for one in agents),
+        PERSON_OWNER,
+    ]
 
 
-def _shown(name: str) -> PromptTool:
+def _prompt_tool(name: str) -> PromptTool:
     tool = get_tool(name)
-    return PromptTool(name, line_of(name).effect, tool.description if tool else "It is not there at present.")
+    return PromptTool(name, tool_line(name).effect, tool.description if tool else "It is not there at present.")
 
 
 def answers_of(plan: Plan) -> list[tuple[str, str]]:
-    asked = [one for one in plan.revisions.all() if one.questions and one.standing != RevisionStatus.ASKED]
-    gates = [(one.questions, Gate.objects.newest(plan.pk, one.question_step)) for one in asked]
+    revisions = [one for one in plan.revisions.all() if one.questions and one.standing != RevisionStatus.ASKED]
+    gates = [(one.questions, Gate.objects.newest(plan.pk, one.question_step)) for one in revisions]
     return [(questions, _answer(gate)) for questions, gate in gates]
 
 
@@ -374,16 +381,16 @@ def _earlier(plan: Plan) -> list[EarlierPlan]:
 
 
 def _example(plan: Plan) -> ExamplePlan | None:
-    """The plan that it begins from, with the steps that were done; none once its texts are erased."""
+    """Return the plan that serves as the example, with its completed steps; None if its texts are erased."""
     found = Plan.objects.planned().filter(pk=plan.earlier_id, run__redacted=None).first() if plan.earlier_id else None
-    if found is None or Fork.objects.filter(run=plan.pk).exists():  # what was done there is not to be done again
+    if found is None or Fork.objects.filter(run=plan.pk).exists():  # a fork must not repeat what was done there
         return None
     done = [step for step in found.steps_now if step.status == StepStatus.COMPLETED]
     return ExamplePlan(found.task[:EARLIER_LENGTH], [ExamplePlanStep(one.owner, one.action, one.tools) for one in done])
 
 
 def step_labels(keys: Collection[tuple[UUID, str]]) -> dict[tuple[UUID, str], tuple[str, str]]:
-    """By runs and keys of moves: the step as everything calls it, and where it stands on its page."""
+    """Return label and page anchor of each step, by run and key of a move."""
     rows = PlanStep.objects.filter(plan__in={plan for plan, _ in keys}, last_in=None)
     there = set(rows.values_list("plan", "number"))
     numbers = {(plan, key): int(match[1]) for plan, key in keys if (match := OF_STEP.match(key))}
@@ -391,18 +398,19 @@ def step_labels(keys: Collection[tuple[UUID, str]]) -> dict[tuple[UUID, str], tu
     return {where: (f"Step {number}", f"step-{number}") for where, number in found.items()}
 
 
-def with_texts_beside(pk: UUID) -> list[Plan]:
-    """The later plans of its matter, and those that began from it: their planner was told of it."""
+def plans_shown_this_plan(pk: UUID) -> list[Plan]:
+    """Return the plans whose planner read texts of this one: later plans of its project, and plans with it as their
+    example. Oldest first."""
     plan = Plan.objects.select_related("run").get(pk=pk)
-    told = Q(earlier=pk)
+    shown = Q(earlier=pk)
     if plan.matter_id:
-        told |= Q(matter=plan.matter_id, run__created__gt=plan.run.created)
-    later = Plan.objects.filter(told, run__redacted=None)
+        shown |= Q(matter=plan.matter_id, run__created__gt=plan.run.created)
+    later = Plan.objects.filter(shown, run__redacted=None)
     return list(later.select_related("run").order_by("run__created"))
 
 
 def has_untrusted_input(plan: Plan) -> bool:
-    """Whether text of strangers was read in it, or in what its planner was told of."""
+    """Tell whether the plan read untrusted text, itself or through plans that its planner was shown."""
     own = any(move.tool_call and move.tool_call.outside for step in plan.steps.all() for move in step.moves.all())
     return own or ((plan.matter_id or plan.earlier_id) is not None and has_read_untrusted_input(plan.run))
 
@@ -410,7 +418,7 @@ def has_untrusted_input(plan: Plan) -> bool:
 def agent_work(plan: Plan, step: PlanStep) -> agent.StepWork:
     assert step.agent  # noqa: S101 - a person is not prompted
     needed, made = _needed(plan, step), step.moves_now
-    with_states([*needed, step])
+    load_states([*needed, step])
     outside = _from_outside(made)
     return agent.StepWork(
         agent=step.agent.name,
@@ -418,16 +426,17 @@ def agent_work(plan: Plan, step: PlanStep) -> agent.StepWork:
         system=step.agent.system,
         goal=plan.task,
         action=step.action,
-        tools=usable_of(step.tools),
+        tools=usable_tools(step.tools),
         results=[agent.StepResult(one.action, one.reply, note_of(one)) for one in needed],
         remarks=[said.content for said in fetch(PlanMessage, "plan", [plan.pk], "number") if said.is_remark_to(step)],
-        moves=[_made(move, move.tool_call_id in outside) for move in made],
+        moves=[_move_for_prompt(move, move.tool_call_id in outside) for move in made],
         left=MOVES - len(made),
     )
 
 
-def brief_in_room(brief: PlannerBrief, model: str, mark: str | None = None) -> Fitted:
-    """What the planner is told, without what earlier plans and steps have brought; what people have said stays."""
+def fit_planner_brief(brief: PlannerBrief, model: str, mark: str | None = None) -> Fitted:
+    """Fit the planner's prompt into the model's context by leaving out earlier plans and steps; texts of people
+    stay."""
     others = {"earlier": brief.earlier[::-1], "examples": [brief.example] if brief.example else []}
     parts = others | {"fixed": brief.fixed, "left": brief.left}
 
@@ -438,22 +447,23 @@ def brief_in_room(brief: PlannerBrief, model: str, mark: str | None = None) -> F
     return fitted(lambda shown, said: asked({**shown}, said), parts, [model])
 
 
-def work_in_room(work: agent.StepWork, models: Iterable[str], mark: str | None = None) -> Fitted:
-    """What the agent of a step is told, without what came of earlier steps and moves; remarks of people stay."""
+def fit_agent_work(work: agent.StepWork, models: Iterable[str], mark: str | None = None) -> Fitted:
+    """Fit an agent's prompt into the models' context by leaving out results of earlier steps and moves; remarks of
+    people stay."""
     parts = {name: getattr(work, name) for name in ("results", "moves")}
     kept = {"results": 1, "moves": 2}
     return fitted(lambda shown, said: agent.step_messages(replace(work, **shown), mark, said), parts, models, kept)
 
 
-def ending_in_room(task: str, outcome: str, ending: summary.Ending, model: str, mark: str | None = None) -> Fitted:
+def fit_ending(task: str, outcome: str, ending: summary.Ending, model: str, mark: str | None = None) -> Fitted:
     def asked(shown: Any, said: str) -> Messages:
         return summary.summary_messages(task, outcome, replace(ending, steps=shown["steps"]), mark, said)
 
     return fitted(asked, {"steps": ending.steps}, [model])
 
 
-def usable_of(names: Iterable[str]) -> list[agent.OfferedTool]:
-    """Those of them that are there now."""
+def usable_tools(names: Iterable[str]) -> list[agent.OfferedTool]:
+    """Return the tools among `names` that exist now."""
     known = available_tools("plan")
     usable = (known[name] for name in names if name in known)
     return [agent.OfferedTool(tool.name, tool.description, tool.schema, not tool.server) for tool in usable]
@@ -465,7 +475,7 @@ def _needed(plan: Plan, step: PlanStep) -> Sequence[PlanStep]:
 
 
 def needed_by(plan: UUID, number: int) -> list[int]:
-    """The number of this step, and of all whose results come to it, by whatever way."""
+    """Return the numbers of this step and of all steps whose results reach it, directly or not."""
     steps = {step.number: step for step in PlanStep.objects.filter(plan=plan)}
     found, left = [], [number]
     while left:
@@ -478,8 +488,8 @@ def needed_by(plan: UUID, number: int) -> list[int]:
 
 
 def planned_from(plan: UUID, number: int) -> list[int]:
-    """The number of this step, and of those that its planner was told of: what was done, what was left and why others
-    failed are words in its action."""
+    """Return the numbers of this step and of the steps of earlier revisions: the planner knew them when it wrote the
+    step's action."""
     steps = list(PlanStep.objects.filter(plan=plan))
     return [number, *_planned_from(steps, next(one for one in steps if one.number == number))]
 
@@ -489,25 +499,25 @@ def _planned_from(steps: Iterable[PlanStep], step: PlanStep) -> list[int]:
 
 
 def _from_outside(moves: Iterable[PlanStepMove]) -> set[int]:
-    """The calls of these that brought text of strangers, by their keys."""
+    """Return the keys of those tool calls that brought untrusted text."""
     calls = [move.tool_call_id for move in moves if move.tool_call_id]
     return {pk for pk, outside in select(ToolCall, "pk", calls, ("pk", "outside")) if outside}
 
 
-def with_states(steps: Sequence[PlanStep]) -> None:
-    """What each of these has come through is read at once."""
+def load_states(steps: Sequence[PlanStep]) -> None:
+    """Load the states of all these steps in one query."""
     of_step = group_by_column(fetch(PlanStepState, "step", [step.pk for step in steps], "number"), "step_id")
     for step in steps:
         freeze_row(step, states=of_step[step.pk])
 
 
-def _made(move: PlanStepMove, outside: bool) -> agent.MadeMove:
+def _move_for_prompt(move: PlanStepMove, outside: bool) -> agent.MadeMove:
     return agent.MadeMove(move.act, move.thought, move.tool, move.arguments, move.text, move.result, outside)
 
 
 def ending_of(plan: Plan) -> summary.Ending:
     steps = sorted((one for one in plan.steps.all() if one.status != StepStatus.SUPERSEDED), key=lambda one: one.number)
-    with_states(steps)
+    load_states(steps)
     calls = ToolCall.objects.filter(run=plan.pk).in_bulk()
     for move in (move for step in steps for move in step.moves.all() if move.tool_call_id):
         move.tool_call = calls[move.tool_call_id]

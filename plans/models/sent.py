@@ -1,4 +1,4 @@
-"""What programs were sent: the gates of those that decide without naming what they have read, and events."""
+"""What programs were sent by `/api/automation`: gates, since their decisions do not name a text, and events."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -17,8 +17,8 @@ class SentGateQuerySet(models.QuerySet["SentGate"]):
         return dict(self.filter(token=token, step__plan=plan).values_list("step", "gate"))
 
     def note(self, token: int, sent: Mapping[UUID, int]) -> None:
-        """The gate of each step, by their keys, that was in an answer to this token just now. In one order, whatever
-        that of the answer: of two requests at once none waits for the other in a circle."""
+        """Save the gate of each step (by keys) that is in an answer to this token. Rows are written in sorted order, so
+        that two requests cannot deadlock."""
         known = dict(self.filter(token=token, step__in=sent).values_list("step", "gate"))
         new = [
             SentGate(token=token, step_id=step, gate_id=gate)
@@ -31,7 +31,7 @@ class SentGateQuerySet(models.QuerySet["SentGate"]):
 
 
 class SentGate(models.Model):
-    """The gate that a token, by its key, was sent last for a step: what its yes or no to that step is about."""
+    """The gate of a step that was last sent to a token: decisions of the token about the step mean this gate."""
 
     token = models.BigIntegerField()
     step = models.ForeignKey(PlanStep, on_delete=models.PROTECT, related_name="+")
@@ -51,12 +51,12 @@ class SentGate(models.Model):
 
 class SentEventQuerySet(models.QuerySet["SentEvent"]):
     def numbers(self, matter: Project, happened: Sequence[tuple[UUID, str]]) -> dict[tuple[UUID, str], int]:
-        """The number of each of these, by plan and key: those that are new get the next ones, in their order.
+        """Return the number of each event (plan and key); new ones get the next numbers in their order.
 
-        In a transaction that holds the matter.
+        Needs a transaction that holds the lock on the project.
         """
-        told = self.filter(matter=matter)
-        there = {(plan, key): number for plan, key, number in told.values_list("plan", "key", "number")}
+        sent = self.filter(matter=matter)
+        there = {(plan, key): number for plan, key, number in sent.values_list("plan", "key", "number")}
         last = max(there.values(), default=0)
         new = {one: number for number, one in enumerate((one for one in happened if one not in there), last + 1)}
         self.bulk_create(self.model(matter=matter, plan_id=plan, key=key, number=n) for (plan, key), n in new.items())
@@ -64,8 +64,8 @@ class SentEventQuerySet(models.QuerySet["SentEvent"]):
 
 
 class SentEvent(models.Model):
-    """An event of a matter, by its number in the stream of all of them: so a stream goes on where it was left, whatever
-    has happened in which plan. `key`: of what happened in the plan."""
+    """An event of a project and its number in the project's stream, so that a client can resume after the last number
+    that it has. `key` names the event within the plan."""
 
     matter = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+")
     number = models.PositiveIntegerField()

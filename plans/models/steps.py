@@ -1,4 +1,4 @@
-"""The steps of plans: how each came to stand as it does, what its agent did, and what was said.
+"""Steps of plans, the history of their status, the moves of their agents, and messages.
 
 Why so: docs/decisions.md, Plans.
 """
@@ -19,7 +19,7 @@ from ..prompts.planner import PERSON
 from ..rules.enums import StepEffect, StepEvent, StepOwner, StepStatus, strongest
 from .presets import TeamAgentRow
 
-ANSWER = "Answer"  # the source of a person's words to what the planner or an agent asked
+ANSWER = "Answer"  # source of a person's answer to a question of the planner or an agent
 
 
 def choices(words: Any) -> list[tuple[str, str]]:
@@ -27,9 +27,11 @@ def choices(words: Any) -> list[tuple[str, str]]:
 
 
 class PlanStep(models.Model):
-    """One action of one owner: an agent, or a person where there is none. Its number is its own for ever. `last_in`:
-    the revision that dropped it. `tools_due`: its action is another one, and the planner has still to say who does it
-    with which tools. `series`: how often it was tried, from nought."""
+    """One action of one owner: an agent, or a person if `agent` is null. Numbers are never reused.
+
+    `first_in`, `last_in`: the first and last revision with this step; `last_in` is null while it is in the plan.
+    `tools_due`: the action was changed, and the planner has yet to name owner and tools. `series`: number of retries.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     plan = models.ForeignKey("plans.Plan", on_delete=models.PROTECT, related_name="steps")
@@ -64,7 +66,7 @@ class PlanStep(models.Model):
 
     @property
     def action(self) -> str:
-        """What is to be done, as it was changed last."""
+        """The current text of the action."""
         return next((state.action for state in reversed(self.history) if state.held is not None), "")
 
     @property
@@ -73,12 +75,12 @@ class PlanStep(models.Model):
 
     @property
     def reply(self) -> str:
-        """What its owner said when it was completed."""
+        """The owner's words at completion."""
         return next((state.why for state in self.history if state.status == StepStatus.COMPLETED), "")
 
     @property
     def error(self) -> str:
-        """Why it failed, the last time that it did: to leave it out without a word takes nothing of that away."""
+        """The reason of the last failure. A skip without a reason does not replace it."""
         return next((one.why for one in reversed(self.history) if one.status == StepStatus.FAILED and one.why), "")
 
     @property
@@ -87,7 +89,7 @@ class PlanStep(models.Model):
 
     @property
     def times_changed(self) -> int:
-        """By people."""
+        """How often people changed the step."""
         return sum(
             one.event == StepEvent.CHANGED and one.held is not None and bool(one.by_name) for one in self.states.all()
         )
@@ -98,7 +100,7 @@ class PlanStep(models.Model):
 
     @property
     def recorded_facts(self) -> dict[str, Any]:
-        """What it is, beside its action, as it is told."""
+        """Facts of the step for its entries, without the action."""
         named = {name: getattr(self, name) for name in ("owner", "tools", "needs", "effect")}
         due = {"tools_due": True} if self.tools_due else {}
         return {**named, **due, "in": self.first_in}
@@ -111,7 +113,7 @@ class PlanStep(models.Model):
 
     @cached_property
     def used(self) -> StepEffect | None:
-        """The strongest effect of its tool calls that were done, in whichever series; None: there is none."""
+        """The strongest effect of its successful tool calls in all series; None if there are none."""
         done = [
             StepEffect(move.tool_call.effect) for move in self.moves.all() if move.tool_call and move.tool_call.done
         ]
@@ -119,7 +121,8 @@ class PlanStep(models.Model):
 
     @property
     def may_claim(self) -> bool:
-        """Whether it counts what its tools did: an agent has completed it, and it was to write or to reach out."""
+        """Whether its completion needs a tool call as evidence: an agent completed it, and it writes or reaches
+        out."""
         return self.status == StepStatus.COMPLETED and self.agent_id is not None and self.effect != StepEffect.READS
 
     @property
@@ -128,7 +131,7 @@ class PlanStep(models.Model):
 
     @property
     def key(self) -> str:
-        """Of what happens in its present series."""
+        """Prefix of the keys of its model and tool calls in the current series."""
         return f"step-{self.number}-{self.series}"
 
     @property
@@ -137,9 +140,8 @@ class PlanStep(models.Model):
 
 
 class PlanStepState(models.Model):
-    """How a step came to stand as it does. `by_name`: whose word it was, as they were called then; `by_user`: who gave
-    it another text, whatever their name is by now. `why`: a reply, a reason, or what is wrong. Where that changed what
-    the step is, what it is since: `action` and `held`."""
+    """One change of a step's status. `by_name`: who decided it, by their name at the time; `by_user`: who edited the
+    step. `why`: a reply, a reason or an error. `action` and `held`: the new content, if it changed."""
 
     step = models.ForeignKey(PlanStep, on_delete=models.PROTECT, related_name="states")
     number = models.PositiveSmallIntegerField()
@@ -165,7 +167,7 @@ class PlanStepState(models.Model):
 
 
 class PlanStepMove(models.Model):
-    """One answer of a step's agent. `tool_call` is what came of a call, `answer` what a person said to a question."""
+    """One answer of a step's agent. `result`: of the tool call, or a person's answer to the agent's question."""
 
     step = models.ForeignKey(PlanStep, on_delete=models.PROTECT, related_name="moves")
     series = models.PositiveSmallIntegerField()
@@ -204,7 +206,7 @@ class PlanStepMove(models.Model):
 
 
 class PlanMessage(models.Model):
-    """What its planner, its agents and people said. `to_step`: the number of the one that it is for, 0: the planner."""
+    """A text of the planner, an agent or a person. `to_step`: number of the step that it is for; 0 is the planner."""
 
     plan = models.ForeignKey("plans.Plan", on_delete=models.PROTECT, related_name="messages")
     number = models.PositiveSmallIntegerField()
@@ -225,5 +227,6 @@ class PlanMessage(models.Model):
         return f"Message {self.number}"
 
     def is_remark_to(self, step: PlanStep) -> bool:
-        """What it asked itself, its agent reads with the move that asked."""
+        """Tell whether the step's agent reads this message as a remark. Answers to its own questions are shown with the
+        move that asked."""
         return self.to_step == step.number and self.source != ANSWER

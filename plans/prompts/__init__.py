@@ -1,3 +1,3 @@
-"""What models are told in a plan, and how their answers are read. It knows no framework."""
+"""Prompts of plans, and parsing of answers. They use no database and no framework."""
 
-VERSION = "6"  # a new one for whatever changes in what is said here
+VERSION = "6"  # increase with every change of a prompt's text

@@ -1,4 +1,4 @@
-"""What the agent of a step is told before each of its moves."""
+"""Prompt for the next move of a step's agent."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,8 @@ from .planner import Messages
 
 @dataclass(frozen=True)
 class OfferedTool:
-    """A tool as its schema describes it. `ours`: nobody else wrote that."""
+    """A tool for the prompt. `ours`: it is not of an MCP server, so its description may be part of our
+    instructions."""
 
     name: str
     description: str
@@ -25,7 +26,7 @@ class OfferedTool:
 
 @dataclass(frozen=True)
 class MadeMove:
-    """A move of this step that was made, with what came of it. `outside`: the result is text of strangers."""
+    """An earlier move of this step and its result. `outside`: the result is untrusted text."""
 
     act: str
     thought: str
@@ -38,7 +39,7 @@ class MadeMove:
 
 @dataclass(frozen=True)
 class StepResult:
-    """Of an earlier step: what its owner replied, and a note where no tool call shows it."""
+    """Reply of an earlier step's owner; `note` says if no tool call shows it."""
 
     action: str
     reply: str
@@ -47,8 +48,8 @@ class StepResult:
 
 @dataclass(frozen=True)
 class StepWork:
-    """All that the agent of a step is given. `results`: of the steps that it needs; `remarks`: what people have said to
-    it."""
+    """Input of the prompt. `results`: of the steps that this one needs; `remarks`: messages of people; `left`: moves,
+    including this one."""
 
     agent: str
     description: str
@@ -98,14 +99,14 @@ Answer with exactly one JSON object and nothing else, no code fence, no text aro
 text of one sentence that everybody may read. The second is "act", one of the words call, reply, ask and give_up. \
 Where you call, "tool" is the name of one of your tools, and "arguments" an object with the arguments of that tool, or \
 the JSON of it in a text. Else "text" is a text: the reply, the question, or why it cannot be done."""
-MAY_BE_SAID = ("The step is done.", "It cannot be done.")  # in just these words
+MAY_BE_SAID = ("The step is done.", "It cannot be done.")  # allowed although the prompt has these words
 LEFT = "You have {left} left."
 NO_CALLS = " You have no calls left: reply, or give up."
 NO_TOOLS = "You have no tools for this step: reply with what you can say, ask, or give up."
 
 
 def step_messages(work: StepWork, mark: str | None = None, left_out: str = "") -> Messages:
-    """`left_out`: for which the model has no room."""
+    """Return the prompt. `mark`: boundary of the material; `left_out`: names what the model has no room for."""
     mark = mark or random_boundary()
     system = SYSTEM.format(
         agent=work.agent,
@@ -114,9 +115,9 @@ def step_messages(work: StepWork, mark: str | None = None, left_out: str = "") -
         tools="\n\n".join(map(_described, work.tools)) or NO_TOOLS,
         boundary=mark,
     )
-    told = asdict(work)
-    told["moves"] = [{**one, "arguments": unpacked(one["arguments"])} for one in told["moves"]]
-    shown = _of_others(work) | {name: told[name] for name in MATERIAL}
+    fields = asdict(work)
+    fields["moves"] = [{**one, "arguments": unpacked(one["arguments"])} for one in fields["moves"]]
+    shown = _foreign_tools(work) | {name: fields[name] for name in MATERIAL}
     shown |= {"no_room": left_out} if left_out else {}
     left = LEFT.format(left="one move" if work.left == 1 else f"{work.left} moves")
     left += NO_CALLS if work.tools and not may_call(work) else ""
@@ -124,33 +125,34 @@ def step_messages(work: StepWork, mark: str | None = None, left_out: str = "") -
 
 
 def instructions(work: StepWork, messages: Messages) -> str:
-    """What a request tells the agent itself: to say what others have written of it is right."""
+    """Return our own instructions in a prompt, which an answer must not repeat. Texts of the team are not among them:
+    an agent may quote these."""
     return instructions_of(messages, but=(work.description, work.system, SUM_EXAMPLE))
 
 
 def own_texts(move: AgentStep) -> list[str]:
-    """What has to be the agent's own words."""
+    """Return the texts of a move that must not repeat the instructions."""
     return but_for((move.thought, move.text), MAY_BE_SAID)
 
 
 def may_call(work: StepWork) -> bool:
-    """Not at the last move: nobody could read what a call would bring."""
+    """Tell whether a tool call is allowed. Not in the last move: no later move could use its result."""
     calls = sum(one.act == AgentAct.CALL for one in work.moves)
     return bool(work.tools) and work.left > 1 and calls < CALLS
 
 
 def acts_of(work: StepWork) -> list[AgentAct]:
-    """What its next move may be."""
+    """Return the kinds of move that are allowed next."""
     if may_call(work):
         return list(AgentAct)
     return [AgentAct.REPLY, *([AgentAct.ASK] if work.left > 1 else []), AgentAct.GIVE_UP]
 
 
-MATERIAL = ("goal", "action", "results", "moves", "remarks")  # what grows comes last
+MATERIAL = ("goal", "action", "results", "moves", "remarks")  # growing parts last, for the providers' prompt caches
 
 
-def _of_others(work: StepWork) -> dict[str, Any]:
-    """What others wrote of their tools is no word of ours."""
+def _foreign_tools(work: StepWork) -> dict[str, Any]:
+    """Return tools of MCP servers for the material: their descriptions must not pass as instructions."""
     theirs = [tool for tool in work.tools if not tool.ours]
     shown = [{"name": one.name, "description": one.description, "arguments": one.arguments} for one in theirs]
     return {"tools": shown} if shown else {}

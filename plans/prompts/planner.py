@@ -1,4 +1,4 @@
-"""What the planner is told, and how its answer is read."""
+"""Prompts of the planner, and parsing of its answers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from engine.llm.shapes import NULL, NUMBER, TEXT, Schema, either, list_of, numbe
 from ..rules.enums import RevisionCause
 from ..rules.scheduling import ACTION_LENGTH, MAX_QUESTIONS_OF_PLAN, QUESTIONS, STEPS_OF_ONE
 
-PERSON = "Person"  # the seat that every team has
+PERSON = "Person"  # owner of steps for a person, in every team
 Messages = list[dict[str, str]]
 
 
@@ -33,7 +33,7 @@ class PromptOwner:
 
 @dataclass(frozen=True)
 class FixedStep:
-    """A step that is completed or under way: it is not planned again. `note`: that no tool call shows its reply."""
+    """A step that is completed or running: it is not planned again. `note` says if no tool call shows its reply."""
 
     number: int
     owner: str
@@ -45,7 +45,7 @@ class FixedStep:
 
 @dataclass(frozen=True)
 class UnbegunStep:
-    """A step that was planned and has not begun. Planned again as it is here, it keeps its number and its approval."""
+    """A planned step that has not started. If it is planned again unchanged, it keeps its number and approval."""
 
     number: int
     owner: str
@@ -56,7 +56,7 @@ class UnbegunStep:
 
 @dataclass(frozen=True)
 class EarlierPlan:
-    """How another plan of the same matter came out. `figures`: what its tools really did."""
+    """Outcome of an earlier plan of the same project. `figures`: what its tools did, counted."""
 
     task: str
     outcome: str
@@ -73,7 +73,7 @@ class ExamplePlanStep:
 
 @dataclass(frozen=True)
 class ExamplePlan:
-    """Another task that was planned, with the steps that were completed."""
+    """Another task with its completed steps."""
 
     task: str
     steps: Sequence[ExamplePlanStep]
@@ -81,10 +81,12 @@ class ExamplePlan:
 
 @dataclass(frozen=True)
 class PlannerBrief:
-    """All that the planner is given. `answers`: what it asked, with what was answered; `notes`: why it is planned
-    anew, in the words of whoever or whatever caused it; `fixed` are not planned again, `left` are; `example`: what this
-    plan begins from; `asked`: how often it has asked;
-    `first`: the number of the first step that it writes, `most`: how many it may write."""
+    """Input of the planner's prompt.
+
+    `notes`: why the rest is planned again, in the words of the cause. `answers`: questions of the planner with their
+    answers; `asked`: how often it has asked. Steps in `fixed` are not planned again, those in `left` are. `example`:
+    the plan that the user chose as the example. `first`: number of the first new step, `most`: how many are allowed.
+    """
 
     task: str
     owners: Sequence[PromptOwner]
@@ -102,7 +104,7 @@ class PlannerBrief:
 
 @dataclass(frozen=True)
 class ProposedStep:
-    """`needs`: numbers of steps of the whole plan; None: all before it."""
+    """A step in an answer. `needs`: numbers of steps of the whole plan; None: all before it."""
 
     action: str
     owner: str
@@ -112,7 +114,7 @@ class ProposedStep:
 
 @dataclass(frozen=True)
 class ProposedPlan:
-    """Either questions or steps."""
+    """An answer of the planner: either questions or steps."""
 
     thought: str
     questions: tuple[str, ...] = ()
@@ -121,7 +123,8 @@ class ProposedPlan:
 
 @dataclass(frozen=True)
 class ToolsBrief:
-    """A step whose action a person has changed, with the owner that it had. `number`: of the change."""
+    """Input for naming owner and tools of a step whose action a person changed. `number`: count of the step's
+    states."""
 
     task: str
     action: str
@@ -194,12 +197,12 @@ SITUATION = {
 
 
 STARTED_TEXT = ' "example" is a task like this one, with the steps by which it was done: plan alike where that fits.'
-# of the brief, what changes seldom first; what is not here stands in what we say ourselves
+# fields of the brief in the material: those that rarely change first, for prompt caches; others are in SYSTEM and NOW
 MATERIAL = ("task", "owners", "earlier", "example", "answers", "fixed", "left", "notes")
 
 
 def planner_messages(brief: PlannerBrief, mark: str | None = None, left_out: str = "") -> Messages:
-    """`left_out`: for which the model has no room."""
+    """Return the prompt. `mark`: boundary of the material; `left_out`: names what the model has no room for."""
     mark = mark or random_boundary()
     system = SYSTEM.format(person=PERSON, boundary=mark)
     now = NOW.format(
@@ -208,8 +211,8 @@ def planner_messages(brief: PlannerBrief, mark: str | None = None, left_out: str
         first=brief.first,
         most=brief.most,
     )
-    told = asdict(brief)
-    material = {name: told[name] for name in MATERIAL if told[name] is not None}
+    fields = asdict(brief)
+    material = {name: fields[name] for name in MATERIAL if fields[name] is not None}
     material |= {"no_room": left_out} if left_out else {}
     return [{"role": "system", "content": system}, {"role": "user", "content": f"{fence(material, mark)}\n\n{now}"}]
 
@@ -243,7 +246,7 @@ def may_ask(brief: PlannerBrief) -> bool:
     return brief.asked < MAX_QUESTIONS_OF_PLAN
 
 
-# ---- the answer -------------------------------------------------------------------------------------------
+# ---- answers ----------------------------------------------------------------------------------------------
 
 
 class _Step(BaseModel):
@@ -274,16 +277,16 @@ class _ToolsAnswer(BaseModel):
 _NEEDS = {"type": ["array", "null"], "items": NUMBER}
 _STEP = object_of({"action": TEXT, "owner": TEXT, "tools": list_of(TEXT), "needs": _NEEDS})
 SCHEMA = object_of({"thought": TEXT, "questions": list_of(TEXT), "steps": list_of(_STEP)})
-LONGEST_NAMED = 1_000  # characters of a thought and of names
+LONGEST_NAMED = 1_000  # characters of an answer with a thought and names
 TOOLS_SCHEMA = object_of({"thought": TEXT, "owner": TEXT, "tools": list_of(TEXT)})
 
 
 def exact_schema(brief: PlannerBrief) -> Schema:
-    """Steps of the owners that there are, each with tools of its own; or questions, where it may ask."""
+    """Return the JSON schema of an answer: steps of existing owners with their tools, or questions if allowed."""
     there = [*(one.number for one in brief.fixed), *(one.number for one in brief.left)]
     numbers = [*there, *range(brief.first, brief.first + brief.most)]
     needs = either([list_of(number_of(numbers), len(numbers)), NULL])
-    steps = [object_of({"action": TEXT, **owned, "needs": needs}) for owned in _owned(brief.owners)]
+    steps = [object_of({"action": TEXT, **owned, "needs": needs}) for owned in _owner_schemas(brief.owners)]
     shapes = [object_of({"thought": TEXT, "steps": list_of(either(steps), brief.most, 1)})]
     if may_ask(brief):
         shapes.append(object_of({"thought": TEXT, "questions": list_of(TEXT, QUESTIONS, 1)}))
@@ -291,11 +294,11 @@ def exact_schema(brief: PlannerBrief) -> Schema:
 
 
 def exact_tools_schema(brief: ToolsBrief) -> Schema:
-    return either([object_of({"thought": TEXT, **owned}) for owned in _owned(brief.owners)])
+    return either([object_of({"thought": TEXT, **owned}) for owned in _owner_schemas(brief.owners)])
 
 
-def _owned(owners: Sequence[PromptOwner]) -> Iterator[dict[str, Schema]]:
-    """Who has no tools is asked for none."""
+def _owner_schemas(owners: Sequence[PromptOwner]) -> Iterator[dict[str, Schema]]:
+    """Yield `owner` and `tools` for each owner; an owner without tools has no `tools` property."""
     for one in owners:
         names = [tool.name for tool in one.tools]
         tools = {"tools": list_of(one_of(names), len(names))} if names else {}
@@ -303,42 +306,42 @@ def _owned(owners: Sequence[PromptOwner]) -> Iterator[dict[str, Schema]]:
 
 
 def own_texts(planned: ProposedPlan) -> list[str]:
-    """What has to be the planner's own words."""
+    """Return the texts of an answer that must not repeat the instructions."""
     return [planned.thought, *planned.questions, *(step.action for step in planned.steps)]
 
 
 def read_tools(text: str, brief: ToolsBrief) -> NamedTools:
-    """ValueError with a sentence that tells the planner what to do otherwise."""
+    """Parse an answer. Raises ValueError with a sentence that tells the planner what to correct."""
     try:
-        said = _ToolsAnswer.model_validate(one_object(text))
+        answer = _ToolsAnswer.model_validate(one_object(text))
     except ValidationError as error:
         raise ValueError(f"The answer does not have the agreed form: {misfit(error)}.") from error
-    return NamedTools(said.thought.strip(), said.owner, _tools_of(said.owner, said.tools, brief.owners))
+    return NamedTools(answer.thought.strip(), answer.owner, _tools_of(answer.owner, answer.tools, brief.owners))
 
 
 def read_plan(text: str, brief: PlannerBrief) -> ProposedPlan:
-    """The plan in an answer. ValueError with a sentence that tells the planner what to do otherwise."""
+    """Parse an answer. Raises ValueError with a sentence that tells the planner what to correct."""
     try:
-        said = _PlannerAnswer.model_validate(one_object(text))
+        answer = _PlannerAnswer.model_validate(one_object(text))
     except ValidationError as error:
         raise ValueError(f"The answer does not have the agreed form: {misfit(error)}.") from error
-    questions = tuple(question.strip() for question in said.questions if question.strip())
-    if questions and said.steps:
+    questions = tuple(question.strip() for question in answer.questions if question.strip())
+    if questions and answer.steps:
         kept = " to plan, or “steps” empty to ask" if may_ask(brief) else ", and plan"
         raise ValueError(f"Give either questions or steps. These are both: leave “questions” empty{kept}.")
-    if not questions and not said.steps:
+    if not questions and not answer.steps:
         raise ValueError(f"Give either questions or steps. These are neither: {NEITHER[may_ask(brief)]}.")
     if questions:
-        return ProposedPlan(said.thought.strip(), questions=_asked(questions, brief))
-    if len(said.steps) > brief.most:
-        raise ValueError(f"A plan has at most {brief.most} steps, and this one has {len(said.steps)}.")
-    return ProposedPlan(said.thought.strip(), steps=tuple(_steps(said.steps, brief)))
+        return ProposedPlan(answer.thought.strip(), questions=_checked_questions(questions, brief))
+    if len(answer.steps) > brief.most:
+        raise ValueError(f"A plan has at most {brief.most} steps, and this one has {len(answer.steps)}.")
+    return ProposedPlan(answer.thought.strip(), steps=tuple(_checked_steps(answer.steps, brief)))
 
 
 NEITHER = {True: "write “steps”, or “questions” where something is missing", False: "write “steps”"}
 
 
-def _asked(questions: tuple[str, ...], brief: PlannerBrief) -> tuple[str, ...]:
+def _checked_questions(questions: tuple[str, ...], brief: PlannerBrief) -> tuple[str, ...]:
     if not may_ask(brief):
         raise ValueError(MAY_NOT_ASK)
     if len(questions) > QUESTIONS:
@@ -346,18 +349,18 @@ def _asked(questions: tuple[str, ...], brief: PlannerBrief) -> tuple[str, ...]:
     return questions
 
 
-def _steps(planned: Sequence[_Step], brief: PlannerBrief) -> Iterator[ProposedStep]:
+def _checked_steps(planned: Sequence[_Step], brief: PlannerBrief) -> Iterator[ProposedStep]:
     """Steps that are written again can be needed by the numbers that they had."""
     left = {(one.owner, one.action): one.number for one in brief.left}
     again: dict[int, int] = {}
     for number, step in enumerate(planned, brief.first):
-        read = _step(step, number, brief, again)
+        read = _checked_step(step, number, brief, again)
         if had := left.get((read.owner, read.action)):
             again.setdefault(had, number)
         yield read
 
 
-def _step(step: _Step, number: int, brief: PlannerBrief, again: Mapping[int, int]) -> ProposedStep:
+def _checked_step(step: _Step, number: int, brief: PlannerBrief, again: Mapping[int, int]) -> ProposedStep:
     action = step.action.strip()
     if not 2 <= len(action) <= ACTION_LENGTH:
         raise ValueError(f"The action of step {number} has to have 2 to {ACTION_LENGTH:,} characters.")
@@ -378,7 +381,7 @@ def _step(step: _Step, number: int, brief: PlannerBrief, again: Mapping[int, int
 
 
 def _names(owners: Sequence[PromptOwner]) -> list[str]:
-    """Who is there, and with what."""
+    """Return the names of owners and tools."""
     return [name for one in owners for name in (one.name, *(tool.name for tool in one.tools))]
 
 
@@ -398,7 +401,7 @@ def retry_message(problem: str) -> str:
 
 
 def number_of_first(request: Messages) -> int:
-    """Of its steps, in a request of the planner. ValueError where it is none."""
+    """Return the number of the first new step in a planner's prompt. Raises ValueError if it is another prompt."""
     found = re.search(r"^Your first step has the number (\d+)\.", request[1]["content"], re.MULTILINE)
     if not found:
         raise ValueError("not a planner's request")

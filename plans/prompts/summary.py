@@ -1,4 +1,4 @@
-"""The last words of a plan: for whoever asked, made from what was really done."""
+"""Summary of an ended plan, by a model or, without one, by rule."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,8 +14,7 @@ SUMMARY_LENGTH = 2_000
 
 @dataclass(frozen=True)
 class CompletedStep:
-    """A step, how it ended, what its owner says, and what its tools really did. `note`: that no call shows what it
-    says."""
+    """A step with its end, its owner's reply and its tool calls. `note` says if no call shows the reply."""
 
     place: int
     owner: str
@@ -28,7 +27,7 @@ class CompletedStep:
 
 @dataclass(frozen=True)
 class Ending:
-    """All steps of a plan that is over, and in figures what its tools really did."""
+    """All steps of an ended plan, and what its tools did, counted."""
 
     steps: Sequence[CompletedStep]
     figures: str
@@ -53,7 +52,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def summary_messages(task: str, outcome: str, ending: Ending, mark: str | None = None, left_out: str = "") -> Messages:
-    """`left_out`: for which the model has no room."""
+    """Return the prompt. `mark`: boundary of the material; `left_out`: names what the model has no room for."""
     mark = mark or random_boundary()
     material = {"task": task, "outcome": outcome, **asdict(ending)} | ({"no_room": left_out} if left_out else {})
     system = SYSTEM.format(boundary=mark)
@@ -71,11 +70,13 @@ HOW_IT_ENDED = {"done": "The plan is done.", "claimed": "The plan is done as its
 
 
 def rule_summary(outcome: str, ending: Ending) -> str:
-    """Where no model says it: from the same list."""
+    """Return the summary that is used if the model call fails."""
     done = ending.steps
     by = {status: [one for one in done if one.status == status] for status in ("completed", "rejected", "failed")}
-    said = [HOW_IT_ENDED.get(outcome, f"The plan was {outcome}.")]
-    said += [f"Step {one.place} is completed: {noted(one.note, one.reply or one.action)}" for one in by["completed"]]
-    said += [f"Step {one.place} was left out: {one.action}" for one in by["rejected"]]
-    said += [f"Step {one.place} failed: {one.action}" for one in by["failed"]]
-    return " ".join(said)[:SUMMARY_LENGTH]
+    sentences = [HOW_IT_ENDED.get(outcome, f"The plan was {outcome}.")]
+    sentences += [
+        f"Step {one.place} is completed: {noted(one.note, one.reply or one.action)}" for one in by["completed"]
+    ]
+    sentences += [f"Step {one.place} was left out: {one.action}" for one in by["rejected"]]
+    sentences += [f"Step {one.place} failed: {one.action}" for one in by["failed"]]
+    return " ".join(sentences)[:SUMMARY_LENGTH]

@@ -1,1 +1,1 @@
-"""The rules of a plan, known by no framework. Why so: docs/decisions.md, Plans."""
+"""Rules of plans. They use no database and no framework. Why so: docs/decisions.md, Plans."""

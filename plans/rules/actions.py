@@ -1,5 +1,5 @@
-"""What people can do to a plan now. Whoever offers something and whoever refuses it ask here: so nothing is offered
-that is always refused."""
+"""What people can do to a plan now. Pages and writes use the same functions, so nothing is offered that will be
+refused."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from .decision_effects import DecisionHasNoEffect, decision_effect
 from .enums import StepOwner
 from .scheduling import BEFORE_WORK, CHANGED, MAX_MESSAGES, ORDERS, REVISIONS, STEPS_IN_ALL, StepSituation
 
-OVER = "The plan is over: nothing of it is changed any more."
-ENDED = "Somebody has ended the plan: nothing of it is changed any more."
+PLAN_ENDED_TEXT = "The plan is over: nothing of it is changed any more."
+PLAN_STOPPED_TEXT = "Somebody has ended the plan: nothing of it is changed any more."
 
 
 class PlanAction(StrEnum):
@@ -31,8 +31,8 @@ class PlanAction(StrEnum):
 
 @dataclass(frozen=True)
 class PlanState:
-    """`ended`: somebody has ended it, and it comes to its end next. `steps`: how many it has had in all, `planned`: how
-    often it was planned, `orders`: how often that was ordered."""
+    """`over`: the run has ended; `ended`: somebody ended the plan, and the worker will conclude it. Counts of all steps
+    ever, of planned revisions, and of ordered revisions."""
 
     over: bool = False
     ended: bool = False
@@ -42,7 +42,7 @@ class PlanState:
 
 
 def why_not_replanned(plan: PlanState) -> str:
-    """Empty where the planner can make another revision."""
+    """Return why there can be no further revision; empty if there can."""
     if plan.steps >= STEPS_IN_ALL:
         return f"It has {STEPS_IN_ALL} steps, and gets no more. Skip the step, or end the plan."
     if plan.planned >= REVISIONS or plan.orders >= ORDERS:
@@ -51,13 +51,15 @@ def why_not_replanned(plan: PlanState) -> str:
 
 
 def why_not(action: PlanAction, plan: PlanState, step: StepSituation | None = None, times: int = 0) -> str:
-    """Why it is refused, in a sentence; empty where it is not. `step`: None for the plan itself; `times`: how often
-    this was done to the step already."""
+    """Return why the action is refused, in a sentence; empty if it is possible.
+
+    `step`: None for the plan itself; `times`: how often the action was applied to the step before.
+    """
     if plan.over or plan.ended:
-        return OVER if plan.over else ENDED
+        return PLAN_ENDED_TEXT if plan.over else PLAN_STOPPED_TEXT
     if step is None:
         return why_not_replanned(plan) if action is PlanAction.SAY else "Name the step that is to be changed."
-    return _why_not_changed(step, times) if action is PlanAction.CHANGE else _why_not_told(step, times)
+    return _why_not_changed(step, times) if action is PlanAction.CHANGE else _why_not_messaged(step, times)
 
 
 def _why_not_changed(step: StepSituation, times: int) -> str:
@@ -69,7 +71,7 @@ def _why_not_changed(step: StepSituation, times: int) -> str:
     return ""
 
 
-def _why_not_told(step: StepSituation, times: int) -> str:
+def _why_not_messaged(step: StepSituation, times: int) -> str:
     if step.dropped or step.settled:
         return f"Step {step.number} is over: nobody reads it there any more."
     if step.owner is StepOwner.PERSON:
@@ -83,7 +85,7 @@ def _why_not_told(step: StepSituation, times: int) -> str:
 
 
 def is_possible(kind: ApprovalKind, meant: DecisionMeaning, plan: PlanState, step: StepSituation | None) -> bool:
-    """Whether a decision that comes to this is taken there. `step`: the one that is asked about."""
+    """Tell whether a gate of this kind accepts a decision with this meaning. `step`: the one that the gate is about."""
     try:
         found = decision_effect(ApprovalKind.TOOL if kind is ApprovalKind.UNCERTAIN else kind, meant, step)
     except DecisionHasNoEffect:
@@ -92,14 +94,14 @@ def is_possible(kind: ApprovalKind, meant: DecisionMeaning, plan: PlanState, ste
 
 
 def choices_of(kind: ApprovalKind, plan: PlanState, step: StepSituation | None = None) -> list[dict[str, str]]:
-    """Those that are possible, as a gate takes them."""
+    """Return the possible choices as `RunContext.gate` takes them."""
     offered = [one for one in _all_choices(kind, step) if is_possible(kind, one.word, plan, step)]
     return [{"word": one.word.value, "decision": one.decision, "sentence": one.sentence} for one in offered]
 
 
 def refused_at(kind: ApprovalKind, plan: PlanState, step: StepSituation | None = None) -> Iterator[tuple[str, str]]:
-    """Decisions with their words that would be refused now, also where a gate has offered them once."""
-    # what became of an uncertain call is the engine's question, in its own words
+    """Yield decision and choice of what would be refused now, even if an open gate still offers it."""
+    # plain decisions about an uncertain call are handled by the engine
     plain = [(decision, "") for decision in (APPROVE, REJECT, ANSWER)] if kind is not ApprovalKind.UNCERTAIN else []
     for decision, word in [*((one.decision, one.word.value) for one in _all_choices(kind, step)), *plain]:
         if not is_possible(kind, meaning(kind, decision, word), plan, step):

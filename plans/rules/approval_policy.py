@@ -1,6 +1,6 @@
-"""Who must decide before something is done, by a team's policy, and what their words mean.
+"""Policies of teams: who must approve what, and the meaning of decisions.
 
-A demand is handed to a gate as its policy: `engine.models.gates.policy_of` says what stands in it.
+A RequiredApproval becomes the policy of a gate; `engine.policy.parse_policy` checks its keys.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ PERSON: RequiredApproval = {"who": "person"}
 
 
 class ApprovalKind(StrEnum):
-    """Of a gate."""
+    """Kinds of gates."""
 
     PLAN = "plan"
     STEP = "step"
@@ -25,16 +25,16 @@ class ApprovalKind(StrEnum):
     SEAT = "person"  # a step that a person does
     FAILURE = "failure"
     UNCERTAIN = "uncertain"
-    BUDGET = "budget"  # it has cost what it may cost
+    BUDGET = "budget"  # the plan has cost its limit
 
 
 class DecisionMeaning(StrEnum):
-    """What a decision comes to."""
+    """Meanings of decisions at gates."""
 
-    ALL = "all"  # the plan, and each step of it that whoever decides may decide
-    ACCEPT = "accept"  # just what was asked
+    ALL = "all"  # approves the plan, and each step that this person may decide
+    ACCEPT = "accept"  # approves only what the gate is about
     ANSWER = "answer"
-    REFUSE = "refuse"  # this call; its agent is told why and goes on
+    REFUSE = "refuse"  # rejects this call; the agent reads why and goes on
     SKIP = "skip"
     REVISE = "revise"
     END = "end"
@@ -77,7 +77,7 @@ CHOICES: Mapping[ApprovalKind, tuple[DecisionChoice, ...]] = {
     ),
     ApprovalKind.BUDGET: (DecisionChoice(DecisionMeaning.MORE, APPROVE, "Go on, for at most as much again"), _END),
 }
-# what a word means that was said without a choice: by a council, by the clock, or where there is none
+# meaning of a decision without a choice: by a council, by an expired deadline, or at a gate without choices
 PLAIN: Mapping[tuple[ApprovalKind, str], DecisionMeaning] = {
     **{(kind, APPROVE): DecisionMeaning.ACCEPT for kind in ApprovalKind},
     **{(kind, REJECT): DecisionMeaning.REVISE for kind in ApprovalKind},
@@ -90,21 +90,24 @@ PLAIN: Mapping[tuple[ApprovalKind, str], DecisionMeaning] = {
 }
 
 
-OF_PLANNER = (
+OF_PLANNER = (  # at questions of the planner
     DecisionChoice(DecisionMeaning.SKIP, REJECT, "Plan with what is known"),
     _END,
-)  # what it asks before there is a plan
+)
 
 
 def meaning(kind: ApprovalKind, decision: str, choice: str) -> DecisionMeaning:
-    """An override approves: that a council refused is the engine's concern."""
+    """Return the meaning of a decision. An override of a council's rejection means the same as an approval."""
     return DecisionMeaning(choice) if choice else PLAIN[kind, APPROVE if decision == OVERRIDE else decision]
 
 
 @dataclass(frozen=True)
 class TeamPolicy:
-    """Of a team. `ahead`: the gates of all steps open with the plan, so that all can be approved at once; otherwise
-    each opens when it is due."""
+    """Policy of a team: demands for the plan, and for steps and tool calls by effect.
+
+    `ahead`: the gates of all steps open with the plan's, so that all can be approved at once; otherwise each opens when
+    its step is due.
+    """
 
     plan: RequiredApproval = field(default_factory=lambda: PERSON)
     steps: Mapping[StepEffect, RequiredApproval] = field(default_factory=lambda: _by_effect(OPEN, PERSON, PERSON))
@@ -126,12 +129,12 @@ class TeamPolicy:
 
 
 def demands_of(policy: Mapping[str, Any]) -> list[RequiredApproval]:
-    """All of a policy as it is kept."""
+    """Return all demands of a stored policy."""
     return [policy["plan"], *policy["steps"].values(), *policy["calls"].values()]
 
 
 def each_demand(policy: Mapping[str, Any], change: Callable[[RequiredApproval], RequiredApproval]) -> dict[str, Any]:
-    """The same policy as it is kept, with each demand as it becomes by this."""
+    """Return a stored policy with `change` applied to each demand."""
     parts = {part: {effect: change(one) for effect, one in policy[part].items()} for part in ("steps", "calls")}
     return {**policy, "plan": change(policy["plan"]), **parts}
 
@@ -155,15 +158,19 @@ POLICIES: Mapping[str, TeamPolicy] = {
 
 
 def step_by_step_policy(policy: TeamPolicy) -> TeamPolicy:
-    """Every step is asked about, and the plan only where the policy wants more of it than what one person may say."""
+    """Return the policy with approval of every step. The plan needs none, unless the policy demands more than one
+    person's approval."""
     steps = {effect: PERSON if needs_no_approval(demand) else demand for effect, demand in policy.steps.items()}
     enough = is_single_person(policy.plan) and not policy.plan.get("four_eyes")
     return TeamPolicy(OPEN if enough else policy.plan, steps, policy.calls)
 
 
 def required_approval(kind: ApprovalKind, effect: StepEffect, policy: TeamPolicy) -> RequiredApproval:
-    """What has to happen before this. What reaches out is never open, whatever the policy, and what only a person can
-    say is always asked of one. That text of strangers was read, the engine knows: it asks a person besides."""
+    """Return who must approve.
+
+    External actions always need approval, whatever the policy; questions, failures and the like always need a person.
+    The engine asks a person in addition if the run has read untrusted text.
+    """
     if kind is ApprovalKind.PLAN:
         return policy.plan
     if kind is ApprovalKind.STEP:
@@ -175,7 +182,8 @@ def required_approval(kind: ApprovalKind, effect: StepEffect, policy: TeamPolicy
 
 
 def may_pass_with_steps(policy: TeamPolicy) -> bool:
-    """Whether nothing but one person's word is asked for each change, and that for its step besides."""
+    """Tell whether tool calls that write need one person's approval, and their steps need approval as well. Then the
+    approval of calls could be dropped."""
     each = policy.calls[StepEffect.WRITES]
     plain = not needs_no_approval(each) and is_single_person(each) and not each.get("four_eyes")
     return plain and not needs_no_approval(policy.steps[StepEffect.WRITES])
@@ -190,5 +198,5 @@ def needs_no_approval(demand: RequiredApproval) -> bool:
 
 
 def is_single_person(demand: RequiredApproval) -> bool:
-    """Whether one person who may decide is all that it takes: then the plan's approval can say it for a step."""
+    """Tell whether one person suffices. Then approving the plan can approve the step, too."""
     return demand.get("who", "person") == "person" and demand.get("persons", 1) == 1

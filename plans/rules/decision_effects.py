@@ -9,7 +9,7 @@ from .scheduling import StepSituation
 
 @dataclass(frozen=True)
 class DecisionEffect:
-    """`event` happens to the step, `order` is a revision that becomes due, `accept` and `end` are about the plan."""
+    """`event` is applied to the step; `order` causes a revision; `accept` and `end` are about the plan."""
 
     event: StepEvent | None = None
     order: RevisionCause | None = None
@@ -18,7 +18,7 @@ class DecisionEffect:
 
 
 class DecisionHasNoEffect(Exception):
-    """It is no answer to what was asked. The text is a sentence for whoever said it."""
+    """The decision does not fit the gate; the text is shown to whoever decided."""
 
 
 NOTHING = DecisionEffect()

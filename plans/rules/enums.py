@@ -1,11 +1,9 @@
-"""The words of a plan, and what becomes of a step: a table, and what is not in it does not happen."""
+"""Enumerations of plans, and the table of allowed changes of a step's status."""
 
 from enum import StrEnum
 
 
 class StepStatus(StrEnum):
-    """Of a step."""
-
     PLANNED = "planned"
     AWAITING = "awaiting_feedback"
     APPROVED = "approved"
@@ -13,27 +11,25 @@ class StepStatus(StrEnum):
     WORKING = "action_requested"
     COMPLETED = "completed"
     FAILED = "failed"
-    SUPERSEDED = "superseded"  # a later revision has not taken it over
+    SUPERSEDED = "superseded"  # dropped by a later revision
 
 
 class StepEvent(StrEnum):
-    ASKED = "asked"  # its gate, or one within it, waits for an answer
-    PASSED = "passed"  # its policy asks nobody
+    ASKED = "asked"  # its gate opens
+    PASSED = "passed"  # needs no approval
     APPROVE = "approve"
     REJECT = "reject"
-    CHANGED = "changed"  # its action, owner, tools or needs, or a text that stands in its gate
+    CHANGED = "changed"  # action, owner, tools, needs, or another text of its gate
     BEGIN = "begin"
     REPLY = "reply"
     GIVE_UP = "give_up"
     AGAIN = "again"
     SKIP = "skip"
-    DROP = "drop"  # a revision does not take it over
+    DROP = "drop"  # by a revision
 
 
 class RevisionStatus(StrEnum):
-    """Of a revision."""
-
-    ORDERED = "ordered"  # something has caused it, and the planner is still to make it
+    ORDERED = "ordered"  # not yet planned
     ASKED = "asked"  # the planner asks instead of planning
     PROPOSED = "proposed"
     ACCEPTED = "accepted"
@@ -41,8 +37,6 @@ class RevisionStatus(StrEnum):
 
 
 class RevisionCause(StrEnum):
-    """Of a revision."""
-
     TASK = "task"
     ANSWERS = "answers"
     REJECTION = "rejection"
@@ -52,13 +46,13 @@ class RevisionCause(StrEnum):
 
 class PlanOutcome(StrEnum):
     DONE = "done"
-    CLAIMED = "claimed"  # a step that writes or sends is completed, and no tool did so
+    CLAIMED = "claimed"  # a step that writes or sends is completed, but no tool call shows it
     REJECTED = "rejected"
     FAILED = "failed"
 
 
 class StepEffect(StrEnum):
-    """What a tool does beside answering."""
+    """What a tool changes."""
 
     READS = "reads"
     WRITES = "writes"
@@ -66,14 +60,12 @@ class StepEffect(StrEnum):
 
 
 class StepOwner(StrEnum):
-    """What kind of owner a step has."""
-
     ASSISTANT = "ai_assistant"
     PERSON = "person"
-    SERVICE = "external_service"  # an agent that is a whole server of others
+    SERVICE = "external_service"  # an agent with all tools of one MCP server and no others
 
 
-EFFECTS = list(StepEffect)  # from the weakest up
+EFFECTS = list(StepEffect)  # weakest first
 
 _BEFORE = (StepStatus.PLANNED, StepStatus.AWAITING, StepStatus.APPROVED)  # a step that has not begun
 TRANSITIONS: dict[tuple[StepStatus, StepEvent], StepStatus] = {
@@ -94,7 +86,7 @@ TRANSITIONS: dict[tuple[StepStatus, StepEvent], StepStatus] = {
 
 
 class TransitionNotAllowed(Exception):
-    """A step that stands so cannot be changed so."""
+    """TRANSITIONS has no such change of a step's status."""
 
 
 def next_status(status: StepStatus, event: StepEvent) -> StepStatus:

@@ -1,5 +1,4 @@
-"""The text of what is decided: a gate shows it, a council judges it, and what is done is compared with it, all by these
-same characters."""
+"""Texts of gates. People and councils decide about exactly this text, and work is compared with it before it starts."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,7 +8,7 @@ from hashlib import sha256
 from .enums import StepEffect
 
 ACTION = "\nAction:\n"
-SAID_OF = {
+EFFECT_TEXT = {
     StepEffect.READS: "reads",
     StepEffect.WRITES: "changes something here",
     StepEffect.REACHES_OUT: "reaches out",
@@ -18,7 +17,7 @@ SAID_OF = {
 
 @dataclass(frozen=True)
 class GateToolLine:
-    """A tool as a step has it; `definition`: SHA-256 of its description and schema, so that another one is another
+    """A tool in a gate's text; `definition`: SHA-256 of description and schema, so that a changed tool changes the
     text."""
 
     name: str
@@ -28,7 +27,7 @@ class GateToolLine:
 
 @dataclass(frozen=True)
 class GateText:
-    """A step, as it is decided about. `needs`: numbers of steps; None: all before it."""
+    """Content of a step's gate. `needs`: numbers of steps; None: all before it."""
 
     number: int
     owner: str
@@ -43,14 +42,14 @@ class GateText:
             f"Step: {self.number}",
             f"Owner: {_in_one_line(self.owner)}",
             f"Team: {_in_one_line(self.team)}",
-            *(f"Tool: {tool.name}, {SAID_OF[tool.effect]}, {tool.definition}" for tool in self.tools),
+            *(f"Tool: {tool.name}, {EFFECT_TEXT[tool.effect]}, {tool.definition}" for tool in self.tools),
             f"After: {_after(self.needs)}",
         ]
         return "\n".join(lines) + ACTION + quoted(self.action)
 
     @property
     def matching_key(self) -> str:
-        """Equal for the same step of two revisions, whatever number and needs it has in them."""
+        """Digest that is equal for the same step in two revisions, even if its number or needs differ."""
         tools = [[tool.name, tool.effect, tool.definition] for tool in self.tools]
         return digest(json.dumps([self.owner, self.team, tools, self.action]))
 
@@ -66,17 +65,17 @@ def digest(text: str) -> str:
 
 
 def text_of_plan(task: str, subjects: Iterable[GateText]) -> str:
-    """All that the gate of a plan is about."""
+    """Return the text of a plan's gate."""
     return "\n\n".join([f"Task:\n{quoted(task)}", *(subject.text for subject in subjects)])
 
 
 def quoted(text: str) -> str:
-    """What a person or a model wrote, so that no line of it can pass for one of ours, and nothing of it is lost."""
+    """Indent each line of a text by people or models, so that none can pass as a line of ours."""
     return "".join(f"    {line}" for line in text.splitlines(keepends=True))
 
 
 def parse_action(text: str) -> str:
-    """What is done, quoted, by the text of a step: all of it, as nothing of ours comes after it."""
+    """Return the quoted action in a step's text: all after its heading, since the action is last."""
     return text.partition(ACTION)[2]
 
 
@@ -84,17 +83,18 @@ NAMED = {"Owner": "owner", "Team": "team", "Tool": "tools or their descriptions"
 
 
 def parts_of(text: str) -> dict[str, list[str]]:
-    """What a step's text says, by the words at which its lines begin. Nothing of others can be such a line."""
+    """Return the values of a step's text by the first word of their lines. Quoted texts are indented, so they cannot
+    add such lines."""
     head, _, action = text.partition(ACTION)
     found: dict[str, list[str]] = {"Action": [action]}
     for line in head.split("\n"):
-        word, _, said = line.partition(": ")
-        found.setdefault(word, []).append(said)
+        word, _, value = line.partition(": ")
+        found.setdefault(word, []).append(value)
     return found
 
 
 def differences(before: str, now: str) -> list[str]:
-    """What of a step is another one by these two texts, in words; its number is none."""
+    """Return the names of the parts in which two step texts differ; the step's number does not count."""
     old, new = parts_of(before), parts_of(now)
     return [named for word, named in NAMED.items() if old.get(word) != new.get(word)]
 

@@ -1,5 +1,5 @@
-"""Where a step stands that is planned again as it was: it keeps its number, and what was decided about it, as long as
-it comes after the same steps as before."""
+"""Position of a step that is planned again unchanged: it keeps number and approval if it comes after the same steps as
+before."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StepPlace:
-    """`needs`: numbers of steps; None: all before it. `is_new`: no earlier revision has it."""
+    """A step in the new order. `needs`: numbers of steps; None: all before it. `is_new`: not in an earlier revision."""
 
     number: int
     needs: tuple[int, ...] | None
@@ -15,10 +15,11 @@ class StepPlace:
 
 
 def place_of(step: StepPlace, placed: Sequence[StepPlace], before: Collection[int]) -> int | None:
-    """Its index among those that come before it in the new plan; None where it gets a new number.
+    """Return the step's index in `placed`; None if it needs a new number.
 
-    `before`: what it came after until now. Numbers rise from the first step to the last. A step that names what it
-    needs is moved up before new steps that do so, too: none of them begins or learns anything else by that.
+    `before`: numbers of the steps that it came after until now. Numbers must rise from first to last. A step with
+    explicit needs may move up before new steps with explicit needs: that changes neither when they start nor what they
+    read.
     """
     if step.needs is None and {one.number for one in placed} != set(before):
         return None

@@ -1,4 +1,4 @@
-"""Whom a policy asks before what, in words."""
+"""Descriptions of policies: who approves what."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from .enums import StepEffect
 
 @dataclass(frozen=True)
 class PolicyLine:
-    """`sign`: of what it is about; `on`: by which texts it is decided."""
+    """A row of the policy's table: icon, subject, texts that the decision is based on, approvers, and rule."""
 
     sign: str
     what: str
@@ -19,7 +19,7 @@ class PolicyLine:
 
 
 def policy_lines(policy: TeamPolicy, who: str = "Who asked") -> Iterator[PolicyLine]:
-    """`who`: whoever asks for a plan, as they are called here."""
+    """Yield the rows of the policy's table. `who`: name of the person who asks for a plan."""
     steps, calls = policy.steps, policy.calls
     once = "once for all steps" if not needs_no_approval(policy.plan) else "its steps begin as they are planned"
     yield PolicyLine(
@@ -43,8 +43,8 @@ def policy_lines(policy: TeamPolicy, who: str = "Who asked") -> Iterator[PolicyL
             approvers_text(demand, who),
             _rule(demand) or _call(demand),
         )
-    strangers = "Changes after text of strangers was read"
-    yield PolicyLine("warn", strangers, "every word of it", approvers_text({}, who), "always, besides")
+    subject = "Changes after text of strangers was read"
+    yield PolicyLine("warn", subject, "every word of it", approvers_text({}, who), "always, besides")
     yield PolicyLine(
         "person", "Questions, failures, uncertain calls", "what is known", approvers_text({}, who), "always"
     )
@@ -80,12 +80,12 @@ def _call(demand: RequiredApproval) -> str:
 def _rule(demand: RequiredApproval) -> str:
     if needs_no_approval(demand):
         return ""
-    said = [
+    conditions = [
         "not who asked" if demand.get("four_eyes") else "",
         "the person first, without seeing the verdict" if _is_blind(demand) else "",
         f"{ENDS[demand['expiry']]} after {demand['hours']} hours" if demand.get("hours") else "",
     ]
-    return ", ".join(filter(None, said))
+    return ", ".join(filter(None, conditions))
 
 
 ENDS = {"remind": "is reminded of", "reject": "rejected", "return": "goes on without an answer"}
@@ -96,19 +96,19 @@ def _is_blind(demand: RequiredApproval) -> bool:
 
 
 def policy_summary(policy: TeamPolicy) -> str:
-    """In a sentence."""
+    """Return one sentence about what needs approval."""
     parts = [
         "" if needs_no_approval(policy.plan) else "the plan",
         "every step" if not any(map(needs_no_approval, policy.steps.values())) else "",
         "" if needs_no_approval(policy.calls[StepEffect.WRITES]) else "every change",
         "external actions",
     ]
-    said = [part for part in parts if part]
-    return f"Asks for {', '.join(said[:-1])}{' and ' if said[:-1] else ''}{said[-1]}"
+    subjects = [part for part in parts if part]
+    return f"Asks for {', '.join(subjects[:-1])}{' and ' if subjects[:-1] else ''}{subjects[-1]}"
 
 
 def policy_columns(policy: TeamPolicy) -> list[tuple[str, str, str]]:
-    """What somebody who begins a plan has to know: sign, what, and who decides about it."""
+    """Return icon, subject and approvers of what matters to somebody who starts a plan."""
     plan, steps, calls = policy.plan, policy.steps[StepEffect.WRITES], policy.calls[StepEffect.WRITES]
     out = policy.calls[StepEffect.REACHES_OUT]
     seen = (

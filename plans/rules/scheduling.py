@@ -1,4 +1,4 @@
-"""What comes next in a plan: it follows from a picture of the rows alone, and nothing is held in memory between."""
+"""Next actions of a plan. They follow from the state of the rows alone; nothing is kept in memory in between."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,18 +17,18 @@ from .enums import EFFECTS, PlanOutcome, RevisionCause, RevisionStatus, StepEffe
 STEPS_IN_ALL = 40
 STEPS_OF_ONE = 20
 REVISIONS = 12
-ORDERS = 60  # of revisions, also of those that others took the place of before they were planned
-REVISIONS_ALONE = 2  # by failures, with no person in between
+ORDERS = 60  # ordered revisions, including those that were replaced before they were planned
+REVISIONS_ALONE = 2  # because of failures, without a person in between
 QUESTIONS = 3
-MAX_QUESTIONS_OF_PLAN = 2  # times, in one plan
-MOVES = 12
-CALLS = 8
-REFUSALS = 3  # of calls in one step, after which it fails
+MAX_QUESTIONS_OF_PLAN = 2  # times that the planner asks in one plan
+MOVES = 12  # of one series of a step
+CALLS = 8  # tool calls of one series of a step
+REFUSALS = 3  # refused calls of a series, after which the step fails
 MAX_PARALLEL_STEPS = 3
 ACTION_LENGTH = 2_000
 WORDS_LENGTH = 4_000
-MAX_MESSAGES = 20  # times, by people to one step: its agent reads all of them before each move
-CHANGED = 20  # times, by people, one step
+MAX_MESSAGES = 20  # of people to one step: its agent reads all of them before each move
+CHANGED = 20  # changes of one step by people
 
 SETTLED = frozenset({StepStatus.COMPLETED, StepStatus.REJECTED, StepStatus.SUPERSEDED})
 BEFORE_WORK = frozenset({StepStatus.PLANNED, StepStatus.AWAITING, StepStatus.APPROVED})
@@ -36,10 +36,13 @@ BEFORE_WORK = frozenset({StepStatus.PLANNED, StepStatus.AWAITING, StepStatus.APP
 
 @dataclass(frozen=True)
 class StepSituation:
-    """As it stands. `needs`: numbers of steps, None for all before it; `moves` of its present series; `asks`: whether
-    its last move is a question, `calls`: whether it is a call without a result yet. `used`: the strongest effect that
-    its tool calls really had; None: no call was done. `dropped`: a revision has not taken it over.
-    `tools_due`: its action was changed, and the planner has still to name its tools."""
+    """State of a step, as far as the rules need it.
+
+    `needs`: numbers of steps; None: all before it. `moves`, `refusals`: counts in the current series. `asks`: its last
+    move is an unanswered question; `calls`: it is a tool call without a result. `used`: the strongest effect of its
+    successful tool calls. `dropped`: a revision dropped it. `tools_due`: the action was changed, and the planner has
+    yet to name the tools.
+    """
 
     number: int
     status: StepStatus = StepStatus.PLANNED
@@ -58,7 +61,7 @@ class StepSituation:
 
     @property
     def claims(self) -> bool:
-        """Whether its agent says that it is done, and no call did what it is there for: to write, or to reach out."""
+        """Whether its agent says that it is done, but no tool call had the step's effect."""
         weaker = EFFECTS.index(self.used or StepEffect.READS) < EFFECTS.index(self.effect)
         return self.status is StepStatus.COMPLETED and self.owner is not StepOwner.PERSON and weaker
 
@@ -77,8 +80,8 @@ class RevisionSituation:
 
 @dataclass(frozen=True)
 class PlanSituation:
-    """`steps`: of the current revision, in their order. `ended`: somebody has ended it; `more`: whether there may be
-    more steps than there are; `used_up`: whether it has cost what it may cost."""
+    """State of a plan. `steps`: of the current revision, by position. `ended`: somebody ended the plan; `more`: more
+    steps are allowed; `used_up`: the budget is spent."""
 
     revisions: tuple[RevisionSituation, ...]
     steps: tuple[StepSituation, ...] = ()
@@ -95,33 +98,33 @@ class PlanSituation:
         return next(step for step in self.steps if step.number == number)
 
 
-# ---- what can be due ----------------------------------------------------------------------------------
+# ---- actions ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ReviseAction:
-    """The planner is asked."""
+    """Ask the planner for a revision."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class OrderAction:
-    """A revision becomes due, since a step failed or can never begin."""
+    """Order a revision, since a step failed or can never start."""
 
     step: int
 
 
 @dataclass(frozen=True)
 class NameTools:
-    """The planner is asked who does a step with which tools, since its action was changed."""
+    """Ask the planner for owner and tools of a step whose action was changed."""
 
     step: int
 
 
 @dataclass(frozen=True)
 class GateAction:
-    """Somebody is asked. `step`: None for the plan itself."""
+    """Wait for a decision at a gate. `step`: None for the plan itself."""
 
     kind: ApprovalKind
     step: int | None
@@ -130,7 +133,7 @@ class GateAction:
 
 @dataclass(frozen=True)
 class PassAction:
-    """The policy asks nobody about it. `step`: None for the plan itself."""
+    """Approve without a decision, since the policy needs none. `step`: None for the plan itself."""
 
     step: int | None
 
@@ -142,7 +145,7 @@ class BeginAction:
 
 @dataclass(frozen=True)
 class ThinkAction:
-    """One move of the step's agent."""
+    """Ask the step's agent for its next move."""
 
     step: int
     number: int
@@ -150,14 +153,14 @@ class ThinkAction:
 
 @dataclass(frozen=True)
 class UseToolAction:
-    """The call that the last move of a step holds."""
+    """Make the tool call of the step's last move."""
 
     step: int
 
 
 @dataclass(frozen=True)
 class GiveUpAction:
-    """It has no moves left, or was refused too often."""
+    """Let the step fail: it has no moves left, or too many refused calls."""
 
     step: int
 
@@ -182,9 +185,12 @@ NextAction = (
 
 
 def next_actions(facts: PlanSituation) -> list[NextAction]:
-    """All that is due now, one for each branch; never none. What waits is among it: whoever meets it waits there. Where
-    its money is used up a person is asked before any model."""
-    due = _due(facts)
+    """Return all actions that are due now, one per branch; never empty.
+
+    Gates that are already open are included: performing them suspends the branch. If the budget is spent, a budget gate
+    replaces all actions that ask a model.
+    """
+    due = _due_actions(facts)
     free = (
         [part for part in due if not isinstance(part, ReviseAction | NameTools | ThinkAction)] if facts.used_up else due
     )
@@ -196,19 +202,19 @@ def next_actions(facts: PlanSituation) -> list[NextAction]:
     ]
 
 
-def _due(facts: PlanSituation) -> list[NextAction]:
+def _due_actions(facts: PlanSituation) -> list[NextAction]:
     if facts.ended:
         return [CloseAction(PlanOutcome.REJECTED)]
     if facts.current.standing is RevisionStatus.ORDERED:
-        return [ReviseAction(facts.current.number), *_under_way(facts)]
+        return [ReviseAction(facts.current.number), *_running_steps(facts)]
     if facts.current.standing is RevisionStatus.ASKED:
         return [
             GateAction(
                 ApprovalKind.QUESTION, None, required_approval(ApprovalKind.QUESTION, StepEffect.READS, facts.policy)
             ),
-            *_under_way(facts),
+            *_running_steps(facts),
         ]
-    parts = [*_of_plan(facts), *_of_steps(facts)]
+    parts = [*_plan_actions(facts), *_step_actions(facts)]
     if parts:
         return parts
     outcome = outcome_of(facts.steps)
@@ -216,12 +222,13 @@ def _due(facts: PlanSituation) -> list[NextAction]:
     return [CloseAction(outcome)]
 
 
-def next_action(
+def branch_actions(
     facts: PlanSituation, part: NextAction, going: Collection[int | None], waiting: Collection[NextAction] = ()
 ) -> list[NextAction]:
-    """How the branch of this part goes on: first in the same step, or with the plan itself, and then what is possible
-    and no other branch does. `going`: what those are about that neither wait nor have ended; `waiting`: the parts at
-    which others ended, for they met somebody who has to decide."""
+    """Return how a branch goes on after `part`: first the same subject, then all that no other branch performs.
+
+    `going`: subjects of running branches; `waiting`: actions at which branches were suspended for a decision.
+    """
     due = [] if facts.ended else [other for other in next_actions(facts) if not isinstance(other, CloseAction)]
     same = [other for other in due if subject_of_action(other) == subject_of_action(part)][:1]
     return [*same, *(other for other in due if other not in same and _is_free(other, going, waiting))]
@@ -232,43 +239,43 @@ def _is_free(part: NextAction, going: Collection[int | None], waiting: Collectio
 
 
 def subject_of_action(part: NextAction) -> int | None:
-    """The number of its step; None: the plan itself."""
+    """Return the number of the action's step; None for the plan itself."""
     return getattr(part, "step", None)
 
 
-def _of_plan(facts: PlanSituation) -> Iterator[NextAction]:
-    due = any(step.tools_due for step in facts.steps)  # it is another plan then
+def _plan_actions(facts: PlanSituation) -> Iterator[NextAction]:
+    due = any(step.tools_due for step in facts.steps)  # the plan's text will change once tools are named
     if facts.current.standing is RevisionStatus.PROPOSED and not due:
         demand = required_approval(ApprovalKind.PLAN, StepEffect.READS, facts.policy)
         yield PassAction(None) if needs_no_approval(demand) else GateAction(ApprovalKind.PLAN, None, demand)
 
 
-def _of_steps(facts: PlanSituation) -> Iterator[NextAction]:
+def _step_actions(facts: PlanSituation) -> Iterator[NextAction]:
     for step in facts.steps:
-        yield from _of_step(facts, step)
+        yield from _actions_of_step(facts, step)
 
 
-def _of_step(facts: PlanSituation, step: StepSituation) -> Iterator[NextAction]:
+def _actions_of_step(facts: PlanSituation, step: StepSituation) -> Iterator[NextAction]:
     accepted = facts.current.standing is RevisionStatus.ACCEPTED
     if step.settled:
         return
     if step.status is StepStatus.FAILED:
         yield _after_failure(facts, step)
     elif step.status is StepStatus.WORKING:
-        yield _in_step(step)
+        yield _step_action(step)
     elif step.tools_due:
         yield NameTools(step.number)
     elif accepted and is_impossible(step, facts.steps):
         yield _after_failure(facts, step)
     elif step.status in (StepStatus.PLANNED, StepStatus.AWAITING):
-        yield from _gate_of(facts, step, accepted)
+        yield from _gate_or_pass(facts, step, accepted)
     elif accepted and may_begin(step, facts.steps):
         yield BeginAction(step.number)
 
 
-def _gate_of(facts: PlanSituation, step: StepSituation, accepted: bool) -> Iterator[NextAction]:
+def _gate_or_pass(facts: PlanSituation, step: StepSituation, accepted: bool) -> Iterator[NextAction]:
     due = accepted and may_begin(step, facts.steps)
-    if not is_asked(step, facts.policy):
+    if not has_own_gate(step, facts.policy):
         if accepted:
             yield PassAction(step.number)
     elif due or facts.policy.ahead:
@@ -277,14 +284,14 @@ def _gate_of(facts: PlanSituation, step: StepSituation, accepted: bool) -> Itera
         )
 
 
-def is_asked(step: StepSituation, policy: TeamPolicy) -> bool:
-    """Whether it has a gate of its own. A step of a person has none: to hand it to them asks already."""
+def has_own_gate(step: StepSituation, policy: TeamPolicy) -> bool:
+    """Tell whether the step needs a gate of its own. A person's step needs none: giving it to them is a gate."""
     return step.owner is not StepOwner.PERSON and not needs_no_approval(
         required_approval(ApprovalKind.STEP, step.effect, policy)
     )
 
 
-def _in_step(step: StepSituation) -> NextAction:
+def _step_action(step: StepSituation) -> NextAction:
     if step.owner is StepOwner.PERSON:
         return GateAction(
             ApprovalKind.SEAT, step.number, required_approval(ApprovalKind.SEAT, step.effect, CAREFUL_POLICY)
@@ -299,11 +306,11 @@ def _in_step(step: StepSituation) -> NextAction:
     return GiveUpAction(step.number) if spent else ThinkAction(step.number, step.moves + 1)
 
 
-def _under_way(facts: PlanSituation) -> Iterator[NextAction]:
-    """While it is planned anew, what has begun goes on; nothing else begins."""
+def _running_steps(facts: PlanSituation) -> Iterator[NextAction]:
+    """Yield actions of running steps: they go on during replanning, and no other step starts."""
     for step in facts.steps:
         if step.status is StepStatus.WORKING:
-            yield _in_step(step)
+            yield _step_action(step)
 
 
 def _after_failure(facts: PlanSituation, step: StepSituation) -> NextAction:
@@ -324,7 +331,7 @@ def may_revise(revisions: Sequence[RevisionSituation]) -> bool:
 
 
 def may_begin(step: StepSituation, steps: Sequence[StepSituation]) -> bool:
-    """Without `needs` when all before it is settled; with them when these are completed."""
+    """Tell whether the step may start: all steps in `needs` are completed or, without needs, all before it settled."""
     if step.needs is None:
         before = steps[: [one.number for one in steps].index(step.number)]
         return all(one.settled for one in before)
@@ -332,13 +339,13 @@ def may_begin(step: StepSituation, steps: Sequence[StepSituation]) -> bool:
 
 
 def is_impossible(step: StepSituation, steps: Sequence[StepSituation]) -> bool:
-    """Whether something that it needs will never be completed, or was dropped as it failed."""
+    """Tell whether a step that has not started needs one that can never be completed."""
     possible = {one.number for one in steps if not one.settled or one.status is StepStatus.COMPLETED}
     return step.needs is not None and not possible >= set(step.needs) and step.status in BEFORE_WORK
 
 
 def outcome_of(steps: Iterable[StepSituation]) -> PlanOutcome | None:
-    """None while a step is not settled."""
+    """Return the outcome of the plan; None while a step is not settled."""
     steps = list(steps)
     if not all(step.settled for step in steps):
         return None
@@ -350,7 +357,7 @@ def outcome_of(steps: Iterable[StepSituation]) -> PlanOutcome | None:
 
 @dataclass(frozen=True)
 class StepCounts:
-    """Over the current revision: total is the sum of the other four."""
+    """Counts of the current revision's steps; `total` is the sum of the others."""
 
     total: int
     completed: int

@@ -1,4 +1,4 @@
-"""The page of a matter: its plans in their order, and what its owner calls it."""
+"""The page of a project: its plans, its title, and closing it."""
 
 from typing import Any
 from uuid import UUID
@@ -21,7 +21,7 @@ SWITCH = "switch"  # closed or open again
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_page(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Of its owner alone."""
+    """Only the project's owner sees it."""
     found = get_object_or_404(Project.objects.existing().filter(owner=request.user.pk), pk=pk)
     if request.method != "POST":
         return _page(request, found, ProjectForm({"title": found.title}))
@@ -42,7 +42,7 @@ def _page(request: HttpRequest, found: Project, form: ProjectForm, status: int =
     context = {
         "matter": found,
         "told": projects.project_fields(found, plans),
-        "plans": [_told(plan) for plan in reversed(plans[: projects.MOST])],
+        "plans": [_plan_row(plan) for plan in reversed(plans[: projects.MOST])],
         "older": max(len(plans) - projects.MOST, 0),
         "form": form,
         "page": "history",
@@ -50,8 +50,8 @@ def _page(request: HttpRequest, found: Project, form: ProjectForm, status: int =
     return render(request, "plans/matter.html", context, status=status)
 
 
-def _told(plan: Plan) -> dict[str, Any]:
-    """`state` and `word` as on its plate."""
+def _plan_row(plan: Plan) -> dict[str, Any]:
+    """Return a row of the list; `state` and `word` as the plan's page shows them."""
     run, face = plan.run, specs()["plan"]
     state, word = face.filter_labels(run)
     remembered = run.outcome is not None and not run.redacted

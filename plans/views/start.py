@@ -1,4 +1,4 @@
-"""The page on which a plan is begun. All of it works without scripts."""
+"""The page that starts a plan. It works without scripts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,15 +34,15 @@ from ..rules.policy_text import POLICY_ICONS, policy_columns, policy_summary
 TAKE, LOAD = "take-team", "load-office"
 MAY_LOAD = "office.add_person"
 DRAFT_PREFIX = "plan-new"
-FROM = "from"  # the plan that it begins from
+FROM = "from"  # the example plan
 OWN_FIELDS = frozenset({*PlanForm.base_fields, "team", "team_version", FROM})
-MAX_PLANS_NAMED = 3  # plans of a matter that are named
+MAX_PLANS_NAMED = 3  # listed plans of a project
 
 
 @dataclass(frozen=True)
 class PlanDraft:
-    """What stands on the page. `team`: the one that is chosen, as it is now; `opened`: the number of the version that
-    the page showed."""
+    """Content of the page. `team`: current version of the chosen one; `opened`: number of the version that the page
+    showed."""
 
     form: PlanForm
     team: TeamVersion | None
@@ -61,14 +61,14 @@ class RefusedPlan:
 @require_http_methods(["GET", "POST"])
 def start_plan(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
-        return _page(request, _first(request.GET, _begun_from(request)))
+        return _page(request, _initial_draft(request.GET, _chosen_example(request)))
     posted = posted_values(request.POST)
     if come := transferred_form(posted):
-        return _page(request, _come(posted, come))
+        return _page(request, _from_other_page(posted, come))
     if posted.get("do") == LOAD and request.user.has_perm(MAY_LOAD):
         office_example.load()
     if posted.get("do") in (TAKE, LOAD):
-        return _page(request, _typed(posted))
+        return _page(request, _from_posted(posted))
     return _submitted(request, posted)
 
 
@@ -97,70 +97,70 @@ def _submitted(request: HttpRequest, posted: Mapping[str, str]) -> HttpResponse:
 def _checked(posted: Mapping[str, str]) -> PlanDraft:
     form, team = PlanForm(posted, auto_id="%s"), _team(posted.get("team", ""))
     form.is_valid()
-    problems = [FieldProblem(name, name, str(form.fields[name].label), said) for name, said in first_errors(form)]
+    problems = [FieldProblem(name, name, str(form.fields[name].label), text) for name, text in first_errors(form)]
     if team is None:
-        said = "Choose who is to do it." if _first_team() else NO_TEAM
-        problems.append(FieldProblem("team", "teams", "Team", said))
+        text = "Choose who is to do it." if _first_team() else NO_TEAM
+        problems.append(FieldProblem("team", "teams", "Team", text))
     elif not problems:
         wrong = too_long_for(form.cleaned_data["task"], team)
-        problems += [FieldProblem(name, name, "Task", said) for name, said in wrong]
+        problems += [FieldProblem(name, name, "Task", text) for name, text in wrong]
     return PlanDraft(form, team, parse_number(posted.get("team_version", "")), problems)
 
 
 def _opened(begun: PlanDraft) -> TeamVersion | None:
-    """The version that the page came from; of a page that does not say so, the current one."""
+    """Return the team version that the page showed; the current one if the page did not say."""
     versions = begun.team.team.versions.filter(number=begun.opened) if begun.team else TeamVersion.objects.none()
     return versions.first() or begun.team
 
 
 def _overtaken(request: HttpRequest, posted: Mapping[str, str], changed: TeamChanged) -> HttpResponse:
-    """What was typed comes back, with the team as it is now: to start by that is then a decision."""
+    """Show the page again with the team's current version: to start with it is then the user's decision."""
     again = (
         "Choose another team."
         if changed.saved.archived
         else "Its current settings are below. Start again to plan by that."
     )
-    return _page(request, _typed(posted), RefusedPlan(409, f"{changed} {again}"))
+    return _page(request, _from_posted(posted), RefusedPlan(409, f"{changed} {again}"))
 
 
-# ---- what the page starts from ------------------------------------------------------------------------------
+# ---- initial values -----------------------------------------------------------------------------------------
 
 
-def _begun_from(request: HttpRequest) -> Plan | None:
-    """The plan that is chosen, as far as one may begin from it."""
+def _chosen_example(request: HttpRequest) -> Plan | None:
+    """Return the chosen example plan, if the user may use it."""
     try:
         return plan_to_start_from(request.POST.get(FROM) or request.GET.get(FROM), request.user)
     except ValidationError:
         return None
 
 
-def _first(asked: Mapping[str, Any], earlier: Plan | None) -> PlanDraft:
+def _initial_draft(asked: Mapping[str, Any], earlier: Plan | None) -> PlanDraft:
     if example := example_by_key(asked.get("example", "")):
-        return _started(_team_called(example.team), task=example.task)
+        return _draft(_named_team(example.team), task=example.task)
     if earlier:
         team = _team(str(earlier.team_version.team_id)) or _first_team()
-        return _started(team, task=earlier.task)
+        return _draft(team, task=earlier.task)
     team = _team(asked.get("team", "")) or _first_team()
-    task = _to_begin_with(team, asked.get("task", ""))
-    return _started(team, task=task, matter=asked.get("matter", ""))
+    task = _example_task(team, asked.get("task", ""))
+    return _draft(team, task=task, matter=asked.get("matter", ""))
 
 
-def _come(posted: Mapping[str, str], come: TransferredForm) -> PlanDraft:
-    """From the page of another kind, with what was typed there; what was written here before is still there."""
+def _from_other_page(posted: Mapping[str, str], come: TransferredForm) -> PlanDraft:
+    """Take over the text from the page of another procedure; fields that only this page has keep their values."""
     team = _team(posted.get("team", "")) or _first_team()
-    return _started(team, **{**_own(posted), "task": come.text, "title": come.title})
+    return _draft(team, **{**_posted_fields(posted), "task": come.text, "title": come.title})
 
 
-def _typed(posted: Mapping[str, str]) -> PlanDraft:
-    """All that was posted, unchecked."""
-    return _started(_team(posted.get("team", "")), **_own(posted))
+def _from_posted(posted: Mapping[str, str]) -> PlanDraft:
+    """Return what was posted, unchecked."""
+    return _draft(_team(posted.get("team", "")), **_posted_fields(posted))
 
 
-def _own(posted: Mapping[str, str]) -> dict[str, str]:
+def _posted_fields(posted: Mapping[str, str]) -> dict[str, str]:
     return {name: posted.get(name, "") for name in PlanForm.base_fields}
 
 
-def _started(team: TeamVersion | None, **typed: str) -> PlanDraft:
+def _draft(team: TeamVersion | None, **typed: str) -> PlanDraft:
     return PlanDraft(PlanForm(initial=typed, auto_id="%s"), team, team.number if team else 0)
 
 
@@ -173,19 +173,19 @@ def _first_team() -> TeamVersion | None:
 
 
 def _teams() -> list[TeamVersion]:
-    """Those that are offered, as they are now."""
+    """Return the current versions of the available teams."""
     return [one.current for one in Team.objects.available().with_content() if one.current]
 
 
-def _team_called(name: str) -> TeamVersion | None:
+def _named_team(name: str) -> TeamVersion | None:
     try:
         return find_team(name)
     except ValidationError:  # it was renamed or archived here
         return _first_team()
 
 
-def _to_begin_with(team: TeamVersion | None, number: str) -> str:
-    """The starting task of the team that has this number, from one up."""
+def _example_task(team: TeamVersion | None, number: str) -> str:
+    """Return the team's example task with this number, counted from one; empty if there is none."""
     tasks = team.examples if team else []
     return tasks[parse_number(number) - 1] if 0 < parse_number(number) <= len(tasks) else ""
 
@@ -195,7 +195,7 @@ def _to_begin_with(team: TeamVersion | None, number: str) -> str:
 
 def _page(request: HttpRequest, begun: PlanDraft, refused: RefusedPlan | None = None) -> HttpResponse:
     team = begun.team
-    offered = sorted(_teams(), key=lambda one: one != team)  # what is chosen is always in sight
+    offered = sorted(_teams(), key=lambda one: one != team)  # the chosen one is first, so that it is visible
     context = {
         "form": begun.form,
         "problems": begun.problems,
@@ -203,11 +203,11 @@ def _page(request: HttpRequest, begun: PlanDraft, refused: RefusedPlan | None = 
         "teams": [(one, policy_summary(TeamPolicy.of(one.policy))) for one in offered],
         "team": team,
         "asks": policy_columns(TeamPolicy.of(team.policy)) if team else [],
-        "hands": _hands(team) if team else [],
+        "hands": _agents_with_tools(team) if team else [],
         "tasks": list(enumerate(team.examples, 1)) if team else [],
         "matters": _matters(request.user),
-        **_remembered(request.user, begun.form["matter"].value()),
-        **_begins(request, begun.form["task"].value()),
+        **_project_outcomes(request.user, begun.form["matter"].value()),
+        **_example_choices(request, begun.form["task"].value()),
         "kept_for": team.team.kept if team else retention.format_days(settings.RETENTION_DAYS),
         "rehearsal": not settings.PROVIDERS,
         "examples": EXAMPLES,
@@ -222,8 +222,8 @@ def _page(request: HttpRequest, begun: PlanDraft, refused: RefusedPlan | None = 
     return render(request, "plans/new.html", context, status=refused.status if refused else 200)
 
 
-def _hands(team: TeamVersion) -> list[dict[str, Any]]:
-    """Its agents, each with its tools and what these do to the world."""
+def _agents_with_tools(team: TeamVersion) -> list[dict[str, Any]]:
+    """Return the agents with their tools and the tools' effects."""
     effects = {name: StepEffect(tool.effect) for name, tool in available_tools("plan").items()}
     return [
         {"name": one.name, "tools": [_tool(name, effects.get(name)) for name in one.tools_now]}
@@ -236,13 +236,13 @@ def _tool(name: str, effect: StepEffect | None) -> tuple[str, str, str]:
 
 
 def _matters(user: Any) -> list[tuple[str, str]]:
-    """Names and titles of those that one may go on with, the newest first."""
+    """Return name and title of the user's open projects, newest first."""
     own = Project.objects.existing().filter(owner=user, closed=None)
     return list(own.order_by("-created").values_list("name", "title")[:100])
 
 
-def _remembered(user: Any, matter: str | None) -> dict[str, Any]:
-    """What the planner is told of a matter: of which plans, and how they came out."""
+def _project_outcomes(user: Any, matter: str | None) -> dict[str, Any]:
+    """Return the plans of the project whose outcomes the planner will see."""
     plans = Plan.objects.filter(matter__in=Project.objects.existing().filter(owner=user, name=matter or ""))
     plans = plans.select_related("run")
     over = plans.filter(run__outcome__isnull=False, run__redacted=None).order_by("-run__created")
@@ -251,16 +251,16 @@ def _remembered(user: Any, matter: str | None) -> dict[str, Any]:
     return {"remembered": shown}
 
 
-def _begins(request: HttpRequest, task: str | None) -> dict[str, Any]:
-    """The plan that was chosen to begin from, and those that share words with the task."""
-    chosen = _begun_from(request)
+def _example_choices(request: HttpRequest, task: str | None) -> dict[str, Any]:
+    """Return the chosen example plan, and plans with similar tasks."""
+    chosen = _chosen_example(request)
     found = [one for one in similar_plans(request.user, task or "") if one != chosen]
     return {"begun_from": chosen, "begins": [chosen, *found] if chosen else found}
 
 
 @require_POST
 def expected_cost(request: HttpRequest) -> HttpResponse:
-    """What it costs to plan what stands on the page, and what the planner is told besides."""
+    """Return the cost of planning the typed task, with the plans that the planner will see."""
     posted = posted_values(request.POST)
     team = _team(posted.get("team", ""))
     context: dict[str, Any] = {"team": team, "budgets": Budget.objects.for_user(request.user.pk)}
@@ -273,5 +273,5 @@ def expected_cost(request: HttpRequest) -> HttpResponse:
             "unasked": needs_no_approval(TeamPolicy.of(team.policy).plan),
             "usual": typical_cost("plan", rehearsed=rehearsal),
         }
-    more = _remembered(request.user, posted.get("matter")) | _begins(request, posted.get("task"))
+    more = _project_outcomes(request.user, posted.get("matter")) | _example_choices(request, posted.get("task"))
     return render(request, "plans/_cost.html", {**context, **more})

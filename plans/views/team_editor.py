@@ -1,6 +1,6 @@
-"""The pages on which a team is made and changed: as a form, or as one text. What stands on one goes over to the other.
+"""Pages that create and change a team, as a form or as one text; each takes over what was typed on the other.
 
-All of it works without scripts: agents and tasks come and go by buttons.
+They work without scripts: buttons add and remove agents and tasks.
 """
 
 import re
@@ -33,8 +33,8 @@ from ..team_formset import (
     MOST,
     TeamSubmission,
     TextSubmission,
+    compact_demand,
     forms_to_policy,
-    in_short,
     policy_to_forms,
     posted_team_values,
 )
@@ -43,12 +43,12 @@ from .teams import changes_between, versions_of
 AS_TEXT, AS_FORM = "as-text", "as-form"
 CHANGE = re.compile(r"(add|remove)-(agent|example)(?:-(\d{1,2}))?")
 READY_MADE = re.compile(r"policy-(.+)")
-FIRST = {"agent": "name", "example": "task"}  # where one goes on after adding one
+FIRST = {"agent": "name", "example": "task"}  # field with the focus after adding one
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """An empty team, or the copy of one."""
+    """Show or post a new team: empty, or a copy."""
     if not request.user.has_perm("plans.add_team"):
         raise PermissionDenied("You may not make teams. Ask who administers this site for the right to.")
     if request.method == "POST":
@@ -69,7 +69,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _copied(pk: str) -> dict[str, Any]:
-    """Name and what a copy holds; one empty agent where there is no such team."""
+    """Return the content of a copy; one empty agent if there is no such team."""
     original = Team.objects.with_content().filter(pk=parse_number(pk)).first()
     if original is None or original.current is None:
         return {"agents": [NOTHING]}
@@ -101,7 +101,7 @@ def _posted(request: HttpRequest, team: Team | None) -> HttpResponse:
 
 
 def _changed(do: str, posted: Mapping[str, str]) -> tuple[dict[str, Any], str] | None:
-    """What was typed, after one of the buttons that save nothing; and where the reader is then."""
+    """Return the typed values after a button that saves nothing, and the field that gets the focus."""
     typed = posted_team_values(posted)
     if change := CHANGE.fullmatch(do):
         what, noun, number = change.groups()
@@ -160,13 +160,13 @@ def _common(team: Team | None, opened: int) -> dict[str, Any]:
 
 
 def _gone() -> frozenset[str]:
-    """Tools that teams name and nothing here has."""
+    """Return the names of tools in teams that no longer exist."""
     named = TeamAgentRow.objects.filter(version__in=Team.objects.values("current")).values_list("tools", flat=True)
     return frozenset(name for some in named for name in some) - available_tools("plan").keys() - set(server_tools())
 
 
 def _overtaken(team: Team | None, opened: int) -> dict[str, Any]:
-    """What somebody saved meanwhile: to save once more is then a decision."""
+    """Return what somebody saved meanwhile: to save again is then the user's decision."""
     versions: list[TeamVersion] = versions_of(get_object_or_404(Team, pk=team.pk if team else 0))
     seen = next((version for version in versions if version.number == opened), None)
     return {"version": versions[0], "changes": changes_between(seen, versions[0]) if seen else []}
@@ -176,9 +176,9 @@ def _overtaken(team: Team | None, opened: int) -> dict[str, Any]:
 
 
 def _as_text(holds: Mapping[str, Any]) -> str:
-    """As `team_files` reads it. What a team keeps for how long is no part of it."""
+    """Return the team as a text that `team_files` reads. It does not contain the retention."""
     held = policy_to_forms(holds["policy"]) if "policy" in holds else {}
-    demands = {key: in_short(with_name_now(demand)) for key, demand in held.items()}
+    demands = {key: compact_demand(with_name_now(demand)) for key, demand in held.items()}
     policy = forms_to_policy(demands, holds["policy"]["ahead"]) if demands else POLICIES["Careful"].as_json()
     own = {name: holds.get(name, "") for name in ("name", "description", "planner")}
     lists = {"examples": holds.get("examples", []), "agents": holds["agents"]}
@@ -188,7 +188,7 @@ def _as_text(holds: Mapping[str, Any]) -> str:
 def _text_posted(request: HttpRequest, team: Team | None, opened: int, posted: Mapping[str, str]) -> HttpResponse:
     text = posted.get("text", "")
     try:
-        read = team_files.parse_team_file(text := _sent(request, text))
+        read = team_files.parse_team_file(text := _submitted_text(request, text))
     except team_files.InvalidTeamFile as wrong:
         return _text_page(request, team, opened, text, 422, posted=posted, problems=wrong.problems)
     if posted.get("do") == AS_FORM:
@@ -215,8 +215,9 @@ def _text_saved(
         return _text_page(request, team, opened, text, 422, posted=posted, problems=form.problems)
 
 
-def _sent(request: HttpRequest, text: str) -> str:
-    """The file where one came, else what stands in the field. Wrong, where a file is too large or no text."""
+def _submitted_text(request: HttpRequest, text: str) -> str:
+    """Return the text of the uploaded file, else `text`. Raises InvalidTeamFile if the file is too large or no
+    text."""
     sent = request.FILES.get("file")
     if sent is None:
         return text
@@ -254,8 +255,8 @@ def _saved(request: HttpRequest, team: Team | None, opened: int, form: TeamSubmi
     """Save the team. Raises PresetOutOfDate, and IntegrityError if the name is taken."""
     if team is None:
         team = Team.objects.create_first(owner=request.user, retention_days=form.retention_days, **form.values())
-        said = "The team is saved."
+        message = "The team is saved."
     else:
-        said = views.revise_preset(team, form, request.user, opened)
-    messages.success(request, " ".join([said, *(f"Left out: {one}" for one in getattr(form, "left_out", ()))]))
+        message = views.revise_preset(team, form, request.user, opened)
+    messages.success(request, " ".join([message, *(f"Left out: {one}" for one in getattr(form, "left_out", ()))]))
     return redirect("team", team.pk)

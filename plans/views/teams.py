@@ -1,4 +1,4 @@
-"""The pages of teams: each with its versions and its plans."""
+"""Pages of plan teams, their versions and plans."""
 
 from datetime import timedelta
 from typing import Any
@@ -50,14 +50,14 @@ def _shown(request: HttpRequest, page: str, context: dict[str, Any], **used: Any
 
 
 def _agent(agent: Any) -> dict[str, Any]:
-    """With what each of its tools does to the world; of one that is not there any more nothing is known."""
+    """Return the agent with the effects of its tools; those that no longer exist have none."""
     known = available_tools("plan")
     effects = [(name, known[name].effect if name in known else "not there") for name in agent.tools_now]
     return {"row": agent, "tools": [(name, str(effect).replace("_", " ")) for name, effect in effects]}
 
 
 def versions_of(team: Team) -> list[TeamVersion]:
-    """Newest first, with author and what they hold: two queries."""
+    """Return all versions, newest first, with authors and agents, in two queries."""
     return list(team.versions.select_related("author").prefetch_related("agents"))
 
 
@@ -67,7 +67,7 @@ def changes_between(before: TeamVersion, after: TeamVersion) -> list[str]:
 
 @require_GET
 def file(request: HttpRequest, pk: int) -> HttpResponse:
-    """What `team_import` takes, and the page of a new team."""
+    """Download the team as the file that `team_import` and the page of a new team take."""
     version = get_object_or_404(Team.objects.with_content(), pk=pk).current
     headers = {"Content-Disposition": f'attachment; filename="team-{pk}.json"'}
     return HttpResponse(team_files.team_file_text(version), content_type="application/json", headers=headers)

@@ -137,7 +137,9 @@ def inquiries(size: Size, about: str) -> Iterator[Row]:
         hints=_hints(size),
     )
     plans = [brief, again]
-    yield Row("inquiry, planner", about, lambda model: [inquiring.brief_in_room(one, [model], RUN) for one in plans])
+    yield Row(
+        "inquiry, planner", about, lambda model: [inquiring.fit_planner_brief(one, [model], RUN) for one in plans]
+    )
     counts = range(size.moves + 1) if size.moves < 10 else (0, 20, size.moves)
     research = [_research(size, count) for count in counts]
     yield Row(
@@ -160,16 +162,16 @@ def inquiries(size: Size, about: str) -> Iterator[Row]:
         yield Row(
             f"inquiry, critic of {work}",
             about,
-            lambda model, critic=critic, of=of: [inquiring.review_in_room(critic, of, models(model), RUN)],
+            lambda model, critic=critic, of=of: [inquiring.fit_review(critic, of, models(model), RUN)],
         )
     claims = [{"number": number, "text": long(size.claim)} for number in range(size.claims)]
     course = [f"Research {number}: {long(size.result)}" for number in range(size.steps * (size.tries + 1))]
     final = finalizer.ApprovedAnswer(long(size.question), long(size.result), long(size.result), claims, course)
-    yield Row("inquiry, finalizer", about, lambda model: [inquiring.finish_in_room(final, [model], RUN)])
+    yield Row("inquiry, finalizer", about, lambda model: [inquiring.fit_finalizer(final, [model], RUN)])
 
 
 def _asked(told: Callable[..., list[ChatMessage]], work: Any, model: str) -> Fitted:
-    return inquiring.work_in_room(
+    return inquiring.fit_agent_work(
         lambda shown, said: told(shown, READING, RUN, moves.QuestionScope(left_out=said)), work, [model]
     )
 
@@ -263,12 +265,12 @@ def plans() -> Iterator[Row]:
     yield Row("plan, planner", "at its largest, after 20 long steps", lambda model: _briefs(largest, model))
     work = [_work(count, 3, 300, 1_500) for count in range(6)]
     yield Row(
-        "plan, agent of a step", "six moves", lambda model: [planning.work_in_room(one, [model], RUN) for one in work]
+        "plan, agent of a step", "six moves", lambda model: [planning.fit_agent_work(one, [model], RUN) for one in work]
     )
     much = [_work(count, 20, 4_000, 12_000) for count in (0, 6, 11)]
     yield Row(
         *("plan, agent of a step", "at its largest, three of its twelve moves"),
-        lambda model: [planning.work_in_room(one, [model], RUN) for one in much],
+        lambda model: [planning.fit_agent_work(one, [model], RUN) for one in much],
     )
     for about, ending, task in (
         ("five steps", _ending(5, 120, 2), 400),
@@ -276,12 +278,12 @@ def plans() -> Iterator[Row]:
     ):
         yield Row(
             *("plan, summary", about),
-            lambda model, ending=ending, task=task: [planning.ending_in_room(long(task), "done", ending, model, RUN)],
+            lambda model, ending=ending, task=task: [planning.fit_ending(long(task), "done", ending, model, RUN)],
         )
 
 
 def _briefs(briefs: Sequence[planner.PlannerBrief], model: str) -> Requests:
-    return [planning.brief_in_room(one, model, RUN) for one in briefs]
+    return [planning.fit_planner_brief(one, model, RUN) for one in briefs]
 
 
 def _owner(name: str, tools: Sequence[str]) -> planner.PromptOwner:

@@ -194,7 +194,7 @@ def test_a_critic_reads_all_that_an_answer_does_not_use_and_not_all_names_of_sou
             "How?", None, work, not_used=dropped, feedback=[{"text": "No. " * 2_000}]
         ),
     }
-    found = {critic: inquiry_reading.review_in_room(critic, of, ["small/x"]) for critic, of in asked_about.items()}
+    found = {critic: inquiry_reading.fit_review(critic, of, ["small/x"]) for critic, of in asked_about.items()}
     assert all(prompt_tokens(one.messages) <= 4_096 for one in found.values())
     plan, answer = ("".join(message["content"] for message in one.messages) for one in found.values())
     assert (
@@ -211,14 +211,14 @@ def test_a_critic_reads_the_beginnings_of_all_claims_where_there_is_no_room_for_
     checked = [{"claim": n, "rests_on": [], "quotes_found_in": ["law.txt"]} for n in range(8)]
     work = {"found": True, "text": "All of the result. " * 40, "claims": said}
     of = WorkToReview("How?", "All of the step.", work, checked, feedback=[{"try": "1", "text": "No. " * 500}])
-    fitted = inquiry_reading.review_in_room(InquiryStage.CRITIC_RESEARCHER, of, ["small/x"])
+    fitted = inquiry_reading.fit_review(InquiryStage.CRITIC_RESEARCHER, of, ["small/x"])
     shown = material(fitted)
     assert prompt_tokens(fitted.messages) <= 4_096
     assert (shown["work"]["text"], shown["step"], shown["no_room"]) == (work["text"], of.step, fitted.left_out)
     assert [one["text"][:300] for one in shown["work"]["claims"]] == [one[:300] for one in texts]
     assert shown["work"]["claims"][0]["quotes"] == "[Left out. Each was found word by word.]"
     assert "Left out: quotes (" in fitted.left_out
-    assert inquiry_reading.review_in_room(InquiryStage.CRITIC_RESEARCHER, of, ["large/x"], "b") == (
+    assert inquiry_reading.fit_review(InquiryStage.CRITIC_RESEARCHER, of, ["large/x"], "b") == (
         critics.critic_messages(InquiryStage.CRITIC_RESEARCHER, of, "b"),
         "",
     )
@@ -256,10 +256,10 @@ def test_what_tools_brought_to_a_step_of_a_plan_is_left_out_from_the_oldest(smal
     work = agent.StepWork(
         "Desk", "", "", goal="All of the goal.", action="All of the action.", tools=(), moves=made_moves
     )
-    fitted = plan_reading.work_in_room(work, ["small/x", ""])
+    fitted = plan_reading.fit_agent_work(work, ["small/x", ""])
     check(fitted, [one["result"] for one in material(fitted)["moves"]])
     assert "All of the goal." in fitted.messages[1]["content"]
-    assert plan_reading.work_in_room(work, ["large/x"], "b") == (agent.step_messages(work, "b"), "")
+    assert plan_reading.fit_agent_work(work, ["large/x"], "b") == (agent.step_messages(work, "b"), "")
 
 
 def test_what_earlier_steps_brought_is_left_out_where_a_planner_has_no_room(small):
@@ -267,9 +267,9 @@ def test_what_earlier_steps_brought_is_left_out_where_a_planner_has_no_room(smal
         planner.FixedStep(number, "Desk", f"Step {number}.", "completed", one) for number, one in enumerate(RESULTS)
     ]
     brief = planner.PlannerBrief(task="All of the task.", owners=(), fixed=fixed)
-    fitted = plan_reading.brief_in_room(brief, "small/x")
+    fitted = plan_reading.fit_planner_brief(brief, "small/x")
     check(fitted, [one["reply"] for one in material(fitted)["fixed"]])
-    assert plan_reading.brief_in_room(brief, "large/x", "b") == (planner.planner_messages(brief, "b"), "")
+    assert plan_reading.fit_planner_brief(brief, "large/x", "b") == (planner.planner_messages(brief, "b"), "")
 
 
 def test_what_tools_brought_to_an_inquiry_is_left_out_from_the_oldest(small):
@@ -279,7 +279,7 @@ def test_what_tools_brought_to_an_inquiry_is_left_out_from_the_oldest(small):
     def messages_of(shown, left_out):
         return moves.researcher_messages(shown, (), how=moves.QuestionScope(left_out=left_out))
 
-    fitted = inquiry_reading.work_in_room(messages_of, work, ["small/x"])
+    fitted = inquiry_reading.fit_agent_work(messages_of, work, ["small/x"])
     check(fitted, [one["result"] for one in material(fitted)["moves"]])
     assert material(fitted)["question"] == QUESTION
 
@@ -332,7 +332,7 @@ def test_what_people_have_said_is_never_cut(small):
             mission_reading.summary_in_room(mission_reading.MissionAgent(name="Ben", model="small/x"), "", "", history),
             1,
         ),
-        (inquiry_reading.brief_in_room(brief, ["small/x"]), 2),
+        (inquiry_reading.fit_planner_brief(brief, ["small/x"]), 2),
     ]
     said = [(str(one.messages).count(order.strip()), times) for one, times in asked]
     assert [(each, times) for each, times in said if each != times] == []

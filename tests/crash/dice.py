@@ -188,16 +188,16 @@ def unapproved(plans: list[Any]) -> list[str]:
     """Steps that began although nobody had approved their text."""
     from engine.models import Gate
     from plans.models import Plan
-    from plans.models.queries import state_of_step, subject_of
+    from plans.models.queries import gate_text_of, step_situation
     from plans.rules.scheduling import is_asked
 
     found = []
     for pk in plans:
         plan = Plan.objects.planned().get(pk=pk)
         for step in plan.steps.all():
-            if step.began and is_asked(state_of_step(step), plan.effective_policy):
+            if step.began and is_asked(step_situation(step), plan.effective_policy):
                 used = Gate.objects.filter(run=pk, step=step.gate_step, state="approved").exclude(used=None)
-                if [gate.text for gate in used] != [subject_of(plan, step).text]:
+                if [gate.text for gate in used] != [gate_text_of(plan, step).text]:
                     found.append(f"{pk} {step}")
     return found
 

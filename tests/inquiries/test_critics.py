@@ -15,7 +15,7 @@ from engine.run_control import apply_action
 from engine.runtime.procedure import InvalidAnswer
 from inquiries.forms import CriticField, submit_values
 from inquiries.models import Assignment, AssignmentKind, Inquiry, InquirySource, writes
-from inquiries.models.queries import exhausted
+from inquiries.models.queries import reached_limit
 from inquiries.models.rule_state import load_inquiry
 from inquiries.prompts.critics import WorkToReview
 from inquiries.prompts.gate_text import gate_question
@@ -234,9 +234,9 @@ async def test_a_new_plan_takes_back_what_is_asked(run, mira, models):
 
 def test_why_no_more_tries_help_names_the_limit_that_was_reached():
     row = SimpleNamespace(used_up=True, run=SimpleNamespace(spend=500_000_000), run_limits=InquiryLimits(minutes=1))
-    assert exhausted(row, InquiryStage.PLANNER, 0) == "It has cost $0.5000, which is its limit."
+    assert reached_limit(row, InquiryStage.PLANNER, 0) == "It has cost $0.5000, which is its limit."
     row.used_up = False
-    assert exhausted(row, InquiryStage.PLANNER, 60) == "It has worked for 1 minute, which is its limit."
+    assert reached_limit(row, InquiryStage.PLANNER, 60) == "It has worked for 1 minute, which is its limit."
 
 
 def test_what_others_wrote_cannot_pass_for_a_line_of_ours():

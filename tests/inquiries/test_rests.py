@@ -148,7 +148,7 @@ STEPS = {  # of one claim that quotes 150, and what of it stands nowhere
 def test_no_number_gets_in_by_a_calculation_of_what_was_made_up():
     claim = SimpleNamespace(pk=1, text="So it is.", bare=False, quotes=rows(SimpleNamespace(text="150", source_id=1)))
     row = SimpleNamespace(question="How much?", sources=rows())
-    assert {one: queries._from_nowhere(row, claim, [claim], one) for one in STEPS} == STEPS
+    assert {one: queries._unsupported_inputs(row, claim, [claim], one) for one in STEPS} == STEPS
 
 
 @database

@@ -10,9 +10,9 @@ from django.utils import timezone
 from engine.models import Run
 from engine.run_control import RunEnded
 from inquiries import comments
-from inquiries.management.commands.ask import NEWS
+from inquiries.management.commands.ask import QUOTED_CHARACTERS
 from inquiries.models import Assignment, AssignmentKind
-from inquiries.models.queries import NO_JUDGEMENT, NOT_TAKEN, OTHERS_SAID, error_told, history_of
+from inquiries.models.queries import NO_JUDGEMENT, NOT_TAKEN, OTHERS_SAID, error_text, history_of
 from inquiries.responses import assignment_fields
 from inquiries.rules.dispatch import possible_words
 from inquiries.rules.events import AttemptsExhausted, InquiryStage
@@ -105,9 +105,9 @@ GAVE_UP = "The critic gave no review after 4 attempts: “maybe” is no decisio
 
 def test_words_of_a_model_in_an_error_are_named_and_end_where_its_quotation_does():
     order = Assignment(kind="error", station="critic_expert", category="validation", error=GAVE_UP)
-    told = [*history_of([order]), *history_of([order], NEWS), assignment_fields(order)["error"]]
+    told = [*history_of([order]), *history_of([order], QUOTED_CHARACTERS), assignment_fields(order)["error"]]
     due = f"No answer could be used. {OTHERS_SAID} “The critic gave no review after 4 attempts: ‘maybe’ is"
     assert [one for one in told if due not in one or (one.count("“"), one.find("”")) != (1, len(one) - 1)] == []
-    assert error_told(Assignment(category="validation", error=NOT_TAKEN)) == NOT_TAKEN
-    said = error_told(Assignment(category="tool", error=f"{NO_JUDGEMENT} It is archived."))
+    assert error_text(Assignment(category="validation", error=NOT_TAKEN)) == NOT_TAKEN
+    said = error_text(Assignment(category="tool", error=f"{NO_JUDGEMENT} It is archived."))
     assert said == f"{NO_JUDGEMENT} {OTHERS_SAID} “It is archived.”"

@@ -271,14 +271,14 @@ PLACES = (
     ),
     MutationPlace(
         "plans/models/writes.py",
-        'gate.approved and gate.permits(subject_of(found, step).text, "", None)',
+        'gate.approved and gate.permits(gate_text_of(found, step).text, "", None)',
         "gate.approved",
         "a step begins with another text than was approved",
     ),
     MutationPlace(
         "plans/gate_decisions.py",
-        "if asked and read and is_single_person(asked.policy) and gate_decisions.may_decide(asked, user):",
-        "if asked and read and gates.may_decide(asked, user):",
+        "if step_gate and read and is_single_person(step_gate.policy) and gate_decisions.may_decide(step_gate, user):",
+        "if step_gate and read and gate_decisions.may_decide(step_gate, user):",
         "to approve a plan also decides about steps that more than one person has to approve",
     ),
     MutationPlace(

@@ -17,7 +17,7 @@ from plans.rules.actions import PlanState, choices_of, refused_at
 from plans.rules.approval_policy import OPEN_READS, ApprovalKind
 from plans.rules.enums import RevisionCause, StepStatus
 from plans.rules.scheduling import ORDERS, REVISIONS, STEPS_IN_ALL, StepSituation
-from plans.viewer_actions import heard_by
+from plans.viewer_actions import message_readers
 from runs.approvals.pending import options
 from runs.procedure.spec import snapshot_of, spec_of_run
 from runs.run_actions import retry
@@ -130,7 +130,7 @@ def is_taken(do):
 def offers_of(run, user):
     """Each thing that somebody could do, whether page and API offer it, and whether it is taken."""
     row = spec_of_run(run).rows().get(pk=run.pk)
-    shown, told, heard = spec_of_run(run).display(snapshot_of(run)), run_object(row, ""), heard_by(row)
+    shown, told, heard = spec_of_run(run).display(snapshot_of(run)), run_object(row, ""), message_readers(row)
     yield (
         "say",
         heard["planner_hears"],
@@ -239,4 +239,4 @@ def test_each_limit_of_planning_takes_the_choice_away():
 
 def test_what_is_read_at_once_and_what_was_read_say_the_same(mira):
     made = plan(mira)
-    assert queries.state_of(made.pk) == queries.state_in(Plan.objects.planned().get(pk=made.pk))
+    assert queries.state_of(made.pk) == queries.loaded_plan_state(Plan.objects.planned().get(pk=made.pk))

@@ -180,7 +180,7 @@ async def test_what_a_broken_deletion_left_is_erased_later(mira, house):
 
 
 async def test_what_is_left_is_counted(deleter, mira, house, monkeypatch):
-    monkeypatch.setattr(projects, "AT_ONCE", 2)
+    monkeypatch.setattr(projects, "ERASURE_BATCH", 2)
     for _ in range(3):
         await sync_to_async(plan)(mira, house, matter="s-1")
     assert (await deleter.delete("/messages", confirm="mira")).json() == {"status": "2 plans deleted, 1 still ending"}

@@ -105,7 +105,7 @@ def test_what_strangers_wrote_is_kept_in_mind_along_all_that_was_begun_from(done
 
 def test_whoever_erases_a_plan_is_told_of_those_begun_from_it(done, mira):
     later = plan(mira, done.team_version, earlier=done)
-    assert queries.with_texts_beside(done.pk) == [later]
+    assert queries.plans_shown_this_plan(done.pk) == [later]
     redaction.redact_run(done.pk, "mira", "Old.")
     assert shown(later.pk) is None
 

@@ -85,7 +85,7 @@ async def test_an_answer_about_an_older_change_is_none(mira, models):
     run = await changed(mira, models, SENDS)
     step = await PlanStep.objects.aget(plan=run)
     await sync_to_async(comments.change_step)(run, mira, 1, {"action": "Add four and five."})
-    await sync_to_async(writes.keep_tools)(step.pk, 2, NamedTools("", "Letters", ("mail.send",)))
+    await sync_to_async(writes.save_named_tools)(step.pk, 2, NamedTools("", "Letters", ("mail.send",)))
     assert (await told(run))["tools_due"]
 
 

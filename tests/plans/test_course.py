@@ -32,7 +32,7 @@ from plans.rules.scheduling import (
     StepSituation,
     ThinkAction,
     UseToolAction,
-    next_action,
+    branch_actions,
     next_actions,
 )
 from tests.plans.plays import PlanPlay
@@ -152,17 +152,17 @@ def test_while_it_is_planned_anew_what_has_begun_goes_on_and_nothing_begins():
 
 def test_a_branch_stays_in_its_step_and_then_takes_what_nobody_has():
     working = facts(StepSituation(1, StepStatus.WORKING, calls=True, needs=()), approved(2, needs=()))
-    assert next_action(working, ThinkAction(1, 1), {2}) == [UseToolAction(1)]
+    assert branch_actions(working, ThinkAction(1, 1), {2}) == [UseToolAction(1)]
     over = replace(working, steps=(StepSituation(1, DONE), approved(2, needs=()), approved(3, needs=(1,))))
-    assert next_action(over, UseToolAction(1), {2}) == [BeginAction(3)]
-    assert next_action(over, UseToolAction(1), {2, 3}) == []
+    assert branch_actions(over, UseToolAction(1), {2}) == [BeginAction(3)]
+    assert branch_actions(over, UseToolAction(1), {2, 3}) == []
 
 
 def test_a_branch_takes_what_is_due_where_another_waited_but_not_the_part_that_it_waits_at():
     proposed = facts(StepSituation(1, DONE), standing=RevisionStatus.PROPOSED)
     [asked] = next_actions(proposed)
-    assert next_action(proposed, UseToolAction(1), (), [asked]) == []
-    assert next_action(
+    assert branch_actions(proposed, UseToolAction(1), (), [asked]) == []
+    assert branch_actions(
         facts(StepSituation(1, DONE), standing=RevisionStatus.ORDERED), UseToolAction(1), (), [asked]
     ) == [scheduling.ReviseAction(1)]
 

@@ -90,7 +90,7 @@ def fail_and_plan(run):
     writes.fail_step(run, 1, "I cannot.")
     call = ModelCall.objects.create(run_id=run, step="plan-2", series=0, attempt=1, deadline=timezone.now())
     letter = ProposedStep("Write it.", "Letters", ("mail.draft",), (1,))
-    writes.save_plan(run, 2, call, ProposedPlan("So.", steps=(letter,)), told=[])
+    writes.save_plan(run, 2, call, ProposedPlan("So.", steps=(letter,)), known_failures=[])
     step.refresh_from_db()
     assert (step.status, step.last_in) == ("failed", None)
 

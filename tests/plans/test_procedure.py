@@ -251,7 +251,7 @@ async def test_what_strangers_wrote_is_kept_in_mind_in_later_plans_of_a_matter(m
     await says(later, mira, "approve", "all")
     await perform(later, models)
     assert [one.tool for one in await sync_to_async(pending)(later)] == ["mail.draft"]
-    assert [one.pk for one in await sync_to_async(queries.with_texts_beside)(run)] == [later]
+    assert [one.pk for one in await sync_to_async(queries.plans_shown_this_plan)(run)] == [later]
 
 
 def test_nobodys_plans_find_a_matter_even_where_two_have_its_name(mira):
@@ -345,7 +345,7 @@ def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_
     PlanStepMove.objects.create(step=step, series=0, number=2, act="call", tool="mail.send", call=call)
     asked = {"kind": "uncertain", "title": "Did it happen?", "text": "Nobody knows.", "policy": parse_policy(None)}
     choices = [{"word": word, "decision": "answer", "sentence": word} for word in ("happened", "do", "leave")]
-    choices += choices_of(ApprovalKind.TOOL, PlanState(), queries.state_of_step(step))
+    choices += choices_of(ApprovalKind.TOOL, PlanState(), queries.step_situation(step))
     for number, (decision, choice) in enumerate((("answer", "happened"), ("reject", "skip")), 1):
         gate = Gate.objects.open(None, run=made.run, step=f"step-1-0-{number}", choices=choices, **asked)
         decide_as_read(gate.pk, mira, decision, "I looked.", choice)
@@ -356,5 +356,5 @@ def test_what_was_cut_short_is_the_engines_question_and_leaving_the_step_is_the_
 async def test_what_was_changed_since_the_look_is_asked_about_only_if_it_still_has_to_be(mira, models):
     run = await planned(mira, models, steps(LETTER))
     await sync_to_async(comments.change_step)(run, mira, 1, {"owner": "Person"})
-    await sync_to_async(writes.ask_question)(run, 1)
+    await sync_to_async(writes.await_approval)(run, 1)
     assert (await PlanStep.objects.aget(plan=run)).status == "planned"

@@ -18,8 +18,8 @@ from runs.run_command import NOTHING, ProgressLine, RunCommand, usage_error
 from runs.site_url import address
 from toolbox import documents
 
-NEWS = 240  # characters of what somebody has said
-CALLED = {"retry_limit": "limit", "roster": "posts", "documents": "document"}  # options, by fields of the form
+QUOTED_CHARACTERS = 240  # of an answer or a comment in a line of progress
+OPTION_NAMES = {"retry_limit": "limit", "roster": "posts", "documents": "document"}  # options, by fields of the form
 
 
 class Command(RunCommand[Inquiry]):
@@ -68,7 +68,7 @@ class Command(RunCommand[Inquiry]):
             form_values(given), [read(name, self.encoding) for name in options["document"]], follows
         )
         if problems:
-            raise usage_error(self.in_options(problems, CALLED))
+            raise usage_error(self.in_options(problems, OPTION_NAMES))
         try:
             return submit(owner=None, **values)
         except BudgetExceeded as error:
@@ -82,20 +82,20 @@ class Command(RunCommand[Inquiry]):
             yield "Rehearsal: no model was asked. Answers follow a stated rule."
 
     def new_lines(self, row: Inquiry) -> ProgressLine:
-        for number, line in enumerate(history_of(row.assignments_in_order, NEWS), 1):
+        for number, line in enumerate(history_of(row.assignments_in_order, QUOTED_CHARACTERS), 1):
             yield number, f"  {line}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
 
     def word(self, row: Any) -> str:
-        """The answer, with what it rests on."""
+        """Return the answer with its quotes."""
         if row.run.outcome != "answered":
             return NOT_ANSWERED if row.run.over else super().word(row)
         return "\n".join([row.answer, "", *_quotes(row)])
 
 
 def _quotes(row: Inquiry) -> Iterator[str]:
-    """Of each claim of the answer, with those that it is reasoned from."""
+    """Yield a line for each quote of the answer's claims and of the claims that they are reasoned from."""
     claims = {one.number: one for one in row.claims.all()}
     works = [one for one in row.assignments_in_order if one.kind == AssignmentKind.WORK]
     for claim in (one for one in claims.values() if works and one.order_id == works[-1].pk):

@@ -72,15 +72,15 @@ class Command(RunCommand[Plan]):
         for step in row.steps_now:
             if note := note_of(step):
                 yield (step.pk, "claimed"), f"  {step.number}. {note}"
-        for said in sorted(row.messages.all(), key=lambda one: one.number):
-            yield said.number, f"  {said.by_name or speaker_of(said)}: {said.content}"
+        for message in sorted(row.messages.all(), key=lambda one: one.number):
+            yield message.number, f"  {message.by_name or speaker_of(message)}: {message.content}"
         for gate in Gate.objects.pending().filter(run=row.pk):
             yield f"gate {gate.pk}", f"  To decide: {gate.title} {address()}/gates/{gate.pk}/"
 
     def word(self, row: Plan) -> str:
-        """The outcome, and after a summary what it is to be held against."""
-        said = [row.summary, f"What tools did: {figures_of(row)}"] if row.summary else []
-        return "\n".join([super().word(row), *said])
+        """Return the outcome, and with a summary what tools did, to check it."""
+        lines = [row.summary, f"What tools did: {figures_of(row)}"] if row.summary else []
+        return "\n".join([super().word(row), *lines])
 
     def status_of(self, run: Run) -> int:
         return NOTHING if run.outcome == PlanOutcome.FAILED else super().status_of(run)

@@ -16,7 +16,7 @@ from runs.presets import NameReserved
 
 class Command(console.ConsoleCommand):
     help = "Make a team of a file of JSON, or another version of the one that has its name."
-    needs_tables = False  # they are made: a team may be the first thing that there is
+    needs_tables = False  # this command migrates: importing a team may be the first thing that is done
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", help="as team_export writes it; - for standard input")
