@@ -23,11 +23,11 @@ WORDS = PlainTextField(max_length=WORDS_LENGTH, needed="Write what is to be said
 
 
 def answer_clarification(request: HttpRequest, asked: HumanClarification) -> str:
-    """The sentence that says what became of it."""
+    """Deliver the message to the planner and return the status sentence of the answer."""
     plan, words = plan_in(request, asked.plan_id, asked.session_id), _words(asked.human_clarification)
     if not STEER.covers(session_owner(request), plan.run):
         raise ApiError(403, STEER.refusal("plan"))
-    if gate := _asked(plan):
+    if gate := _pending_question(plan):
         _answer(request, gate, words)
         return "Answered: the planner goes on"
     _say(request, plan, words)
@@ -41,7 +41,7 @@ def _words(given: str) -> str:
         raise field_errors([(FIELD, str(error.message))]) from error
 
 
-def _asked(plan: Plan) -> Gate | None:
+def _pending_question(plan: Plan) -> Gate | None:
     if plan.current.standing != RevisionStatus.ASKED:
         return None
     gate = Gate.objects.newest(plan.pk, plan.current.question_step)

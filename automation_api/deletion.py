@@ -1,4 +1,4 @@
-"""Deleting all of one's own sessions."""
+"""Deletion of all sessions of the token's owner."""
 
 from django.http import HttpRequest
 

@@ -1,4 +1,5 @@
-"""The calls of programs that were written for another planner: its addresses, its names, and no rule of their own.
+"""Endpoints for programs that were written for another planner, with its addresses and names. All rules are those of
+plans/.
 
 Why so: docs/decisions.md, The API.
 """
@@ -20,7 +21,7 @@ from runs.procedure.schemas import problem_responses
 from . import clarification, feedback, schemas
 from . import input_task as tasks
 from .event_stream import SessionEventStream
-from .messages import message_source, messages_of_plan
+from .messages import gates_in_messages, messages_of_plan
 from .objects import plan_object, plan_summary, sent_gates, session_object, step_object, tool_lines
 from .sessions import plan, plans_of, record_sent_gates, require_same_user, session, session_owner, sessions
 
@@ -35,7 +36,7 @@ router = Router()
 )
 @requires_scope(TokenScope.SUBMIT, "plan")
 async def input_task(request: HttpRequest, asked: schemas.InputTask) -> HttpResponse:
-    """The answer comes as soon as there is a plan to look at, or questions, or after a minute."""
+    """The answer is sent as soon as there is a plan, or questions, or after a minute."""
     require_same_user(request, asked.user_id)
     return json_response(await tasks.submit_task(request, asked))
 
@@ -47,13 +48,13 @@ async def input_task(request: HttpRequest, asked: schemas.InputTask) -> HttpResp
     "/human_feedback",
     response=schemas.HumanFeedbackOut,
     openapi_extra=problem_responses(400, 403, 404, 409, 410, 413, 415, 422),
-    summary="Say yes or no to a step",
+    summary="Approve or reject a step",
 )
 @requires_scope(TokenScope.DECIDE, "plan")
 async def human_feedback(request: HttpRequest, asked: schemas.HumanFeedback) -> HttpResponse:
-    """It is about what this token was sent last of the step: 409 where something else is asked by now. No with words
-    has the rest planned anew, without them the step is left out. What is asked within a step is told by its messages;
-    there the words are the answer to a question, and no refuses a call of a tool."""
+    """The decision is about the gate of the step that was last sent to this token; 409 if another one is pending now. A
+    rejection with a text makes the planner replan the rest, one without a text leaves the step out. Gates within a
+    step come with its messages: there the text answers a question, and a rejection refuses a tool call."""
     require_same_user(request, asked.user_id)
     status = await feedback.step_feedback(request, asked)
     return json_response({"status": status, "session_id": asked.session_id, "step_id": asked.step_id})
@@ -63,13 +64,13 @@ async def human_feedback(request: HttpRequest, asked: schemas.HumanFeedback) -> 
     "/approve_step_or_steps",
     response=schemas.ApproveStepsOut,
     openapi_extra=problem_responses(400, 403, 404, 409, 410, 413, 415, 422),
-    summary="Say yes or no to a step, or to all",
+    summary="Approve or reject a step, or all steps",
 )
 @requires_scope(TokenScope.DECIDE, "plan")
 async def approve_step_or_steps(request: HttpRequest, asked: schemas.HumanFeedbackForAll) -> HttpResponse:
-    """With step_id as human_feedback. Without: yes to all that waits of the plan's steps as this token was sent it, and
-    by one that was sent nothing of the plan yet, to the steps as they were planned; what leaves the house waits to be
-    said yes to by itself. No with words has the plan made anew, without them it ends."""
+    """With step_id: the same as human_feedback. Without: approves all pending steps as they were sent to this token or,
+    if it was sent nothing of the plan yet, as they were planned. External actions still need their own approval. A
+    rejection with a text makes the planner replan, one without a text ends the plan."""
     require_same_user(request, asked.user_id)
     if not asked.step_id:
         return json_response({"status": await sync_to_async(feedback.all_steps_feedback)(request, asked)})
@@ -80,16 +81,16 @@ async def approve_step_or_steps(request: HttpRequest, asked: schemas.HumanFeedba
     "/human_clarification_on_plan",
     response=schemas.HumanClarificationOut,
     openapi_extra=problem_responses(400, 403, 404, 409, 410, 413, 415, 422),
-    summary="Say something to the planner",
+    summary="Send a message to the planner",
 )
 @requires_scope(TokenScope.STEER, "plan")
 def human_clarification_on_plan(request: HttpRequest, asked: schemas.HumanClarification) -> HttpResponse:
-    """It answers what the planner asks. Where it asks nothing, what has not begun is planned anew by it."""
+    """Answers the planner's questions. If there are none, the planner replans the steps that have not started."""
     require_same_user(request, asked.user_id)
     return json_response({"status": clarification.answer_clarification(request, asked), "session_id": asked.session_id})
 
 
-# ---- looking ----------------------------------------------------------------------------------------------
+# ---- reading ----------------------------------------------------------------------------------------------
 
 
 @router.get(
@@ -99,7 +100,7 @@ def human_clarification_on_plan(request: HttpRequest, asked: schemas.HumanClarif
     url_name="plans",
     summary="List plans with their steps, newest first",
 )
-def plans(request: HttpRequest, session_id: str = Query("", description="Of this session alone.")) -> HttpResponse:
+def plans(request: HttpRequest, session_id: str = Query("", description="Only plans of this session.")) -> HttpResponse:
     reject_unknown_parameters(request, "session_id")
     which = {"matter": session(request, session_id)} if session_id else {}
     found = plans_of(request, **which)
@@ -131,7 +132,7 @@ def steps(request: HttpRequest, plan_id: str) -> HttpResponse:
 def agent_messages(request: HttpRequest, session_id: str) -> HttpResponse:
     reject_unknown_parameters(request)
     found = plans_of(request, matter=session(request, session_id))
-    return json_response(_by_time(_said(request, found)))
+    return json_response(_by_time(_message_objects(request, found)))
 
 
 @router.get(
@@ -160,14 +161,14 @@ def _lines(request: HttpRequest) -> list[dict[str, Any]]:
     steps = [(step_object(step, one, me), step.action) for one in found for step in one.steps_now]
     lines += [{**line, "content": action} for line, action in steps]
     _note(request, found)
-    return lines + _said(request, found)
+    return lines + _message_objects(request, found)
 
 
-def _said(request: HttpRequest, plans: Sequence[Plan]) -> list[dict[str, Any]]:
-    """The messages of these, which the caller has been sent by now."""
-    said = [message for one in reversed(plans) for message in messages_of_plan(one)]
-    record_sent_gates(request, message_source(said))
-    return [one.to_object(_me(request)) for one in said]
+def _message_objects(request: HttpRequest, plans: Sequence[Plan]) -> list[dict[str, Any]]:
+    """Return the messages of these plans, and record their gates as sent to the caller."""
+    messages = [message for plan in reversed(plans) for message in messages_of_plan(plan)]
+    record_sent_gates(request, gates_in_messages(messages))
+    return [message.to_object(_me(request)) for message in messages]
 
 
 def _note(request: HttpRequest, plans: Sequence[Plan]) -> None:
@@ -186,7 +187,7 @@ def _by_time(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     summary="Follow a session",
 )
 async def events(request: HttpRequest, session_id: str, last: LastEvent = None) -> StreamingHttpResponse:
-    """Server-sent events, from the session's first one on, or from the one after Last-Event-ID."""
+    """Server-sent events from the session's first one, or from the one after Last-Event-ID."""
     reject_unknown_parameters(request)
     found = await sync_to_async(session)(request, session_id)
     known = int(last) if last and last.isascii() and last.isdigit() and len(last) < 10 else 0
@@ -200,16 +201,16 @@ async def events(request: HttpRequest, session_id: str, last: LastEvent = None) 
     response=schemas.DeleteMessagesOut,
     openapi_extra=problem_responses(403, 422),
     url_name="delete-messages",
-    summary="Delete everything of all own sessions",
+    summary="Delete all sessions of the token's owner",
 )
 @requires_scope(TokenScope.STEER, "plan")
 def delete_messages(
     request: HttpRequest,
-    user_id: str = Query("", description="The token's owner, where it is given."),
-    confirm: str = Query("", description="The name of the token's owner: it cannot be undone."),
+    user_id: str = Query("", description="If given, it must be the token's owner."),
+    confirm: str = Query("", description="The name of the token's owner. Deletion cannot be undone."),
 ) -> HttpResponse:
-    """What still runs is cancelled, all texts are erased, and a session of the same name begins anew. That it was, when
-    and by whom it was decided stays in the record."""
+    """Running plans are cancelled and all texts are erased; a later session may have the same name. The record keeps
+    that there were plans, who decided what, and when."""
     reject_unknown_parameters(request, "confirm", "user_id")
     require_same_user(request, user_id)
     return json_response({"status": deletion.delete_sessions(request, confirm)})

@@ -1,4 +1,4 @@
-"""The events of a session, as they happen; each has a number, by which a program goes on after the last that it has."""
+"""Server-sent events of a session. Each has a number, so that a client can resume after the last one it has."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
@@ -13,11 +13,11 @@ from runs.api.scopes import ApiCredential
 from runs.api.waiting import FoundRun, follow_run, read_queued
 
 from .events import AutomationEvent, events_of_plan
-from .messages import message_source
+from .messages import gates_in_messages
 
 
 class SessionEventStream:
-    """Of one program. `known`: the number of the last event that it has."""
+    """Stream to one client. `known`: number of the last event that it has."""
 
     def __init__(self, credential: ApiCredential, matter: Project, known: int) -> None:
         self._credential, self._matter, self._known = credential, matter, known
@@ -26,9 +26,9 @@ class SessionEventStream:
         self._user_id = credential.owner.get_username()
 
     def pieces(self) -> AsyncGenerator[str, None]:
-        return follow_run(self._credential.owner, self._look)
+        return follow_run(self._credential.owner, self._poll)
 
-    async def _look(self) -> FoundRun:
+    async def _poll(self) -> FoundRun:
         now = await read_queued(self._revisions)
         if now is None:
             return FoundRun(last=True)
@@ -37,7 +37,8 @@ class SessionEventStream:
         return await asyncio.to_thread(self._found)
 
     def _revisions(self) -> dict[UUID, int] | None:
-        """Of the session's plans; None where it, or the right to see it, is there no more."""
+        """Return the revisions of the session's runs; None if the session was deleted or the token is no longer
+        valid."""
         there = Project.objects.existing().filter(pk=self._matter.pk).exists()
         return self._now() if there and self._credential.holder() else None
 
@@ -48,7 +49,7 @@ class SessionEventStream:
 
     def _found(self) -> FoundRun:
         try:
-            events = self._told()
+            events = self._new_events()
         finally:
             connection.close()
         self._known = max((number for number, _ in events), default=self._known)
@@ -56,8 +57,9 @@ class SessionEventStream:
 
     @after_deadlock
     @transaction.atomic
-    def _told(self) -> list[tuple[int, AutomationEvent]]:
-        """What is new, by number. Who holds the matter has seen all that was numbered before."""
+    def _new_events(self) -> list[tuple[int, AutomationEvent]]:
+        """Return new events with their numbers. The lock on the project makes sure that numbers follow the order in
+        which clients see events."""
         Project.objects.select_for_update(no_key=True).get(pk=self._matter.pk)
         now = self._now()
         events = list(self._happened({pk for pk, revision in now.items() if self._seen.get(pk) != revision}))
@@ -65,7 +67,7 @@ class SessionEventStream:
         numbers = SentEvent.objects.numbers(self._matter, [(one.plan.pk, one.key) for one in events])
         numbered = sorted((numbers[one.plan.pk, one.key], index) for index, one in enumerate(events))
         new = [(number, events[index]) for number, index in numbered if number > self._known]
-        SentGate.objects.note(self._credential.pk, message_source(one.said for _, one in new if one.said))
+        SentGate.objects.note(self._credential.pk, gates_in_messages(one.message for _, one in new if one.message))
         self._seen = now
         return new
 

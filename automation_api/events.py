@@ -1,4 +1,4 @@
-"""What happens in a plan, as the events that the source's programs know: told by the rows that it came of."""
+"""Events of a plan under the names of the other planner, derived from rows."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,18 +21,18 @@ from .objects import COMPLETED, FAILED, IN_PROGRESS, OF_RUN, WELL, reply_of, ses
 
 @dataclass(frozen=True)
 class AutomationEvent:
-    """`key`: of what it was, in its plan. `said`: the message that it tells."""
+    """`key`: unique in the plan. `message`: the message that a `group_chat_message` event is about."""
 
     plan: Plan
     key: str
     at: datetime
     name: str
     data: dict[str, Any]
-    said: ThreadMessage | None = None
+    message: ThreadMessage | None = None
 
 
 def events_of_plan(plan: Plan, user_id: str) -> list[AutomationEvent]:
-    """Oldest first. Of a plan with its moves."""
+    """Return the events of a plan, oldest first. Needs moves with their texts."""
     found = [*_messages(plan), *_asked(plan, user_id), *_steps(plan, user_id), *_states(plan, user_id)]
     return sorted([*found, *_requests(plan, user_id)], key=lambda one: one.at)
 
@@ -48,12 +48,12 @@ def _messages(plan: Plan) -> Iterator[AutomationEvent]:
         yield AutomationEvent(plan, f"said-{said.key}", said.at, "group_chat_message", data, said)
 
 
-# ---- what is asked ----------------------------------------------------------------------------------------
+# ---- approval requests ------------------------------------------------------------------------------------
 
 
 def _asked(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
-    """One for each gate of a step; for all steps that were asked about as they were planned, one of which is about
-    all."""
+    """Yield an event for each gate. If the policy opens the gates of all steps with the plan, the first gates of a
+    revision's steps have one common event without a step."""
     gates, steps = list(plan.run.gates.all()), {step.number: step for step in plan.steps.all()}
     first = {gate.step: gate for gate in gates if gate.kind == ApprovalKind.STEP and gate.number == 1}
     ahead = set(first.values()) if plan.policy["ahead"] else set()
@@ -82,7 +82,7 @@ def _is_a_persons(step: PlanStep) -> bool:
 
 
 def _all_asked(steps: Sequence[PlanStep], first: dict[str, Gate]) -> datetime | None:
-    """When the last of these was asked about, or will never be as it was planned; None as long as one may be."""
+    """Return when the last of these steps got its first gate, or can no longer get it; None while one still may."""
     times = [first[step.gate_step].made if step.gate_step in first else _let_go(step) for step in steps]
     if None in times or not any(step.gate_step in first for step in steps):
         return None
@@ -96,7 +96,7 @@ def _let_go(step: PlanStep) -> datetime | None:
     return None
 
 
-# ---- what is done -----------------------------------------------------------------------------------------
+# ---- work -------------------------------------------------------------------------------------------------
 
 
 def _steps(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
@@ -126,7 +126,7 @@ def _response(step: PlanStep, state: PlanStepState, user_id: str) -> dict[str, A
 
 def _given(move: PlanStepMove) -> dict[str, Any]:
     call = move.tool_call
-    assert call  # noqa: S101 - of those moves that are calls
+    assert call  # noqa: S101 - the caller passes only moves with a call
     return {"function": call.tool, "status": call.status, "result": call.output or call.error}
 
 
@@ -141,13 +141,13 @@ def _requests(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
             yield AutomationEvent(plan, f"ask-{move.key}", move.made, "request_to_speak", data)
 
 
-# ---- how the plan stands ----------------------------------------------------------------------------------
+# ---- status -----------------------------------------------------------------------------------------------
 
 
 def _states(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
-    """Each change, as its record has it: a plan that failed may go on and end again."""
+    """Yield each change of status from the audit log, since a failed plan may be retried and end again."""
     entries = AuditEntry.objects.filter(run=plan.pk, kind__in=(ENDED, RETRIED)).order_by("seq")
-    for number, (at, state) in enumerate(_told(entries), 1):
+    for number, (at, state) in enumerate(_states_in(entries), 1):
         data: dict[str, Any] = {
             "plan_id": str(plan.pk),
             "session_id": session_of(plan),
@@ -158,7 +158,7 @@ def _states(plan: Plan, user_id: str) -> Iterator[AutomationEvent]:
         yield AutomationEvent(plan, f"state-{number}", at, "plan_state_update", data)
 
 
-def _told(entries: Iterable[AuditEntry]) -> Iterator[tuple[datetime, str]]:
+def _states_in(entries: Iterable[AuditEntry]) -> Iterator[tuple[datetime, str]]:
     for entry in entries:
         line = json.loads(entry.line)
         state = IN_PROGRESS if entry.kind == RETRIED else _ended(line["facts"])

@@ -1,4 +1,5 @@
-"""A yes or no to a step, or to all: at the gates that were sent to the caller, as nobody names them here."""
+"""Approvals and rejections of steps. Requests do not name a gate, so they are about the gates that were sent to the
+token."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,18 +34,18 @@ from .objects import gates_at, is_pending, status_of
 from .schemas import HumanFeedback, HumanFeedbackForAll
 from .sessions import plan_in, session_owner, uuid_of
 
-WAIT_SECONDS = 20.0  # seconds until a changed step should have been asked about
-DECIDED_ON_PAGE_KINDS = (ApprovalKind.UNCERTAIN, ApprovalKind.BUDGET)  # more can be said there than yes and no
+WAIT_SECONDS = 20.0  # for the gate of a changed step
+DECIDED_ON_PAGE_KINDS = (ApprovalKind.UNCERTAIN, ApprovalKind.BUDGET)  # these have more choices than yes and no
 ANSWERED_KINDS = (ApprovalKind.QUESTION, ApprovalKind.SEAT)
 PATHS = {"text": "human_feedback", "answer": "human_feedback", "decision": "approved", "choice": "approved"}
 CHANGED = "It was not sent to you yet as it is now. Look at it, and decide again."
 
 
-# ---- what is said -----------------------------------------------------------------------------------------
+# ---- decisions --------------------------------------------------------------------------------------------
 
 
-def feedback_text(gate: Gate, approved: bool, words: str) -> dict[str, Any]:
-    """A yes or no, as this gate takes it."""
+def decision_arguments(gate: Gate, approved: bool, words: str) -> dict[str, Any]:
+    """Return an approval or rejection as arguments of `gates.gate_response` for this kind of gate."""
     kind = ApprovalKind(gate.kind)
     if not approved:
         return {"decision": DecisionValue.REJECT, "choice": _refusal(kind, words), "text": words}
@@ -63,7 +64,8 @@ def _refusal(kind: ApprovalKind, words: str) -> DecisionMeaning:
 
 
 def decide(request: HttpRequest, gate: Gate, said: dict[str, Any]) -> Gate:
-    """At a gate that the caller was sent, or whose yes sends nothing: what a step sends is asked about by itself."""
+    """Decide at a gate. Callers make sure that it was sent to the token, or that an approval allows no external
+    action."""
     if gate.kind in DECIDED_ON_PAGE_KINDS:
         raise ApiError(409, f"More than yes and no can be said here: {address_of(request)}/gates/{gate.pk}/")
     try:
@@ -77,27 +79,27 @@ def decide(request: HttpRequest, gate: Gate, said: dict[str, Any]) -> Gate:
 
 
 async def step_feedback(request: HttpRequest, asked: HumanFeedback) -> str:
-    """The sentence that says what was decided."""
-    step, gate, is_changed = await sync_to_async(_asked_at)(request, asked)
+    """Decide about one step and return the status sentence of the answer."""
+    step, gate, is_changed = await sync_to_async(_step_and_gate)(request, asked)
     if is_changed:
         seen, gate = gate, await _changed(request, step, asked.action)
         _refuse_unseen(step, seen, gate)
-    said = feedback_text(gate, asked.approved, asked.words)
-    after = await sync_to_async(decide)(request, gate, said)
-    return f"{step} {_in_a_word(said)}{', others are asked as well' if after.pending else ''}"
+    decision = decision_arguments(gate, asked.approved, asked.words)
+    after = await sync_to_async(decide)(request, gate, decision)
+    return f"{step} {_in_a_word(decision)}{', others are asked as well' if after.pending else ''}"
 
 
 def _in_a_word(said: dict[str, Any]) -> str:
     return {DecisionValue.ANSWER: "answered", DecisionValue.REJECT: "rejected"}.get(said["decision"], "approved")
 
 
-def _asked_at(request: HttpRequest, asked: HumanFeedback) -> tuple[PlanStep, Gate, bool]:
-    """Of which step, at which gate, and whether the step is to be changed first: not where the decision would be
-    refused all the same."""
+def _step_and_gate(request: HttpRequest, asked: HumanFeedback) -> tuple[PlanStep, Gate, bool]:
+    """Return step and gate, and whether the step must be changed first. It is not changed if the decision would be
+    refused anyway."""
     plan = plan_in(request, asked.plan_id, asked.session_id)
     step = _step_of(request, plan, asked.step_id)
-    refuse_unfitting(asked)
-    gate, owner = _sent(request, plan, step), session_owner(request)
+    check_feedback(asked)
+    gate, owner = _sent_gate(request, plan, step), session_owner(request)
     if not _is_changed(step, asked) or not gate.pending or not may_decide(gate, owner):
         return step, gate, False
     if not STEER.covers(owner, plan.run):
@@ -105,15 +107,15 @@ def _asked_at(request: HttpRequest, asked: HumanFeedback) -> tuple[PlanStep, Gat
     return step, gate, True
 
 
-def refuse_unfitting(asked: HumanFeedback | HumanFeedbackForAll) -> None:
-    """Two things at once, and texts that cannot be taken."""
+def check_feedback(asked: HumanFeedback | HumanFeedbackForAll) -> None:
+    """Refuse contradictory feedback, and texts that are too long or cannot be stored."""
     if len(asked.words) > DECISION_LENGTH:
         raise field_errors([("human_feedback", f"It has more than {DECISION_LENGTH:,} characters.")])
     wrong = _two_things(asked)
     if wrong:
         raise field_errors([("updated_action", wrong)])
     if asked.action:
-        _refuse_unkeepable(asked.action)
+        _check_action(asked.action)
 
 
 def _two_things(asked: HumanFeedback | HumanFeedbackForAll) -> str:
@@ -124,7 +126,7 @@ def _two_things(asked: HumanFeedback | HumanFeedbackForAll) -> str:
     return ""
 
 
-def _refuse_unkeepable(action: str) -> None:
+def _check_action(action: str) -> None:
     try:
         PlainTextField(max_length=ACTION_LENGTH, lines=True, needed="Write what is to be done.").clean(action)
     except ValidationError as error:
@@ -141,13 +143,13 @@ def _step_of(request: HttpRequest, plan: Plan, key: str) -> PlanStep:
     raise not_found("step")
 
 
-def _sent(request: HttpRequest, plan: Plan, step: PlanStep) -> Gate:
-    """The gate that the caller was sent for this step, if it is what is asked about it now."""
+def _sent_gate(request: HttpRequest, plan: Plan, step: PlanStep) -> Gate:
+    """Return the gate of this step that the caller was sent. Raises ApiError 409 if it is not pending any more."""
     at_step = gates_at(plan, step)
     asked = [gate for gate in at_step if is_pending(gate)]
     sent = SentGate.objects.by_step(credential_of(request).pk, plan.pk).get(step.pk)
     if late := next((gate for gate in at_step if gate.pk == sent and _is_late(gate)), None):
-        return late  # to decide there is refused with when it was over
+        return late  # deciding there is refused with the time of its end
     if not asked:
         raise ApiError(409, f"{step} is {status_of(step, at_step)}: nothing waits to be decided.")
     if found := next((gate for gate in asked if gate.pk == sent), None):
@@ -161,7 +163,7 @@ def _is_late(gate: Gate) -> bool:
     )
 
 
-# ---- and with another text --------------------------------------------------------------------------------
+# ---- a changed step ---------------------------------------------------------------------------------------
 
 
 def _is_changed(step: PlanStep, asked: HumanFeedback) -> bool:
@@ -169,9 +171,9 @@ def _is_changed(step: PlanStep, asked: HumanFeedback) -> bool:
 
 
 async def _changed(request: HttpRequest, step: PlanStep, action: str) -> Gate:
-    """The gate at which the step is asked about as it is now."""
+    """Change the step and return its new gate."""
     await sync_to_async(change_action)(request, step, action)
-    with suppress(ApiError):  # too many wait already: it may be asked about all the same
+    with suppress(ApiError):  # too many requests wait already: the gate may be there anyway
         await wait_until(step.plan_id, session_owner(request), WAIT_SECONDS, partial(_is_asked, step, action))
     gate = await sync_to_async(_gate_about)(step, action)
     if gate is None and await sync_to_async(_is_a_persons)(step):
@@ -182,7 +184,8 @@ async def _changed(request: HttpRequest, step: PlanStep, action: str) -> Gate:
 
 
 def _refuse_unseen(step: PlanStep, seen: Gate, gate: Gate) -> None:
-    """Its tools were named by the planner since, and the caller has seen none but those of the old text."""
+    """Refuse an approval if the planner named another owner or other tools for the changed step: the caller has not
+    seen these."""
     if gate.text.partition(ACTION)[0] != seen.text.partition(ACTION)[0]:
         raise ApiError(
             409, f"{step} was changed, and has another agent or other tools now. Look at it, and approve it then."
@@ -211,7 +214,7 @@ def _gate_about(step: PlanStep, action: str) -> Gate | None:
 def _is_asked(step: PlanStep, action: str, plan: UUID) -> bool:
     now = PlanStep.objects.only("status", "agent", "tools_due").get(pk=step.pk)
     if now.agent_id is None and not now.tools_due:
-        return True  # nobody is asked about it before a person does it
+        return True  # a person's step has no gate of its own
     over = now.status not in BEFORE_WORK or Run.objects.only("status").get(pk=plan).is_ended
     return over or _gate_about(step, action) is not None
 
@@ -221,7 +224,7 @@ def _is_asked(step: PlanStep, action: str, plan: UUID) -> bool:
 
 def all_steps_feedback(request: HttpRequest, asked: HumanFeedbackForAll) -> str:
     plan = plan_in(request, asked.plan_id, asked.session_id)
-    refuse_unfitting(asked)
+    check_feedback(asked)
     waiting = [gate for gate in plan.run.gates.all() if is_pending(gate)]
     if not waiting:
         raise ApiError(409, "Nothing of this plan waits to be decided.")
@@ -229,7 +232,7 @@ def all_steps_feedback(request: HttpRequest, asked: HumanFeedbackForAll) -> str:
 
 
 def _plan_rejected(request: HttpRequest, waiting: Sequence[Gate], asked: HumanFeedbackForAll) -> str:
-    """It is said of the plan, at the plan's gate or the first one that takes it."""
+    """Reject the plan at its own gate, else at the first gate that offers the choice."""
     choice = DecisionMeaning.REVISE if asked.words.strip() else DecisionMeaning.END
     takes = [gate for gate in waiting if choice in {one["word"] for one in gate.choices}]
     gate = min(takes, key=lambda one: (one.kind != ApprovalKind.PLAN, one.pk), default=None)
@@ -241,22 +244,22 @@ def _plan_rejected(request: HttpRequest, waiting: Sequence[Gate], asked: HumanFe
 
 def _all_approved(request: HttpRequest, plan: Plan, waiting: Sequence[Gate], asked: HumanFeedbackForAll) -> str:
     sent = SentGate.objects.by_step(credential_of(request).pk, plan.pk)
-    said = Counter(
+    results = Counter(
         _approved(request, plan, gate, sent, asked.words) for gate in waiting if gate.kind != ApprovalKind.PLAN
     )
-    if not said["had changed"]:
+    if not results["had changed"]:
         for gate in (gate for gate in waiting if gate.kind == ApprovalKind.PLAN):
-            decide(request, gate, feedback_text(gate, True, asked.words))
-    return _counted(said)
+            decide(request, gate, decision_arguments(gate, True, asked.words))
+    return _counted(results)
 
 
 def _approved(request: HttpRequest, plan: Plan, gate: Gate, sent: dict[UUID, int], words: str) -> str:
-    """What became of it. A caller that has looked at the plan approves what it was sent; one that never did, all that
-    is asked about steps as they were planned."""
+    """Approve one gate if allowed, and return the result. A caller that was sent gates of the plan approves only these;
+    one that was sent none approves the gates of all steps."""
     step = next((one for one in plan.steps.all() if one.number == number_of(gate)), None)
     is_sent = step is not None and sent.get(step.pk) == gate.pk
     if gate.cut or (gate.kind not in (ApprovalKind.STEP, ApprovalKind.PLAN) and reaches_out(gate)):
-        return "still waiting"  # one by one
+        return "still waiting"  # needs its own approval
     if gate.kind == ApprovalKind.STEP and sent and not is_sent:
         return "had changed"
     if step is None or gate.kind in DECIDED_ON_PAGE_KINDS or (gate.kind != ApprovalKind.STEP and not is_sent):
@@ -264,13 +267,14 @@ def _approved(request: HttpRequest, plan: Plan, gate: Gate, sent: dict[UUID, int
     if gate.kind in ANSWERED_KINDS and not words.strip():
         return "still waiting"
     try:
-        decide(request, gate, feedback_text(gate, True, words))
+        decide(request, gate, decision_arguments(gate, True, words))
     except ApiError as refused:
         return "had changed" if refused.status == 409 else "still waiting"
     return "approved"
 
 
-def _counted(said: Counter[str]) -> str:
-    """As in: 4 steps approved, 1 had changed."""
-    steps = f"{said['approved']} step{'' if said['approved'] == 1 else 's'} approved"
-    return ", ".join([steps, *(f"{said[word]} {word}" for word in ("had changed", "still waiting") if said[word])])
+def _counted(results: Counter[str]) -> str:
+    """Return a text such as "4 steps approved, 1 had changed"."""
+    steps = f"{results['approved']} step{'' if results['approved'] == 1 else 's'} approved"
+    others = (f"{results[word]} {word}" for word in ("had changed", "still waiting") if results[word])
+    return ", ".join([steps, *others])

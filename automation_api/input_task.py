@@ -1,4 +1,4 @@
-"""A first task: it is submitted as any other, and waited for until there is a plan to look at."""
+"""Submission of a task; the request waits until there is a plan."""
 
 from contextlib import suppress
 from functools import partial
@@ -25,13 +25,13 @@ from runs.forms import PlainTextField
 from .schemas import InputTask
 from .sessions import session_owner
 
-WAIT_SECONDS = 60.0  # seconds until the answer says that planning goes on
+WAIT_SECONDS = 60.0  # after these the answer is that planning goes on
 
 
 async def submit_task(request: HttpRequest, asked: InputTask) -> dict[str, Any]:
     session = _session(asked.session_id) if asked.session_id else str(uuid4())
     pk = await sync_to_async(queue_once)(request, "plan", {}, partial(_submit, request, asked, session))
-    with suppress(ApiError):  # too many wait already: it is planned all the same
+    with suppress(ApiError):  # too many requests wait already: answer with the present status
         await wait_until(pk, session_owner(request), WAIT_SECONDS, _is_planned)
     return {
         "status": await read(partial(_status, pk)),
@@ -44,7 +44,7 @@ async def submit_task(request: HttpRequest, asked: InputTask) -> dict[str, Any]:
 
 def _session(name: str) -> str:
     field = PlainTextField(max_length=forms.PROJECT_NAME_LENGTH)
-    field.strip = False  # it is answered as it was sent
+    field.strip = False  # the answer must repeat it unchanged
     try:
         return field.clean(name)
     except ValidationError as error:
@@ -79,7 +79,7 @@ def _team() -> TeamVersion:
 
 
 def _is_planned(pk: UUID) -> bool:
-    """Whether all that is to be decided is asked by now, or nothing will be."""
+    """Tell whether all gates of the new plan are open, or the run has ended."""
     run = Run.objects.only("status").get(pk=pk)
     return run.is_ended or run.status == Run.Status.WAITING
 

@@ -1,4 +1,4 @@
-"""The messages of a session: told by the rows that what they say came of, so they cannot differ from it."""
+"""Messages of a session. They are derived from rows and not stored, so they cannot contradict them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from plans.rules.enums import StepEvent
 from runs.run_object import isoformat
 from toolbox.agent_step import AgentAct
 
-from .objects import feedback_words, gate_message, is_pending, reply_of, session_of
+from .objects import feedback_words, is_pending, reply_of, session_of, visible_decisions
 
 EVENT_LABELS = {
     DecisionValue.APPROVE: "Approved",
@@ -32,7 +32,7 @@ EVENT_LABELS = {
 
 @dataclass(frozen=True)
 class ThreadMessage:
-    """`key`: of what it tells, in its plan. `by`: whoever spoke. `gate`: which it asks about."""
+    """`key`: unique in the plan. `by`: name of the person who wrote it. `gate`: the gate that it announces."""
 
     plan: Plan
     key: str
@@ -61,19 +61,19 @@ class ThreadMessage:
         }
 
 
-def message_source(said: Iterable[ThreadMessage]) -> dict[UUID, int]:
-    """The gates of steps that these messages ask about."""
-    asked = ((one.step, one.gate) for one in said if one.step and one.gate and is_pending(one.gate))
-    return {step.pk: gate.pk for step, gate in asked}
+def gates_in_messages(messages: Iterable[ThreadMessage]) -> dict[UUID, int]:
+    """Return the pending gates that these messages announce, by step."""
+    pending = ((one.step, one.gate) for one in messages if one.step and one.gate and is_pending(one.gate))
+    return {step.pk: gate.pk for step, gate in pending}
 
 
 def messages_of_plan(plan: Plan) -> list[ThreadMessage]:
-    """Oldest first."""
+    """Return the messages of a plan, oldest first."""
     steps = {step.number: step for step in plan.steps.all()}
     task = ThreadMessage(plan, "task", plan.run.created, HUMAN, plan.task, by=plan.run.asked_by)
     later = [*_plans(plan), *_gates(plan, steps), *_steps(plan, steps), *_words(plan, steps)]
-    said = [task, *sorted(later, key=lambda one: one.at)]
-    return [*said, *_end(plan, said[-1].at)]
+    messages = [task, *sorted(later, key=lambda one: one.at)]
+    return [*messages, *_end(plan, messages[-1].at)]
 
 
 def _plans(plan: Plan) -> Iterator[ThreadMessage]:
@@ -87,13 +87,13 @@ def _plans(plan: Plan) -> Iterator[ThreadMessage]:
 def _gates(plan: Plan, steps: dict[int, PlanStep]) -> Iterator[ThreadMessage]:
     for gate in plan.run.gates.all():
         step = steps.get(number_of(gate) or 0)
-        if not (gate.kind == ApprovalKind.QUESTION and step is None):  # those are what the planner said
+        if not (gate.kind == ApprovalKind.QUESTION and step is None):  # questions of the planner are in _plans
             agent = gate.kind == ApprovalKind.QUESTION and step
             asked = ThreadMessage(
                 plan, f"gate-{gate.pk}", gate.made, agent.owner if agent else MANAGER, gate.text, step
             )
             yield replace(asked, gate=gate)
-        for one in gate_message(gate):
+        for one in visible_decisions(gate):
             by = HUMAN if one.by and not one.of_council else MANAGER
             yield ThreadMessage(plan, f"decision-{one.pk}", one.made, by, _decided(one), step, one.by)
 
@@ -124,7 +124,7 @@ def _ended(plan: Plan, key: str, step: PlanStep, state: PlanStepState) -> Thread
 
 
 def _who_ended(step: PlanStep, state: PlanStepState) -> str:
-    """Its agent by a move of its own, a person at a gate, or the rules where no move could be used."""
+    """Return who ended a step: its agent by a move, a person at a gate, or the rules."""
     if state.by_name or step.agent is None:
         return HUMAN
     acts = {move.act for move in step.moves.all() if move.series == state.series}
@@ -132,31 +132,31 @@ def _who_ended(step: PlanStep, state: PlanStepState) -> str:
 
 
 def _words(plan: Plan, steps: dict[int, PlanStep]) -> Iterator[ThreadMessage]:
-    """What people said besides deciding, and what was said of the plan. What was said at a gate stands there."""
-    ended = {f"{step}: {state.why}" for step in steps.values() for state in step.history}  # stands at its step
-    at_gates = Counter(filter(None, map(_said_at, plan.run.gates.all())))
+    """Yield saved messages of people and rules, without those that decisions or ends of steps already have."""
+    ended = {f"{step}: {state.why}" for step in steps.values() for state in step.history}  # yielded by _steps
+    at_gates = Counter(filter(None, map(_gate_text, plan.run.gates.all())))
     for one in plan.messages.all():
-        said = (one.by_name, one.to_step, one.content)
+        text = (one.by_name, one.to_step, one.content)
         if one.source not in (HUMAN, MANAGER) or one.content in ended:
             continue
-        if one.source == HUMAN and at_gates[said]:
-            at_gates[said] -= 1
+        if one.source == HUMAN and at_gates[text]:
+            at_gates[text] -= 1
             continue
         yield ThreadMessage(
             plan, f"message-{one.number}", one.made, one.source, one.content, steps.get(one.to_step), one.by_name
         )
 
 
-def _said_at(gate: Gate) -> tuple[str, int, str] | None:
-    """As `deciding` hands it on to whom it is for."""
-    said = clean_storable_text(str(gate.answer or gate.words or ""))
-    return (gate.last_decision.by, number_of(gate) or 0, said) if gate.last_decision and said else None
+def _gate_text(gate: Gate) -> tuple[str, int, str] | None:
+    """Return author, step and text of a decision, as `plans.gate_decisions` saves them as a message."""
+    text = clean_storable_text(str(gate.answer or gate.words or ""))
+    return (gate.last_decision.by, number_of(gate) or 0, text) if gate.last_decision and text else None
 
 
 def _end(plan: Plan, last: datetime) -> Iterator[ThreadMessage]:
     run = plan.run
     if run.is_ended and run.ended:
-        at = max(run.ended, last)  # the database says when it ended, which may be another clock
+        at = max(run.ended, last)  # the end is by the database's clock, which may differ
         yield ThreadMessage(plan, f"end-{run.retries}", at, MANAGER, _how_it_ended(plan))
 
 

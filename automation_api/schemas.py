@@ -1,4 +1,4 @@
-"""What the source's programs send and get, by their own names. Keys that are not known are left alone."""
+"""Request and response schemas under the other planner's names. Unknown keys of requests are ignored."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,12 +14,12 @@ FeedbackStatus = Literal["pending", "addressed", "rejected"]
 
 
 class AutomationRequest(StrictTypes):
-    user_id: str | None = Field(None, description="The token's owner, where it is given.")
+    user_id: str | None = Field(None, description="If given, it must be the token's owner.")
 
 
 class InputTask(AutomationRequest):
     session_id: Annotated[str, text_field(PROJECT_NAME_LENGTH)] | None = Field(
-        None, description="Its plans know how the earlier ones came out. Without one: a new UUID."
+        None, description="The planner sees how earlier plans of the session ended. Without one: a new UUID."
     )
     description: Annotated[str, text_field(TASK_LENGTH, 1)] = Field(description="What is to be done.")
 
@@ -36,7 +36,7 @@ class _FeedbackFields(AutomationRequest):
     plan_id: str
     session_id: str
     approved: bool
-    human_feedback: str | None = Field(None, description="Why; the answer, where a question was asked.")
+    human_feedback: str | None = Field(None, description="The reason; at a question, the answer.")
     updated_action: str | None = Field(None, description="What is to be done instead, with approved=true.")
 
     @property
@@ -86,14 +86,14 @@ class AutomationStepOut(Schema):
     data_type: Literal["step"]
     plan_id: Identifier
     session_id: str
-    user_id: str = Field(description="Who decided about it last, else whose plan it is.")
+    user_id: str = Field(description="Who decided about it last, else the plan's owner.")
     action: str
     agent: str
     status: StepStatus
     agent_reply: str | None
     human_feedback: str | None
     human_feedback_status: FeedbackStatus | None
-    updated_action: str | None = Field(description="The present action, where it is not the first one.")
+    updated_action: str | None = Field(description="The current action, if it was changed.")
     ts: Moment
 
 

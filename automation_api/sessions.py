@@ -1,4 +1,4 @@
-"""Whose sessions and plans there are: on this surface everybody sees only their own."""
+"""Look-up of sessions and plans. Here every token sees only what belongs to its owner."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ def session_owner(request: HttpRequest) -> Any:
 
 
 def require_same_user(request: HttpRequest, named: str | None) -> None:
-    """Refuses a body that names another user than the token does."""
+    """Refuse a request whose user_id is not the token's owner."""
     owner = session_owner(request).get_username()
     if named and named != owner:
         raise ApiError(403, f"This token is of {owner}, and user_id names another user.")
@@ -35,13 +35,13 @@ def session(request: HttpRequest, name: str) -> Project:
 
 
 def record_sent_gates(request: HttpRequest, sent: Mapping[UUID, int]) -> None:
-    """That these gates of steps stand in the answer: to those the caller says yes or no from now on."""
+    """Record that these gates are in the answer: later decisions of the token are about them."""
     if sent:
         SentGate.objects.note(credential_of(request).pk, sent)
 
 
 def plans_of(request: HttpRequest, **which: Any) -> list[Plan]:
-    """Newest first."""
+    """Return the owner's plans, newest first."""
     return list(Plan.objects.in_sessions(session_owner(request)).filter(**which))
 
 
@@ -53,7 +53,7 @@ def plan(request: HttpRequest, key: str) -> Plan:
 
 
 def plan_in(request: HttpRequest, key: str, name: str) -> Plan:
-    """The plan, which must be of this session."""
+    """Return the plan; raises ApiError if it is not of this session."""
     found = plan(request, key)
     if found.matter is None or found.matter.name != name:
         raise field_errors([("session_id", "The plan is of another session.")])

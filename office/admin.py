@@ -1,4 +1,4 @@
-"""The rows of the office, for whoever has the rights to them."""
+"""Admin pages of the example office."""
 
 from django.contrib import admin
 
@@ -65,5 +65,5 @@ class PurchaseRequestAdmin(admin.ModelAdmin):
     list_filter = ["example"]
 
     def has_add_permission(self, request: object) -> bool:
-        """Its sum is worked out by the tool that asks for it."""
+        """Requests are made by the tool only, since it computes the total."""
         return False

@@ -1,4 +1,4 @@
-"""An office to try things in: made at once, marked, and gone at once."""
+"""The example office: rows to try tools with, marked as examples, so that they can be removed together."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ EXAMPLE_MODELS = (Request, CalendarEntry, Task, OfficeDocument, Item, Person)
 WORKDAYS = 10
 SATURDAY = 5
 
-# name, role, unit, by whom it is led
+# name, role, unit, manager
 PEOPLE = (
     ("Karin Lindqvist", "Head of the house", "Management", ""),
     ("Tomás Ferreira", "People partner", "People", "Karin Lindqvist"),
@@ -28,7 +28,7 @@ PEOPLE = (
     ("Ingrid Dahl", "Service desk", "Tech support", "Karin Lindqvist"),
     ("Owen Price", "Lawyer", "Legal", "Karin Lindqvist"),
 )
-# what, for whom, due in so many days
+# title, assignee, days until it is due
 TASKS = (
     ("Agree on the budget of the quarter", "Karin Lindqvist", 6),
     ("Answer the works council", "Karin Lindqvist", 3),
@@ -98,7 +98,7 @@ ITEMS = (
     ("First aid kit", "Safety", 7, "36.50", "Reception"),
     ("Visitor badge", "Safety", 50, "1.10", "Reception"),
 )
-# title, hour, minutes, place, who; every day, or on one day of the week
+# title, day of the week (None: every day), hour, minutes, place, people
 MEETINGS = (
     ("Morning round of the desk", None, 9, 15, "Desk", ("Ingrid Dahl", "Emil Novak")),
     ("Heads of units", 0, 10, 60, "Large room", ("Karin Lindqvist", "Samuel Okafor", "Priya Raman", "Maya Cohen")),
@@ -111,12 +111,12 @@ MEETINGS = (
 
 @transaction.atomic
 def is_wanted() -> bool:
-    """Whether nobody is there: then no tool finds anything."""
+    """Tell whether there are no people: then tools find nothing, and pages offer to load the example."""
     return not Person.objects.exists()
 
 
 def load() -> dict[str, int]:
-    """Make it, unless it is there; how many of each. Of two who do so at once one finds it made."""
+    """Create the example rows, unless they exist; return their numbers by kind. A lock makes concurrent calls safe."""
     CalendarEntry.objects.lock()
     if not Person.objects.filter(example=True).exists():
         people = _people()
@@ -131,7 +131,7 @@ def load() -> dict[str, int]:
 
 @transaction.atomic
 def remove() -> int:
-    """Take away what came with it, and nothing that was made since; how many rows."""
+    """Delete the example rows and no others; return their number."""
     return sum(kind.objects.filter(example=True).delete()[1].get(kind._meta.label, 0) for kind in EXAMPLE_MODELS)
 
 

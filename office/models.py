@@ -1,4 +1,4 @@
-"""A small office on rows of its own: people, tasks, a calendar, documents, a stock and what is to be bought.
+"""A small office: people, tasks, a calendar, documents, stock items and purchase requests.
 
 Why so: docs/decisions.md, Tools.
 """
@@ -16,12 +16,12 @@ from django.utils import timezone
 from engine.text.search_terms import index_words
 
 NAME_LENGTH, LONG_LENGTH = 120, 200
-CALENDAR = 0x0FF1CE  # by which the database knows the lock on the calendar
+CALENDAR = 0x0FF1CE  # key of PostgreSQL's advisory lock on the calendar
 
 
 class SearchableQuerySet(models.QuerySet[Any]):
     def found(self, query: str) -> Self:
-        """With all of these words, or words that begin with them."""
+        """Filter rows that have all words of the query, or words that begin with them."""
         with_all = Q()
         for word in index_words(query):
             with_all &= Q(words__contains=f" {word}")
@@ -29,9 +29,9 @@ class SearchableQuerySet(models.QuerySet[Any]):
 
 
 class SearchableRow(models.Model):
-    """What is found by words. `example`: it came with the example, and goes with it."""
+    """A row with search words. `example`: it belongs to the example office and is removed with it."""
 
-    said_in: tuple[str, ...] = ()  # the columns whose words it is found by
+    search_columns: tuple[str, ...] = ()  # columns whose words are indexed
 
     words = models.TextField(blank=True, editable=False)
     example = models.BooleanField(default=False)
@@ -42,7 +42,9 @@ class SearchableRow(models.Model):
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        self.words = " " + " ".join(index_words(" ".join(str(getattr(self, column) or "") for column in self.said_in)))
+        self.words = " " + " ".join(
+            index_words(" ".join(str(getattr(self, column) or "") for column in self.search_columns))
+        )
         super().save(*args, **kwargs)
 
 
@@ -50,7 +52,7 @@ class SearchableRow(models.Model):
 
 
 class Person(SearchableRow):
-    said_in = ("name", "mail", "role", "unit")
+    search_columns = ("name", "mail", "role", "unit")
 
     name = models.CharField(max_length=NAME_LENGTH)
     mail = models.EmailField()
@@ -80,7 +82,7 @@ class TaskState(models.TextChoices):
 
 class Task(SearchableRow):
     State = TaskState
-    said_in = ("title", "details", "assignee")
+    search_columns = ("title", "details", "assignee")
 
     title = models.CharField(max_length=LONG_LENGTH)
     assignee = models.ForeignKey(Person, on_delete=models.SET_NULL, null=True, blank=True, related_name="tasks")
@@ -100,13 +102,13 @@ class Task(SearchableRow):
 
 class CalendarQuerySet(SearchableQuerySet):
     def lock(self) -> None:
-        """Nobody else puts anything in until the transaction ends; on SQLite nobody writes beside it anyway."""
+        """Lock the calendar until the transaction ends. SQLite needs no lock, since it has one writer at a time."""
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CALENDAR])
 
     def between(self, start: datetime, end: datetime) -> Self:
-        """What has any of its time in this span."""
+        """Filter entries that overlap this span."""
         return self.filter(start__lt=end, end__gt=start)
 
     def with_any(self, people: Iterable[Person]) -> Self:
@@ -114,7 +116,7 @@ class CalendarQuerySet(SearchableQuerySet):
 
 
 class CalendarEntry(SearchableRow):
-    said_in = ("title", "place")
+    search_columns = ("title", "place")
 
     title = models.CharField(max_length=LONG_LENGTH)
     start = models.DateTimeField()
@@ -137,9 +139,9 @@ class CalendarEntry(SearchableRow):
 
 
 class OfficeDocument(SearchableRow):
-    """Found by the words of its newest version; `outside`: strangers wrote it, as that of one which was imported."""
+    """A document in its newest version. `outside`: the text is untrusted, for example imported."""
 
-    said_in = ("name", "text")
+    search_columns = ("name", "text")
 
     name = models.CharField(max_length=LONG_LENGTH)
     text = models.TextField()
@@ -154,14 +156,14 @@ class OfficeDocument(SearchableRow):
         return self.name
 
     def write(self, text: str) -> None:
-        """A new version; the older ones stay. In a transaction in which nobody else writes one."""
+        """Save a new version; older ones are kept. Needs a lock on the row."""
         OfficeDocumentVersion.objects.create(document=self, number=self.version, text=self.text)
         self.text, self.version = text, self.version + 1
         self.save()
 
 
 class OfficeDocumentVersion(models.Model):
-    """What stood in a document before."""
+    """An earlier version of a document."""
 
     document = models.ForeignKey(OfficeDocument, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
@@ -181,7 +183,7 @@ class OfficeDocumentVersion(models.Model):
 
 
 class Item(SearchableRow):
-    said_in = ("name", "kind", "place")
+    search_columns = ("name", "kind", "place")
 
     name = models.CharField(max_length=LONG_LENGTH)
     kind = models.CharField(max_length=NAME_LENGTH, blank=True)
@@ -198,9 +200,9 @@ class Item(SearchableRow):
 
 
 class Request(SearchableRow):
-    """What somebody wants to be bought. `lines` are JSON: what, number and the price of one; `total` is their sum."""
+    """A purchase request. `lines`: JSON with `what`, `number` and the price of one; `total`: their sum."""
 
-    said_in = ("reason", "asked_for", "description")
+    search_columns = ("reason", "asked_for", "description")
 
     lines = models.JSONField(default=list)
     total = models.DecimalField(max_digits=14, decimal_places=2)

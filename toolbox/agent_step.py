@@ -1,4 +1,5 @@
-"""One move of an agent with tools: one structured answer, so that any endpoint will do and nothing is done unasked.
+"""Schema and parsing of an agent's move. A move is one structured answer, so it works with any endpoint, and tools are
+called by our code only.
 
 Why so: docs/decisions.md, Tools.
 """
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from engine.llm.prompt_blocks import misfit, one_object, unknown_name
 from engine.llm.shapes import TEXT, Schema, arguments_by_tool, either, object_of, one_of
 
-SUM_EXAMPLE = "15% of 80 is 12"  # of the calculator: an answer may say just this, where it was asked
+SUM_EXAMPLE = "15% of 80 is 12"  # in the calculator's description; an answer may repeat it
 
 
 class AgentAct(StrEnum):
@@ -50,7 +51,7 @@ SCHEMA = object_of({"thought": TEXT, "act": one_of(AgentAct), "tool": TEXT, "arg
 
 
 def exact_schema(tools: Mapping[str, Mapping[str, Any]], acts: Sequence[AgentAct]) -> Schema:
-    """A call of one of these tools, by the schemas of their arguments, or another one of these acts with its text."""
+    """Return the JSON schema of a move: a call of one of the tools with its arguments, or another act with a text."""
     arguments = arguments_by_tool(tools) if AgentAct.CALL in acts else {}
     calls = [
         object_of({"thought": TEXT, "act": one_of([AgentAct.CALL]), "tool": one_of([name]), "arguments": one})
@@ -61,28 +62,35 @@ def exact_schema(tools: Mapping[str, Mapping[str, Any]], acts: Sequence[AgentAct
 
 
 def read_step(text: str, tools: Mapping[str, type[BaseModel]]) -> AgentStep:
-    """The move in an answer. `tools`: the classes of their arguments, by their names. ValueError with a sentence that
-    tells the model what to do otherwise."""
+    """Parse an answer. `tools`: classes of arguments by name of the tool.
+
+    Raises ValueError with a sentence that tells the model what to correct.
+    """
     try:
-        said = _Answer.model_validate(one_object(text))
+        answer = _Answer.model_validate(one_object(text))
     except ValidationError as error:
         raise ValueError(f"The answer does not have the agreed form: {misfit(error)}.") from error
-    if said.act not in set(AgentAct):
-        raise ValueError(f"There is no act “{said.act[:40]}”. It is one of {', '.join(AgentAct)}.")
-    act, thought = AgentAct(said.act), said.thought.strip()
+    if answer.act not in set(AgentAct):
+        raise ValueError(f"There is no act “{answer.act[:40]}”. It is one of {', '.join(AgentAct)}.")
+    act, thought = AgentAct(answer.act), answer.thought.strip()
     if act is AgentAct.CALL:
-        return AgentStep(act, thought, said.tool or "", arguments_of(said.tool or "", said.arguments, tools))
-    if not (said.text or "").strip():
+        return AgentStep(act, thought, answer.tool or "", arguments_of(answer.tool or "", answer.arguments, tools))
+    if not (answer.text or "").strip():
         raise ValueError(f"To {act.replace('_', ' ')} takes a text: write it in “text”.")
-    return AgentStep(act, thought, text=(said.text or "").strip())
+    return AgentStep(act, thought, text=(answer.text or "").strip())
 
 
-def arguments_of(name: str, said: str | dict[str, Any] | None, tools: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
-    """As the tool's own class reads them, with what it adds where nothing was said. ValueError as of `read_step`."""
+def arguments_of(
+    name: str, arguments: str | dict[str, Any] | None, tools: Mapping[str, type[BaseModel]]
+) -> dict[str, Any]:
+    """Validate arguments (an object, or JSON in a text) with the tool's class, and add defaults.
+
+    Raises ValueError as `read_step` does.
+    """
     if name not in tools:
         raise ValueError(unknown_name(name, [*tools], "tool"))
     try:
-        given = said if isinstance(said, dict) else json.loads(said or "{}")
+        given = arguments if isinstance(arguments, dict) else json.loads(arguments or "{}")
         return tools[name].model_validate(given).model_dump(mode="json")
     except ValidationError as error:
         takes = ", ".join(tools[name].model_json_schema().get("properties", {})) or "none"

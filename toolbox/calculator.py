@@ -1,4 +1,4 @@
-"""Figures that no model should work out by itself: sums, today's date, units.
+"""Tools for what models compute badly: sums, today's date, conversion of units.
 
 Why so: docs/decisions.md, Tools.
 """
@@ -47,12 +47,12 @@ class ConversionArguments(BaseModel):
 # ---- sums -------------------------------------------------------------------------------------------------
 
 
-class _Sum:
-    """A sum, read from left to right: terms, their factors, powers, and what may stand in brackets."""
+class _SumParser:
+    """Recursive descent parser that evaluates an expression: terms, factors, powers, numbers and functions."""
 
     def __init__(self, expression: str) -> None:
         self._tokens, self._place = _tokens(expression.lower().translate(SIGNS).replace("**", "^")), 0
-        self._percent = False  # whether what was read last is a percentage alone
+        self._percent = False  # whether the last operand was a plain percentage
 
     @property
     def _next(self) -> str:
@@ -93,7 +93,7 @@ class _Sum:
         return self._power(depth)
 
     def _power(self, depth: int) -> Decimal:
-        """What stands highest is worked out first: 2^3^2 is 2^9, and -2^2 is -4."""
+        """Evaluate powers from the right: 2^3^2 is 2^9, and -2^2 is -4."""
         found, self._percent = self._number(depth), False
         if self._next == "^":
             self._take()
@@ -186,7 +186,7 @@ def _root(of: Decimal) -> Decimal:
 
 
 def _rounded(given: Sequence[Decimal]) -> Decimal:
-    """Half is rounded up, as people do it. The second is how many places stay."""
+    """Round half up, as people do; a second argument is the number of decimal places."""
     of, places = (*given, Decimal(0))[:2]
     if len(given) > 2 or places != places.to_integral_value() or not -PLACES <= places <= PLACES:
         raise ToolRefused(f"Write round(number) or round(number, places), with {PLACES} places at most.")
@@ -219,7 +219,7 @@ def _plain(number: Decimal) -> str:
 
 
 def _exact(work: Callable[[], Decimal]) -> str:
-    """What it comes to in plain digits, and whether it was rounded."""
+    """Return the result in plain digits, with a note if it was rounded."""
     context = Context(prec=DIGITS)
     with localcontext(context) as used:
         try:
@@ -233,7 +233,7 @@ def _exact(work: Callable[[], Decimal]) -> str:
 
 
 def calculate(asked: CalculationArguments, use: ToolUse) -> str:
-    return f"{asked.expression.strip()} = {_exact(_Sum(asked.expression).value)}"
+    return f"{asked.expression.strip()} = {_exact(_SumParser(asked.expression).value)}"
 
 
 # ---- the date ---------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ UNITS: dict[str, dict[str, str]] = {
     "pressure": {"Pa": "1", "hPa": "100", "kPa": "1000", "bar": "100000"},
     "data": {"B": "1", "kB": "1000", "MB": "1000000", "GB": "1000000000", "KiB": "1024", "MiB": "1048576"},
 }
-IN_METRES = {"volume": Fraction(1, 1000)}  # for they are counted in litres above
+IN_METRES = {"volume": Fraction(1, 1000)}  # UNITS has litres; dimensions are in cubic metres
 LONGEST_UNIT = 40
 OF_KIND: dict[str, Dimensions] = {
     "length": {"m": 1},
@@ -311,7 +311,7 @@ def convert(asked: ConversionArguments, use: ToolUse) -> str:
 
 
 def _measured(unit: str) -> tuple[Fraction, Dimensions] | None:
-    """By how much it is larger than what all is counted in, and which dimensions it has; None of what is no unit."""
+    """Return the factor of a unit relative to the base units, and its dimensions; None if it is no known unit."""
     dimensions, size = Counter[str](), Fraction(1)
     for number, part in enumerate(unit[:LONGEST_UNIT].translate(_RAISED_UNITS).replace("per", "/").split("/")):
         sign = -1 if number else 1

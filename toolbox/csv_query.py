@@ -1,4 +1,4 @@
-"""A CSV as a table, and one SELECT over it, by SQLite in memory under an authorizer.
+"""Reads a CSV as a table, and runs one SELECT on it in an in-memory SQLite database with an authorizer.
 
 Why so: docs/decisions.md, Tables.
 """
@@ -19,7 +19,7 @@ from .documents import CELLS_APART
 NAME = "data"
 ROWS, SHOWN, MOST_ROWS, MOST_COLUMNS = 200, 20, 200_000, 100
 CELL, LONGEST_SQL, SECONDS = 200, 2_000, 1.0
-MAX_VM_STEPS = 10_000  # of SQLite's machine, after each of which the time is looked at
+MAX_VM_STEPS = 10_000  # virtual machine instructions of SQLite between two checks of the time
 FUNCTIONS = frozenset(
     "abs avg coalesce count date datetime group_concat ifnull iif instr julianday length like lower ltrim max min "
     "nullif replace round row_number rtrim sign strftime substr substring sum time total trim unicode upper".split()
@@ -27,7 +27,7 @@ FUNCTIONS = frozenset(
 _WHOLE = r"0|[1-9]\d*|[1-9]\d{0,2}(?:(?: \d{3})+|(?:['’]\d{3})+|(?:%s\d{3})+)"
 _NUMBER = re.compile(rf"-?(?:{_WHOLE % ','})(?:\.\d+)?")
 _WITH_DECIMAL_COMMA = re.compile(rf"-?(?:{_WHOLE % '[.]'})(?:,\d+)?")
-_GROUPS = str.maketrans("", "", " '’")  # between thousands, in France and Switzerland
+_GROUPS = str.maketrans("", "", " '’")  # thousands separators in France and Switzerland
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 1_000_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: LONGEST_SQL,
@@ -41,12 +41,12 @@ _LIMITS = {
 
 
 class NotATable(ValueError):
-    """Why this cannot be asked, in a sentence."""
+    """The lines are no table, or the SELECT failed; the text says why."""
 
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A column of numbers holds numbers, but for cells that are empty; any other holds text."""
+    """A table. Cells of a column are all numbers (or None if empty), or all text."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -62,7 +62,7 @@ class CsvTable:
 
 
 def csv_table(lines: Sequence[str]) -> CsvTable:
-    """Of a CSV as `documents` keeps it. NoTable."""
+    """Read the lines of a CSV as `documents` stores them. Raises NotATable."""
     records = list(_records(lines))
     if len(records) < 2:
         raise NotATable("This is no table: it has no row under its columns.")
@@ -80,12 +80,12 @@ def csv_table(lines: Sequence[str]) -> CsvTable:
 
 
 def _records(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Lines that were broken because they were long are one record again."""
+    """Yield the records; lines that `documents` broke because of their length are joined again."""
     columns, whole = 0, ""
     for at, line in enumerate(lines):
         whole = f"{whole} {line}" if whole else line
         follows = lines[at + 1].partition(" ")[0] if at + 1 < len(lines) else ""
-        cells = f"{whole} ".split(CELLS_APART)  # a last cell that is empty stands at the end of no line
+        cells = f"{whole} ".split(CELLS_APART)  # lines are stripped, so an empty last cell has lost a space
         if follows and len(line) + 1 + len(follows) > LINE_LENGTH and len(cells) < (columns or MOST_COLUMNS):
             continue
         if whole.strip():
@@ -95,7 +95,7 @@ def _records(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _names(cells: Sequence[str]) -> list[str]:
-    """Each once, in words that can stand between quotation marks."""
+    """Return unique column names that can be quoted in SQL."""
     names: list[str] = []
     for number, cell in enumerate(cells, 1):
         name = " ".join(cell.replace('"', " ").split())[:60] or f"column {number}"
@@ -106,7 +106,8 @@ def _names(cells: Sequence[str]) -> list[str]:
 
 
 def _has_decimal_commas(columns: Iterable[Sequence[str]]) -> bool:
-    """Whether one column of numbers can be read so alone, and none alone with points: 1.234 is one or the other."""
+    """Tell whether commas are decimal. A number such as 1.234 is ambiguous, so some column must be readable only with
+    decimal commas, and none only with decimal points."""
     fits = [(_all(_NUMBER, one), _all(_WITH_DECIMAL_COMMA, one)) for one in columns]
     return (False, True) in fits and (True, False) not in fits
 
@@ -133,11 +134,11 @@ def _number(cell: str) -> int | float | str:
     return int(plain) if len(plain) < 18 else float(plain)
 
 
-# ---- asking -----------------------------------------------------------------------------------------------
+# ---- queries ----------------------------------------------------------------------------------------------
 
 
 def run_select(table: CsvTable, sql: str) -> str:
-    """What one SELECT comes to, row by row. NoTable with what is wrong with it."""
+    """Run one SELECT and return its rows as lines, at most ROWS. Raises NotATable with what is wrong."""
     if len(sql) > LONGEST_SQL:
         raise NotATable(f"A question to a table has at most {LONGEST_SQL:,} characters.")
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
@@ -168,10 +169,10 @@ def _confine(connection: sqlite3.Connection) -> None:
         connection.setlimit(limit, most)
     connection.execute("PRAGMA query_only = ON")
     connection.set_progress_handler(lambda: time.monotonic() > ends, MAX_VM_STEPS)
-    connection.set_authorizer(_may)
+    connection.set_authorizer(_authorize)
 
 
-def _may(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_READ:
@@ -190,7 +191,7 @@ def _why(error: BaseException) -> str:
 
 
 def _written(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """A row with the names of its columns, so that each can be quoted by itself."""
+    """Yield each row with the names of its columns, so that a quote of one line makes sense by itself."""
     for number, row in enumerate(rows, 1):
         cells = (f"{name}: {_cell(value)}" for name, value in zip(names, row, strict=True))
         yield f"Row {number}: {'; '.join(cells)}"

@@ -1,4 +1,4 @@
-"""Files that people attach, as lines that models and people can read and cite: text, Markdown, CSV, PDF, mails, HTML.
+"""Reads attached files as lines that models and people can cite: text, Markdown, CSV, PDF, mails, HTML.
 
 Why so: docs/decisions.md, Documents.
 """
@@ -29,7 +29,7 @@ KINDS = {
     ".markdown": DocumentKind.MARKDOWN,
 }
 MAILS, PAGES = (".eml", ".mht", ".mhtml"), (".html", ".htm", ".xhtml")
-# what a page offers to choose from
+# `accept` attribute of file fields
 READABLE = (
     ".txt,.text,.md,.markdown,.csv,.tsv,.pdf,.eml,.html,.htm,text/plain,text/markdown,text/csv,application/pdf,"
     "message/rfc822,text/html"
@@ -42,33 +42,35 @@ OTHERWISE = {
     ".msg": AS_MAIL,
 }
 DELIMITERS = "\t;|,"
-LOOKED_AT, REGULAR = 200, 0.8  # records, and how many of them may not have the usual number of cells
-SEPARATOR = re.compile(r"\A\"?sep=([,;|\t])\"?[ \t]*\r?\n", re.IGNORECASE)  # a first line for spreadsheets
+LOOKED_AT, REGULAR = 200, 0.8  # records to detect the dialect; least share with the usual number of cells
+SEPARATOR = re.compile(r"\A\"?sep=([,;|\t])\"?[ \t]*\r?\n", re.IGNORECASE)  # first line that Excel understands
 CELLS_APART = " | "
-UNKEEPABLE = re.compile("[\0\ud800-\udfff]")  # no database takes these
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # databases refuse these
 PIECE = re.compile(rf".{{1,{LINE_LENGTH}}}(?:\s+|$)|.{{{LINE_LENGTH}}}")
 NAMED = 60  # characters of a file's name in a sentence
 MEGABYTE = 2**20
-TOGETHER = 20.0  # seconds in which all files of one submission are read
+TOGETHER = 20.0  # seconds for all files of one submission
 
 
 def read_document(
     name: str, data: bytes, limits: DocumentLimits, until: float = math.inf, encoding: str = ""
 ) -> NewDocument:
-    """A file as people see it. UnreadableDocument where it cannot be read, also for want of time: what takes long is
-    ended `until` then by `time.monotonic`. `encoding`: of a text that does not say its own."""
+    """Read a file. `until`: deadline by `time.monotonic`. `encoding`: of a text that does not state its own.
+
+    Raises UnreadableDocument if the file cannot be read, or not in time.
+    """
     name = PurePosixPath(name.replace("\\", "/")).name
     refuse_size(name, len(data), limits)
     if encoding and not encoding_named(encoding):
         raise UnreadableDocument(no_encoding(encoding))
     kind, lines, taken = _seen(name, data, until, encoding)
-    # said where everybody sees it, and in no line: those are what the file says
+    # the encoding is named in the title, since the lines must be only what is in the file
     named = f"{_cut(name, TITLE_LENGTH - 20)} ({taken})" if taken else name
     return _document(named, kind, lines, data)
 
 
 def _seen(name: str, data: bytes, until: float, encoding: str) -> tuple[DocumentKind, Iterable[str], str]:
-    """What it is, its lines, and the encoding that it was read in, where that is another one than UTF-8."""
+    """Return the kind, the lines, and the encoding if it is not UTF-8."""
     ends, shown = PurePosixPath(name).suffix.lower(), _shown(name)
     kind = KINDS.get(ends, DocumentKind.TEXT)
     if kind == DocumentKind.PDF or data.startswith(b"%PDF-"):
@@ -96,11 +98,12 @@ def _binary(shown: str, ends: str) -> UnreadableDocument:
 
 
 def uploaded(files: Iterable[Any], limits: DocumentLimits, encoding: str = "") -> tuple[list[NewDocument], list[str]]:
-    """Those that can be read, and what is wrong with the others; all of them in one time, and no more than may be."""
+    """Read uploaded files, at most `limits.number` and within TOGETHER seconds; return documents, and a sentence for
+    each unreadable file."""
     until, found, wrong = time.monotonic() + TOGETHER, list[NewDocument](), list[str]()
     for file in islice(files, limits.number + 1):
         try:
-            refuse_size(file.name or "", file.size or 0, limits)  # before it is taken from where it lies
+            refuse_size(file.name or "", file.size or 0, limits)  # before it is read into memory
             found.append(read_document(file.name or "", file.read(), limits, until, encoding))
         except UnreadableDocument as error:
             wrong.append(str(error))
@@ -108,35 +111,35 @@ def uploaded(files: Iterable[Any], limits: DocumentLimits, encoding: str = "") -
 
 
 def document_from_text(title: str, text: str, limits: DocumentLimits) -> NewDocument:
-    """What somebody typed or pasted, in place of a file."""
-    data = _keepable(text).encode()
+    """Make a document of typed or pasted text. Raises UnreadableDocument."""
+    data = _storable(text).encode()
     refuse_size(title, len(data), limits)
-    return _document(title, DocumentKind.TEXT, _keepable(text).removeprefix("\ufeff").splitlines(), data)
+    return _document(title, DocumentKind.TEXT, _storable(text).removeprefix("\ufeff").splitlines(), data)
 
 
 def _document(title: str, kind: DocumentKind, found: Iterable[str], data: bytes) -> NewDocument:
-    lines = tuple(_without_gaps(piece for line in found for piece in lines_of(_keepable(line))))
+    lines = tuple(_without_gaps(piece for line in found for piece in lines_of(_storable(line))))
     if not lines:
         raise UnreadableDocument(f"{_shown(title)} is empty. Leave it out, or attach what it should have been.")
-    return NewDocument(_cut(_keepable(title), TITLE_LENGTH), kind, lines, sha256(data).hexdigest())
+    return NewDocument(_cut(_storable(title), TITLE_LENGTH), kind, lines, sha256(data).hexdigest())
 
 
 def refuse_size(title: str, size: int, limits: DocumentLimits) -> None:
-    """UnreadableDocument for a file with so many bytes, whatever is in it."""
+    """Raise UnreadableDocument if `size`, in bytes, is above the limit."""
     if size > limits.size:
         sizes = f"{size / MEGABYTE:,.1f} MB, and {limits.size / MEGABYTE:g} MB are the most"
         raise UnreadableDocument(f"{_shown(title)} has {sizes}. Attach the part that matters.")
 
 
 def _shown(title: str) -> str:
-    return _cut(_keepable(title), NAMED) or "A document without a name"
+    return _cut(_storable(title), NAMED) or "A document without a name"
 
 
-# ---- what there is in a file ------------------------------------------------------------------------------
+# ---- CSV --------------------------------------------------------------------------------------------------
 
 
 def _lines_of_csv(shown: str, text: str) -> Iterator[str]:
-    """A line for each record, whatever stands in its cells."""
+    """Yield one line for each record; line breaks in cells become spaces."""
     rows = csv.reader(io.StringIO(SEPARATOR.sub("", text), newline=""), **_dialect(text))
     try:
         for row in rows:
@@ -147,8 +150,11 @@ def _lines_of_csv(shown: str, text: str) -> Iterator[str]:
 
 
 def _dialect(text: str) -> dict[str, Any]:
-    """How most of the first records have the same number of cells, as that of the columns: amounts with a decimal comma
-    are no two cells. Where several ways are as good, the comma is the last: it is in amounts and names, too."""
+    """Detect the dialect: the delimiter with which most of the first records have as many cells as the header.
+
+    So a decimal comma does not split cells. Among equally good delimiters the comma is last, since amounts and names
+    contain it, too.
+    """
     if said := SEPARATOR.match(text):
         return {"delimiter": said[1], "strict": True, "skipinitialspace": True}
     ways = [(delimiter, skips) for skips in (True, False) for delimiter in DELIMITERS]
@@ -164,7 +170,7 @@ def _regularity(text: str, delimiter: str, skips: bool) -> tuple[int, bool, bool
         return -1, False, False, text.partition("\n")[0].count(delimiter)
     found = Counter(widths)
     usual = max(sorted(found, reverse=True), key=lambda width: found[width], default=1)
-    if usual == 1:  # lines, in which it stands now and then
+    if usual == 1:  # no delimiter, only an occasional character in text
         return 0, False, False, len(widths) - sum(widths)
     return 2, widths[0] == usual, found[usual] >= len(widths) * REGULAR, 0
 
@@ -173,7 +179,7 @@ def _regularity(text: str, delimiter: str, skips: bool) -> tuple[int, bool, bool
 
 
 def lines_of(line: str) -> list[str]:
-    """A line as lines that are no longer than may be, broken between words where there are any."""
+    """Break a line into lines of at most LINE_LENGTH characters, between words if possible."""
     line = line.rstrip()
     if len(line) <= LINE_LENGTH:
         return [line]
@@ -181,7 +187,7 @@ def lines_of(line: str) -> list[str]:
 
 
 def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
-    """Without empty lines at either end, and with one where several follow each other."""
+    """Drop empty lines at both ends, and collapse runs of them into one."""
     begun = gap = False
     for line in lines:
         if line:
@@ -191,8 +197,8 @@ def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
         gap = not line
 
 
-def _keepable(text: str) -> str:
-    return UNKEEPABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+def _storable(text: str) -> str:
+    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _cut(text: str, length: int) -> str:

@@ -1,7 +1,7 @@
-"""Work that may run away, in a child process with an end: of time, of memory, of what it says.
+"""Runs a program in a child process with limits of time, memory and output.
 
-The child has none of our environment, so none of our keys, and makes no file. It is this very file that starts there:
-it sets the limits to itself before anything of the program is read.
+The child has an empty environment, so none of our keys. It starts with this file, which sets the limits before it
+reads anything of the program.
 
 Why so: docs/decisions.md, Documents.
 """
@@ -20,9 +20,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-MAX_PROCESSES = 2  # children of one process: what they may take counts for each
-PATIENCE = 10.0  # seconds for which a child waits until it may begin
-NO_MEMORY = 3  # the exit status of a child that had not enough
+MAX_PROCESSES = 2  # children at a time, since each may use all of its memory limit
+PATIENCE = 10.0  # seconds to wait for a free slot
+NO_MEMORY = 3  # exit status of a child that ran out of memory
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ProcessLimits:
 
 
 class ProcessStopped(Exception):
-    """The child gave nothing. It never began, was still at work when its time was over, or ended without a result."""
+    """The child gave no result: it did not start, ran out of time or memory, or failed."""
 
 
 class NoProcessSlot(ProcessStopped): ...
@@ -48,34 +48,36 @@ class ProcessOutOfMemory(ProcessStopped): ...
 class ProcessFailed(ProcessStopped): ...
 
 
-_places = threading.BoundedSemaphore(MAX_PROCESSES)
+_slots = threading.BoundedSemaphore(MAX_PROCESSES)
 
 
 @contextmanager
-def _place(patience: float) -> Iterator[None]:
-    if not _places.acquire(timeout=patience):
+def _slot(patience: float) -> Iterator[None]:
+    if not _slots.acquire(timeout=patience):
         raise NoProcessSlot
     try:
         yield
     finally:
-        _places.release()
+        _slots.release()
 
 
 def run_limited(
     program: Path, data: bytes, bounds: ProcessLimits | None = None, patience: float = PATIENCE, until: float = math.inf
 ) -> bytes:
-    """What this program says, to which `data` is its standard input. Stopped where it comes to no end within bounds or
-    `until` then by `time.monotonic`, or others are at work for so many seconds."""
+    """Return the standard output of a program; `data` is its standard input.
+
+    `patience`: seconds to wait for a free slot; `until`: deadline by `time.monotonic`. Raises ProcessStopped.
+    """
     bounds = bounds or ProcessLimits()
     limits = [str(limit) for limit in astuple(bounds)]
-    # a file: the system itself then ends what says too much
-    with _place(_left(patience, until)), tempfile.TemporaryFile() as said:
+    # output goes to a file, so that RLIMIT_FSIZE limits it
+    with _slot(_left(patience, until)), tempfile.TemporaryFile() as output:
         command = [sys.executable, "-IB", __file__, str(program), *limits]
         try:
             done = subprocess.run(  # noqa: S603 - our own file
                 command,
                 input=data,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.DEVNULL,
                 env={},
                 timeout=_left(bounds.seconds, until),
@@ -84,8 +86,8 @@ def run_limited(
             raise ProcessTimedOut from error
         if done.returncode:
             raise ProcessOutOfMemory if done.returncode == NO_MEMORY else ProcessFailed
-        said.seek(0)
-        return said.read()
+        output.seek(0)
+        return output.read()
 
 
 def _left(seconds: float, until: float) -> float:
@@ -96,7 +98,7 @@ def _left(seconds: float, until: float) -> float:
 
 
 def _limit(bounds: ProcessLimits) -> None:
-    processor = int(bounds.seconds) + 1  # for a child whose parent is gone
+    processor = int(bounds.seconds) + 1  # ends a child whose parent has died
     limits = {
         resource.RLIMIT_CPU: processor,
         resource.RLIMIT_AS: bounds.memory,
@@ -104,13 +106,13 @@ def _limit(bounds: ProcessLimits) -> None:
         resource.RLIMIT_CORE: 0,
     }
     for which, most in limits.items():
-        with suppress(ValueError, OSError):  # macOS knows no limit of the address space: its time ends all the same
+        with suppress(ValueError, OSError):  # macOS has no RLIMIT_AS; the time limit still applies
             resource.setrlimit(which, (most, most))
 
 
 def _main(program: str, seconds: str, memory: str, output: str) -> None:
     _limit(ProcessLimits(float(seconds), int(memory), int(output)))
-    sys.path.append(str(Path(__file__).parents[1]))  # behind all else: a program may have parts
+    sys.path.append(str(Path(__file__).parents[1]))  # last, for programs that import from the project
     try:
         runpy.run_path(program, run_name="__main__")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Letters: written into the outbox, and sent from there by whoever delivers.
+"""Email tools. They write into the outbox; a worker delivers from there.
 
 Why so: docs/decisions.md, Tools.
 """
@@ -13,7 +13,7 @@ from engine.models.emails import SUBJECT_LENGTH, address_complaint, subject_comp
 from engine.tools import Tool, ToolUse, exact_arguments
 
 MOST_RECIPIENTS, LONGEST = 20, 20_000
-NAMED = 2  # recipients in a title
+NAMED = 2  # recipients in a gate's title
 NO_SERVER_TEXT = "kept, not sent: no mail server"
 
 
@@ -34,7 +34,7 @@ class EmailArguments(BaseModel):
     @field_validator("subject")
     @classmethod
     def _as_it_is_read(cls, given: str) -> str:
-        subject = given.strip(" ")  # a mail program shows none at its ends, so nobody is asked about them
+        subject = given.strip(" ")  # mail programs do not show outer spaces, so the approved text has none
         if complaint := subject_complaint(subject):
             raise ValueError(complaint)
         if not subject:
@@ -44,7 +44,7 @@ class EmailArguments(BaseModel):
     @field_validator("text")
     @classmethod
     def _lines(cls, given: str) -> str:
-        """With the line ends that a mail program shows: a carriage return alone is one, too."""
+        """Normalise line ends: mail programs also break lines at a lone carriage return."""
         return given.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -59,7 +59,7 @@ def draft_email(letter: EmailArguments, use: ToolUse) -> str:
 
 
 def send_email(letter: EmailArguments, use: ToolUse) -> str:
-    """Marks it to be sent: the delivery follows, outside of this transaction."""
+    """Put the email into the outbox; it is delivered after this transaction."""
     state = Letter.State.TO_SEND if settings.EMAIL_URL else Letter.State.KEPT
     error = "" if settings.EMAIL_URL else "No mail server."
     kept = Letter.objects.write(state, use.run.pk, letter.to, letter.subject, letter.text, error=error, step=use.step)

@@ -1,6 +1,6 @@
-"""A mail as people see it, as lines in JSON. A program for `child.py`: what opens files of strangers does nothing else.
+"""Converts an email file to lines, as JSON. It runs under `limited_process.py`, since such files are untrusted.
 
-What comes is a line with the encoding that somebody named, or none, and then the file.
+Standard input is a line with the encoding that the user named (may be empty), then the file.
 """
 
 import binascii
@@ -35,33 +35,33 @@ NOTHING, BEGINS, ENDS = "(This mail has no text.)", "Attached mail:", "(End of t
 ENCODED = re.compile(r"=\?[^?\s]+\?[bBqQ]\?[^?]*\?=(?:\s+=\?[^?\s]+\?[bBqQ]\?[^?]*\?=)*")
 
 
-class AsItStands(policy.Compat32):
-    """Header fields keep the bytes that are in no encoding: the reader knows what to do about them."""
+class RawHeaderPolicy(policy.Compat32):
+    """Keeps undecoded bytes in header fields: `_MailReader._header` decodes them."""
 
     def header_fetch_parse(self, name: str, value: str) -> str:
         return value
 
 
 class UnreadableMail(Exception):
-    """`args` are why, in a word, and what is to be said of it."""
+    """`args`: the reason as a key of `openers.MAIL_REFUSED`, and possibly a sentence."""
 
 
 @dataclass
-class Seen:
-    """Of a part, or several: what it says, and what came beside it."""
+class PartLines:
+    """Lines of one or several parts: `text`, and `beside` for attachments."""
 
     text: list[str] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)
 
-    def add(self, other: "Seen") -> None:
+    def add(self, other: "PartLines") -> None:
         self.text += [*([""] if self.text and other.text else []), *other.text]
         self.beside += other.beside
 
 
 def read(data: bytes, named: str = "") -> dict[str, object]:
-    """`lines`, and the encoding that was `taken` where it was the one that somebody named; or `refused` with a word."""
+    """Return `lines`, and as `taken` the encoding if the named one was used; or `refused` with a reason."""
     reader = _MailReader(named)
-    message = message_from_bytes(data, policy=AsItStands())
+    message = message_from_bytes(data, policy=RawHeaderPolicy())
     if not any(name in message for name in ("From", "To", "Date", "Subject", "Received", "Message-ID")):
         return {"refused": "no mail"}
     try:
@@ -97,66 +97,66 @@ class _MailReader:
 
     # ---- parts --------------------------------------------------------------------------------------------
 
-    def _seen(self, part: Message) -> Seen:
+    def _seen(self, part: Message) -> PartLines:
         kind, self._parts = part.get_content_type(), self._parts + 1
         if self._parts > MOST_PARTS:
             raise UnreadableMail("nested")
         if kind in ENCRYPTED and self._depth == 1:
             raise UnreadableMail("encrypted")
         if kind in MAILS and part.is_multipart():
-            return Seen(beside=[line for one in _parts(part) for line in ("", BEGINS, *self.lines(one), ENDS)])
+            return PartLines(beside=[line for one in _parts(part) for line in ("", BEGINS, *self.lines(one), ENDS)])
         if kind == "multipart/alternative":
             return self._alternatives(part)
         if kind.startswith("multipart/"):
             return self._together(part)
         if kind not in ("text/plain", "text/html") or part.get_content_disposition() == "attachment":
-            return Seen(beside=[ATTACHED.format(self._name(part))])
+            return PartLines(beside=[ATTACHED.format(self._name(part))])
         return self._html(part) if kind == "text/html" else self._plain(part)
 
-    def _together(self, part: Message) -> Seen:
+    def _together(self, part: Message) -> PartLines:
         if any(isinstance(defect, BROKEN) for defect in part.defects):
             raise UnreadableMail("broken")
-        seen = Seen()
+        seen = PartLines()
         for one in _parts(part):
             seen.add(self._seen(one))
         return seen
 
-    def _alternatives(self, part: Message) -> Seen:
-        """What people are shown is the HTML. The text in its place says the same where it lacks no word of it."""
+    def _alternatives(self, part: Message) -> PartLines:
+        """Return the plain text if it has all words of the HTML, else the HTML: that is what mail programs show."""
         texts = [one for one in _parts(part) if one.get_content_type() == "text/plain"]
         rich = [one for one in _parts(part) if one.get_content_type() == "text/html" or one.is_multipart()]
         others = [one for one in _parts(part) if one not in (*texts, *rich)]
-        seen = self._seen(texts[0]) if texts else Seen()
-        shown = self._seen(rich[-1]) if rich else Seen()
+        seen = self._seen(texts[0]) if texts else PartLines()
+        shown = self._seen(rich[-1]) if rich else PartLines()
         if not _words(shown.text) <= _words(seen.text):
-            seen = Seen(shown.text)
+            seen = PartLines(shown.text)
         names = [ATTACHED.format(self._name(one)) for one in others if one.get_content_maintype() != "text"]
         calendars = [ATTACHED.format(self._name(one)) for one in others if one.get_content_type() == "text/calendar"]
-        return Seen(seen.text, [*shown.beside, *calendars, *names])
+        return PartLines(seen.text, [*shown.beside, *calendars, *names])
 
     def _name(self, part: Message) -> str:
         name = self._header(part.get_filename() or "")
         return f"“{name}”" if name else f"without a name ({part.get_content_type()})"
 
-    # ---- what a part says ---------------------------------------------------------------------------------
+    # ---- texts --------------------------------------------------------------------------------------------
 
-    def _plain(self, part: Message) -> Seen:
+    def _plain(self, part: Message) -> PartLines:
         text = self._text(_bytes(part), _charset(part)).text
         if text.lstrip().startswith("-----BEGIN PGP MESSAGE-----"):
             raise UnreadableMail("encrypted")
         lines = text.splitlines()
         if str(part.get_param("format", "")).lower() == "flowed":
             lines = [*_unfolded(lines, str(part.get_param("delsp", "")).lower() == "yes")]
-        return Seen(_trimmed(lines))
+        return PartLines(_trimmed(lines))
 
-    def _html(self, part: Message) -> Seen:
+    def _html(self, part: Message) -> PartLines:
         data = _bytes(part)
         found = html_text.html_to_text(self._text(data, _charset(part) or named_in_html(data)).text)
         hidden = [HIDDEN.format(found["hidden"])] if found["hidden"] else []
-        return Seen(_trimmed(str(found["text"]).split("\n")), hidden)
+        return PartLines(_trimmed(str(found["text"]).split("\n")), hidden)
 
     def _text(self, data: bytes, declared: str) -> Decoded:
-        """As it is declared, and as the bytes say where that cannot be; then by what somebody named."""
+        """Decode by the declared charset, else by the bytes, else by the encoding that the user named."""
         try:
             if encoding_named(declared) and encoding_named(declared) != "ascii":
                 return by_name(data, declared)
@@ -177,7 +177,7 @@ def _parts(message: Message) -> list[Message]:
 
 def _bytes(part: Message) -> bytes:
     data = part.get_payload(decode=True)
-    odd = re.search(r"[^A-Za-z0-9+/=\s]", str(part.get_payload()))  # spaces alone harm nobody
+    odd = re.search(r"[^A-Za-z0-9+/=\s]", str(part.get_payload()))  # spaces do no harm
     if any(
         isinstance(one, BROKEN) and (odd or not isinstance(one, InvalidBase64CharactersDefect)) for one in part.defects
     ):
@@ -190,7 +190,7 @@ def _charset(part: Message) -> str:
 
 
 def _encoded(run: str) -> str:
-    """Words of a header that are written in ASCII; as they stand where that is not so."""
+    """Decode encoded words (RFC 2047); return them unchanged if they are invalid."""
     try:
         pieces = decode_header(run)
         return "".join(by_name(piece, charset or "ascii").text for piece, charset in pieces if isinstance(piece, bytes))
@@ -199,7 +199,8 @@ def _encoded(run: str) -> str:
 
 
 def _unfolded(lines: list[str], joins: bool) -> Iterator[str]:
-    """Lines that end with a space go on in the next one, if that is quoted as deeply (RFC 3676)."""
+    """Join flowed lines (RFC 3676): a line that ends with a space goes on in the next one of the same quote depth.
+    `joins`: the space is dropped (DelSp=yes)."""
     whole, before = "", ""
     for line in lines:
         quoted = re.match(r">*", line)[0]  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Files that are no text by themselves, opened each in a process of its own: PDF, mails, HTML.
+"""Opens PDF, mail and HTML files, each in a limited process of its own.
 
 Why so: docs/decisions.md, Documents.
 """
@@ -43,11 +43,14 @@ HIDDEN = "(Parts that the page hides were left out: {}.)"
 
 
 class UnreadableDocument(ValueError):
-    """Why a file cannot be attached, in a sentence that names it and says what to do."""
+    """A file cannot be read; the text names it and says what to do."""
 
 
 def lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
-    """Page after page, each with what is filled in and written on it. A page without text is said to be there."""
+    """Yield the lines of all pages, with filled-in fields and comments. A page without text has a line that says so.
+
+    `until`: deadline by `time.monotonic`. Raises UnreadableDocument.
+    """
     found = _opened(PDF, shown, data, until)
     if "refused" in found:
         raise UnreadableDocument(f"{shown} {REFUSED[found['refused']]}")
@@ -61,7 +64,7 @@ def lines_of_pdf(shown: str, data: bytes, until: float) -> Iterator[str]:
 
 
 def lines_of_mail(shown: str, data: bytes, until: float, encoding: str) -> tuple[list[str], str]:
-    """With the encoding that it was read in, where it does not say which."""
+    """Return the lines, and the encoding if the file did not state it. Raises UnreadableDocument."""
     found = _opened(MAIL, shown, f"{encoding}\n".encode() + data, until)
     if "refused" in found:
         said = MAIL_REFUSED.get(found["refused"], f"has a part that {found['said']}")

@@ -1,5 +1,4 @@
-"""What people have written on a page of a PDF, and marked in it, as lines that say so. For `pdf.py`, in its child
-process."""
+"""Comments and marks on a page of a PDF, as lines. Part of `pdf_text.py`, which runs in a limited process."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,13 +28,13 @@ DRAWN = {
     "Square": "a rectangle",
 }
 WRITTEN = {"FreeText": "Text box", "Stamp": "Stamp", "Watermark": "Watermark"}
-LONGEST = 2_000  # signs of a passage that is told once more
+LONGEST = 2_000  # characters of a marked passage
 HIDDEN = "({} that nobody sees on this page {} left out.)"
 TAG = re.compile(r"<[^>]*>")
 
 
 class Comments:
-    """Of one page."""
+    """Comments of one page."""
 
     def __init__(self, page: PageObject, annotations: Sequence[DictionaryObject]):
         self._page = page
@@ -46,7 +45,7 @@ class Comments:
                 self._answers.setdefault(id(above), []).append(one)
 
     def lines(self) -> list[str]:
-        """From above to below, each with what was answered to it."""
+        """Return the comments from top to bottom, each followed by its replies."""
         known = {id(one) for one in self._all}
         begun = [one for one in self._all if id(mapping(one.get("/IRT"))) not in known]
         found = [line for one in sorted(begun, key=order) for line in self._thread(one, 0)]
@@ -55,7 +54,7 @@ class Comments:
         return [*found, *([HIDDEN.format(*counted)] if unseen else [])]
 
     def struck(self, rules: Sequence[RuledLine]) -> list[str]:
-        """What the page itself has struck out."""
+        """Return lines for text that the page's own drawing strikes out."""
         passages = struck(rules, self._signs) if rules else ()
         return [f"{MARKED['StrikeOut']}: {''.join(self._told(passage))}" for passage in passages]
 
@@ -80,7 +79,7 @@ class Comments:
                 yield f"{_what(one)}{by and f' by {by}'}: {text}"
 
     def _marked(self, one: DictionaryObject) -> tuple[str, str]:
-        """What is marked by it, if anything, and the line that says so."""
+        """Return the marked text, if any, and the line that describes the mark."""
         kind = _kind(one)
         if kind == "FileAttachment":
             return _file(one), f"Attached file, which is not read: “{_file(one)}”"
@@ -97,7 +96,7 @@ class Comments:
         return pdf_signs.signs_of(self._page)
 
     def _passage(self, one: DictionaryObject) -> tuple[str, str]:
-        """What is marked, and the line in which it stands where that says more."""
+        """Return the marked text, and its line if that has more text."""
         return self._told(pdf_signs.within(self._signs, _places(one)))
 
     def _told(self, marked: Sequence[pdf_signs.Sign]) -> tuple[str, str]:
@@ -109,7 +108,7 @@ class Comments:
         return f"“{shown}”", "" if line in text else f" in “{line}”"
 
     def _near(self, one: DictionaryObject) -> str:
-        """The line at which a caret stands, which is lower than what it points between."""
+        """Return the line that a caret points to. Its rectangle is below that line, so the search is wider."""
         left, bottom, right, top = box(numbers(one.get("/Rect"))) or (0.0, 0.0, 0.0, 0.0)
         wide = 40.0
         near = pdf_signs.within(self._signs, [(left - wide, bottom - 2, right + wide, top + 6)])
@@ -136,7 +135,7 @@ def _by(one: DictionaryObject) -> str:
 
 
 def _name(one: DictionaryObject) -> str:
-    """As stamps have it: /SBApproved, /#DraftStamp."""
+    """Return the name of a stamp as words; names are such as /SBApproved or /#DraftStamp."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", words(one.get("/Name")).removeprefix("SB").strip("#"))
 
 
@@ -162,7 +161,7 @@ def _places(one: DictionaryObject) -> list[Box]:
 
 
 def _same(text: str, passage: str) -> bool:
-    """Some programs write what is marked into the comment once more."""
+    """Tell whether a comment only repeats the marked text, as some programs write it."""
     return "".join(text.split()) == "".join(passage.strip("“”").split())
 
 

@@ -1,4 +1,5 @@
-"""What is filled in on a page of a PDF, a line for each field that people see. For `pdf.py`, in its child process."""
+"""Form fields on a page of a PDF, a line for each visible field. Part of `pdf_text.py`, which runs in a limited
+process."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,13 +10,13 @@ from toolbox.pdf_objects import DEEPEST, flags, is_seen, listed, mapping, order,
 
 BUTTON, RADIO, PASSWORD = 1 << 16, 1 << 15, 1 << 13  # flags of a field: bits 17, 16 and 14
 OFF = "Off"
-PLAIN = frozenset(("yes", "on", "true", "checked", "x", "1", "ja", "oui", "si", "sí"))  # says no more than a tick
+PLAIN = frozenset(("yes", "on", "true", "checked", "x", "1", "ja", "oui", "si", "sí"))  # names that say only "ticked"
 SECRET, EMPTY = "(a password, which nobody is shown)", "(empty)"
 HIDDEN = "({} that nobody sees on this page {} left out.)"
 
 
 def lines(annotations: Iterable[DictionaryObject]) -> list[str]:
-    """Of a page's annotations."""
+    """Return the lines for a page's annotations."""
     widgets = [one for one in annotations if one.get("/Subtype") == "/Widget"]
     seen = sorted(filter(is_seen, widgets), key=order)
     found = [*dict.fromkeys(line for group in _by_field(seen) for line in _said(*group))]
@@ -25,7 +26,7 @@ def lines(annotations: Iterable[DictionaryObject]) -> list[str]:
 
 
 def _by_field(widgets: Iterable[DictionaryObject]) -> Iterable[tuple[DictionaryObject, list[DictionaryObject]]]:
-    """A field with its places on this page, in the order of the first."""
+    """Group widgets by field, in the order of each field's first widget."""
     found: dict[int, tuple[DictionaryObject, list[DictionaryObject]]] = {}
     for one in widgets:
         field = _field(one)
@@ -34,7 +35,7 @@ def _by_field(widgets: Iterable[DictionaryObject]) -> Iterable[tuple[DictionaryO
 
 
 def _field(widget: DictionaryObject) -> DictionaryObject:
-    """What the widget is a place of: itself, or what is above it where it has no name."""
+    """Return the field of a widget: itself, or its parent if it has no name."""
     return widget if "/T" in widget or "/Parent" not in widget else mapping(widget["/Parent"])
 
 
@@ -69,9 +70,9 @@ def _up(field: DictionaryObject) -> Iterator[DictionaryObject]:
 
 
 def _name(field: DictionaryObject) -> str:
-    """What programs tell people that it is called; otherwise its own name, with those above it."""
-    if told := words(field.get("/TU")):
-        return told
+    """Return the name that viewers show (/TU), else the full name with those of its parents."""
+    if shown := words(field.get("/TU")):
+        return shown
     parts = [words(one.get("/T")) for one in _up(field)]
     return ".".join(re.sub(r"\[\d+\]$", "", part) for part in reversed(parts) if part) or "without a name"
 
@@ -95,13 +96,13 @@ def _is_ticked(widget: DictionaryObject) -> bool:
 
 
 def _on(widget: DictionaryObject) -> str:
-    """The name of the state in which it is ticked."""
+    """Return the name of the ticked state."""
     states = (words(one) for one in mapping(mapping(widget.get("/AP")).get("/N")))
     return next((one for one in states if one != OFF), "")
 
 
 def _option(field: DictionaryObject, widget: DictionaryObject) -> str:
-    """What choosing this one says: told, or listed under its number, or the name of its state."""
+    """Return the label of a choice: its shown name, its entry in the options, or the name of its ticked state."""
     own, options, on = words(widget.get("/TU")), _options(field), _on(widget) or words(widget.get("/AS"))
     if widget is not field and own:
         return own

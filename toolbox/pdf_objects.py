@@ -1,10 +1,10 @@
-"""Values of a PDF, whatever stands in their place. For `pdf.py`, in its child process."""
+"""Typed access to values of a PDF, which may have any type. Part of `pdf_text.py`, which runs in a limited process."""
 
 from collections.abc import Sequence
 
 from pypdf.generic import ArrayObject, ByteStringObject, DictionaryObject, NullObject, StreamObject, TextStringObject
 
-DEEPEST = 32  # of what names what is above it: a circle has an end, too
+DEEPEST = 32  # parents or nested drawings that are followed; they may form a cycle
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
@@ -25,7 +25,7 @@ def listed(value: object) -> Sequence[object]:
 
 
 def words(value: object) -> str:
-    """A text in one line; a name without its slash; empty for all else."""
+    """Return a string, number or name (without its slash) as text in one line; empty for other types."""
     found = resolved(value)
     if isinstance(found, StreamObject):
         found = found.get_data()
@@ -49,17 +49,17 @@ def flags(value: object) -> int:
 
 
 def box(corners: Sequence[float]) -> Box | None:
-    """Around these points, whose numbers follow each other."""
+    """Return the bounding box of points, given as x, y, x, y ...; None if the count is wrong."""
     across, up = corners[0::2], corners[1::2]
     return (min(across), min(up), max(across), max(up)) if len(corners) >= 4 and len(corners) % 2 == 0 else None
 
 
 def is_seen(annotation: DictionaryObject) -> bool:
-    """Whether a reader sees it: neither hidden, nor only there to be printed."""
+    """Tell whether viewers show an annotation: it has neither the flag Hidden (2) nor NoView (32)."""
     return not flags(annotation.get("/F")) & (2 | 32)
 
 
 def order(annotation: DictionaryObject) -> tuple[float, float]:
-    """By rows from above, and from left to right in each."""
+    """Return a sort key: by rows from the top, and from left to right within a row."""
     around = box(numbers(annotation.get("/Rect"))) or (0.0, 0.0, 0.0, 0.0)
     return -round((around[1] + around[3]) / 2 / 8), around[0]

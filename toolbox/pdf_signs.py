@@ -1,4 +1,5 @@
-"""Where each sign of a PDF's page stands, so that what is marked can be told. For `pdf.py`, in its child process."""
+"""Position of each character on a page of a PDF, to find the text under marks. Part of `pdf_text.py`, which runs in a
+limited process."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,15 +11,15 @@ from pypdf.generic._font import Font
 from toolbox.pdf_objects import DEEPEST, Box, listed, mapping, numbers, resolved
 
 STILL = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
-GAP = 0.15  # of the size: what is wider is a space that was not written
-FORMS = 2_000  # drawings in drawings of one page
-LONGEST = 100  # signs of a line, around what is marked in it
-HEIGHT = 0.3  # of the size: where the middle of a sign is above its line
+GAP = 0.15  # of the font size: a wider gap is a space
+FORMS = 2_000  # form XObjects that are drawn per page
+LONGEST = 100  # characters of a line around a marked passage
+HEIGHT = 0.3  # of the font size: middle of a character above its baseline
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """`x` and `y`: the middle; `start`, `end` and `level`: in the direction in which it is read, and across that."""
+    """A character. `x`, `y`: its middle; `start`, `end`: along the reading direction; `level`: across it."""
 
     text: str
     x: float
@@ -31,7 +32,7 @@ class Sign:
 
 @dataclass
 class GraphicsState:
-    """What `q` keeps and `Q` brings back."""
+    """Graphics state that the operators `q` and `Q` save and restore."""
 
     font: Font | None = None
     size: float = 1.0
@@ -47,7 +48,7 @@ AMOUNTS = {b"Tc": "between", b"Tw": "spaces", b"Tz": "scale", b"TL": "leading", 
 
 
 def signs_of(page: PageObject) -> list[Sign]:
-    """In the order in which they are drawn."""
+    """Return the characters of a page in drawing order."""
     reader, content = _TextReader(page.pdf), resolved(page.get("/Contents"))
     if content:
         reader.draw(content, mapping(page.get("/Resources")), GraphicsState())
@@ -55,7 +56,7 @@ def signs_of(page: PageObject) -> list[Sign]:
 
 
 class _TextReader:
-    """`line` and `text` are the matrices of where the line begins, and where the next sign stands."""
+    """Interprets content streams. `_line` and `_text` are the text line matrix and the text matrix."""
 
     def __init__(self, pdf: object) -> None:
         self.found: list[Sign] = []
@@ -128,7 +129,7 @@ class _TextReader:
             self._depth -= 1
 
     def _named(self, kind: str, given: list[object]) -> DictionaryObject:
-        """A resource; an empty one where nothing is named so."""
+        """Return a resource by name; an empty dictionary if there is none."""
         known = mapping(self._resources.get(kind))
         return mapping(known.get(given[0])) if given and isinstance(given[0], str) else DictionaryObject()
 
@@ -167,7 +168,7 @@ DOES: dict[bytes, Callable[[_TextReader, list[object], list[float]], None]] = {
 
 
 def _font(described: DictionaryObject) -> Font | None:
-    """None for one that pypdf writes no text in either."""
+    """Return the font; None if pypdf cannot read it (its own text extraction skips it, too)."""
     try:
         return Font.from_font_resource(described)
     except (AttributeError, TypeError):
@@ -175,7 +176,7 @@ def _font(described: DictionaryObject) -> Font | None:
 
 
 def _glyphs(font: Font, data: bytes) -> Iterator[tuple[str, float, bool]]:
-    """What is shown, its width in thousandths, and whether the space between words is added to it."""
+    """Yield the text of each glyph, its width in thousandths of the font size, and whether word spacing applies."""
     coded = _coded(font.encoding, data) if isinstance(font.encoding, str) else ""
     for code in coded if coded else map(chr, data):
         named = font.encoding.get(ord(code), code) if isinstance(font.encoding, dict) else code
@@ -197,15 +198,15 @@ def _sign(shown: str, width: float, state: GraphicsState, text: list[float]) -> 
     way = (at[0] / along, at[1] / along)
     middle = mult([1, 0, 0, 1, width / 2, state.rise + HEIGHT * state.size], at)
     start = at[4] * way[0] + at[5] * way[1]
-    level = -at[4] * way[1] + at[5] * way[0] + way[1] * 1e5  # text of another direction stands on no line of this one
+    level = -at[4] * way[1] + at[5] * way[0] + way[1] * 1e5  # text of another direction must not share a level
     return Sign(shown, middle[4], middle[5], start, start + width * along, level, abs(state.size) * up)
 
 
-# ---- what is marked ---------------------------------------------------------------------------------------
+# ---- marked text ------------------------------------------------------------------------------------------
 
 
 def within(signs: Iterable[Sign], boxes: Sequence[Box]) -> list[Sign]:
-    """Those whose middle is in one of these, box by box."""
+    """Return the characters whose middle is in one of the boxes, box by box."""
     signs = list(signs)
     return [
         one for left, bottom, right, top in boxes for one in signs if left <= one.x <= right and bottom <= one.y <= top
@@ -213,7 +214,7 @@ def within(signs: Iterable[Sign], boxes: Sequence[Box]) -> list[Sign]:
 
 
 def text_of(signs: Iterable[Sign]) -> str:
-    """With spaces where lines end, and where signs stand apart."""
+    """Return the text, with spaces at line ends and wide gaps."""
     written, before = "", None
     for one in signs:
         apart = before and (not _is_on_line_of(before, one) or one.start - before.end > GAP * one.size)
@@ -223,7 +224,7 @@ def text_of(signs: Iterable[Sign]) -> str:
 
 
 def line_around(signs: Iterable[Sign], marked: Sequence[Sign]) -> str:
-    """What stands on the line of what is marked first, from left to right."""
+    """Return the line of the first marked character, cut around the marked text."""
     line = sorted((one for one in signs if _is_on_line_of(marked[0], one)), key=lambda one: one.start)
     here = {id(one) for one in marked}
     at = next((number for number, one in enumerate(line) if id(one) in here), 0)

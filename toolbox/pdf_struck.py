@@ -1,8 +1,8 @@
-"""Passages that a line is drawn through, as programs for writing export what is struck out. For `pdf.py`, in its child
+"""Finds struck-out text in a PDF that has no strike-out annotation. Part of `pdf_text.py`, which runs in a limited
 process.
 
-Such a line is no mark of anybody's: it is drawn like the rules of a table. It goes through the middle of signs, and
-begins and ends where they do.
+Word processors export struck-out text with a line, which is drawn like the rules of a table. It counts as a strike if
+it goes through the middle of characters, and begins and ends where they do.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,11 +12,11 @@ from pypdf import mult
 
 from toolbox.pdf_signs import Sign
 
-LOW, HIGH = 0.15, 0.45  # of the size: where such a line is above that of the text
-THICK, OFF = 0.15, 0.5  # of the size: how thick it is at most, and how far its ends are from those of signs
-MOST_RULES = 5_000  # of one page: what has more is a drawing
-NEAR = 1.0  # points between what is one line all the same
-LEVEL = 0.02  # how much a line may slope
+LOW, HIGH = 0.15, 0.45  # of the font size: height of a strike above the baseline
+THICK, OFF = 0.15, 0.5  # of the font size: most thickness, and most distance of its ends from those of characters
+MOST_RULES = 5_000  # per page; a page with more is a drawing
+NEAR = 1.0  # points: pieces this close are one line
+LEVEL = 0.02  # greatest slope of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class RuledLine:
 
 
 @dataclass
-class Watch:
-    """Sees what is drawn while the text of a page is read."""
+class DrawingRecorder:
+    """Records lines, pictures and baselines of text while pypdf extracts the text of a page."""
 
     rules: list[RuledLine] = field(default_factory=list)
-    lines: set[tuple[float, float]] = field(default_factory=set)  # of text: how high, and of what size
-    pictures: list[tuple[str, float]] = field(default_factory=list)  # names, and what they cover
-    recognised: bool = False  # text that nobody sees stands for what a picture shows
+    lines: set[tuple[float, float]] = field(default_factory=set)  # of text: baseline and font size
+    pictures: list[tuple[str, float]] = field(default_factory=list)  # name and covered area
+    recognised: bool = False  # there is invisible text, as text recognition (OCR) adds it to pictures
     _width: float = 1.0
     _from: Sequence[float] = ()
 
@@ -69,7 +69,7 @@ class Watch:
             self.lines.add((round(at[5], 1), round(abs(size * (at[3] or at[1])), 1)))
 
     def found(self) -> list[RuledLine]:
-        """Those that may go through a text; what is drawn in pieces is one."""
+        """Return the lines that may strike out text; pieces of one line are joined."""
         if len(self.rules) == MOST_RULES:
             return []
         joined: list[RuledLine] = []
@@ -83,7 +83,7 @@ class Watch:
 
 
 def struck(rules: Iterable[RuledLine], signs: Sequence[Sign]) -> Iterator[list[Sign]]:
-    """What is struck out, passage by passage, however many lines it takes."""
+    """Yield the struck-out passages; one may span several lines."""
     numbers = sorted({number for rule in rules for number in _covered(rule, signs)})
     passage: list[int] = []
     for number in numbers:

@@ -1,4 +1,4 @@
-"""What agents do in the office. Each tool is one commit with its call, and none deletes."""
+"""Tools of the example office. Each writes in the same transaction as its call, and none deletes."""
 
 from . import calendar, documents, people, stock, tasks
 

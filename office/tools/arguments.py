@@ -1,4 +1,4 @@
-"""What the office's tools have in common: how rows are named, listed and not found."""
+"""Common parts of the office's tools: types of arguments, look-up of rows, and lists."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
@@ -37,7 +37,7 @@ Query = Annotated[str, Field(max_length=LONG_LENGTH, description="words to be fo
 
 
 def person(who: str) -> Person:
-    """By number, mail address or whole name. Refused where nobody is called so, or several are."""
+    """Find a person by number, mail address or full name. Raises ToolRefused if there is none, or several."""
     named = Q(mail__iexact=who) | Q(name__iexact=who)
     found = list(Person.objects.filter(named | Q(pk=int(who)) if _is_number(who) else named)[: LISTED + 1])
     if len(found) == 1:
@@ -50,12 +50,12 @@ def person(who: str) -> Person:
 
 
 def people(names: Iterable[str]) -> list[Person]:
-    """Each once, in the order of their keys."""
+    """Return these people without duplicates, by key."""
     return sorted({person(name) for name in names}, key=lambda one: one.pk)
 
 
 def row_by_number(rows: QuerySet[Any], number: int, noun: str) -> Any:
-    """The row of this number, locked until the end of the transaction."""
+    """Return the row with this number, locked until the transaction ends. Raises ToolRefused if there is none."""
     found = rows.select_for_update().filter(pk=number).first()
     if found is None:
         raise ToolRefused(f"There is no {noun} {number}.")
@@ -63,7 +63,7 @@ def row_by_number(rows: QuerySet[Any], number: int, noun: str) -> Any:
 
 
 def format_list(rows: QuerySet[Any], line: Callable[[Any], str], nothing: str) -> str:
-    """One line each, and how many more there are."""
+    """Return a line for each of the first LISTED rows, and the number of further ones."""
     found = list(rows[: LISTED + 1])
     more = rows.count() - LISTED if len(found) > LISTED else 0
     lines = [line(row) for row in found[:LISTED]]
@@ -71,7 +71,7 @@ def format_list(rows: QuerySet[Any], line: Callable[[Any], str], nothing: str) -
 
 
 def apply_changes(row: Any, asked: OfficeToolArguments, *columns: str) -> list[str]:
-    """Set what is asked for, and only that; which columns those are."""
+    """Set the columns that have a value in the arguments; return their names. Raises ToolRefused if there are none."""
     given = [column for column in columns if getattr(asked, column) is not None]
     if not given:
         raise ToolRefused("Nothing is asked to be changed.")

@@ -1,4 +1,4 @@
-"""Nobody is at two places at once, and no place holds two meetings: what clashes is refused, and named."""
+"""Calendar tools. An entry that clashes with another one of its people or place is refused."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -99,7 +99,7 @@ def free(asked: FreeSlotsArguments, use: ToolUse) -> str:
 
 
 def _slots(asked: FreeSlotsArguments, long: timedelta, taken: Sequence[CalendarEntry]) -> Iterator[datetime]:
-    """The first free slots: after one that is taken none begins before its end, after one that is free none in it."""
+    """Yield free slots within working hours, in order and without overlaps. A taken slot is skipped to its end."""
     slot = _on_the_quarter(asked.start)
     while slot + long <= asked.end:
         opens = datetime.combine(slot.date(), OPENS)

@@ -1,4 +1,4 @@
-"""Things that are there, and things that are to be bought. Sums are worked out here, never by a model."""
+"""Tools for stock items and purchase requests. Totals are computed here, never by a model."""
 
 from collections.abc import Sequence
 from decimal import Decimal

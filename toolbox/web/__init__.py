@@ -1,1 +1,1 @@
-"""Reading what anybody may read on the web, and nothing of this house: search, pages, their text."""
+"""Reads the public web, and nothing of this installation's network: search, pages, and their text."""

@@ -1,6 +1,5 @@
-"""One page, fetched: every socket is looked at before it is made, every hop anew, and everything has an end.
-
-What a name leads to is looked at where a socket is made: `engine.web.public_sockets`.
+"""Fetches single pages. The address is checked at every redirect and when each socket is made
+(`engine.web.public_sockets`); time and size are limited.
 
 Why so: docs/decisions.md, The web.
 """
@@ -35,7 +34,8 @@ STATUS_REASONS = {429: "It asks to be left alone for a while (429)."}
 
 @dataclass(frozen=True)
 class FetchLimits:
-    """Seconds to connect and in all; bytes of a body, as sent and as unpacked; seconds between two pages of a host."""
+    """`connect`, `seconds`: seconds to connect and in all. `size`: bytes of a body, compressed and decompressed.
+    `apart`: seconds between two pages of a host."""
 
     connect: float = 10.0
     seconds: float = 20.0
@@ -55,17 +55,17 @@ class FetchedPage:
 
 @dataclass
 class WebFetcher:
-    """Who fetches: with which bounds, and where besides. `resolver` stands in for the system's, for tests."""
+    """Fetches pages. `allowed`: hosts that may have private addresses. `resolver` replaces the system's in tests."""
 
     allowed: Collection[str] = ()
     bounds: FetchLimits = field(default_factory=FetchLimits)
     resolver: Any = None
-    said: "dict[str, tuple[float, str | None]]" = field(default_factory=dict)  # robots.txt by origin
+    robots_texts: "dict[str, tuple[float, str | None]]" = field(default_factory=dict)  # end of validity, by origin
     next_at: dict[str, float] = field(default_factory=dict)
     places: "WeakKeyDictionary[Any, dict[str, asyncio.Semaphore]]" = field(default_factory=WeakKeyDictionary)
 
     async def page(self, address: str) -> FetchedPage:
-        """NotRead with why it could not be."""
+        """Fetch a page. Raises AddressRefused with the reason if it cannot be read."""
         asked = check_address(address, self.allowed)
         try:
             async with asyncio.timeout(self.bounds.seconds), self._place(host_of(asked)):
@@ -93,7 +93,7 @@ class WebFetcher:
     # ---- one request ----------------------------------------------------------------------------------------
 
     async def _get(self, asked: str, at: str) -> FetchedPage:
-        """A redirect has where it leads as its address."""
+        """Make one request. A redirect is returned with its target as the address. Raises AddressRefused."""
         import aiohttp
 
         factory = PublicSockets(is_allowed(at, self.allowed))
@@ -124,7 +124,7 @@ class WebFetcher:
         headers = {"User-Agent": AGENT, "Accept": ACCEPTED_TYPES, "Accept-Encoding": "gzip, deflate"}
         async with aiohttp.ClientSession(
             connector=connector,
-            connector_owner=self.resolver is None,  # a resolver that was lent is used again
+            connector_owner=self.resolver is None,  # keep a given resolver open
             timeout=times,
             headers=headers,
             trust_env=False,
@@ -143,7 +143,7 @@ class WebFetcher:
             unpacked.add(piece)
         return unpacked.whole()
 
-    # ---- manners --------------------------------------------------------------------------------------------
+    # ---- politeness -----------------------------------------------------------------------------------------
 
     async def _may(self, at: str) -> bool:
         parts = urlsplit(at)
@@ -153,8 +153,8 @@ class WebFetcher:
         return robots.allows(text, parts.path + (f"?{parts.query}" if parts.query else ""))
 
     async def _robots(self, origin: str) -> str | None:
-        """Kept for a day. Empty where there is none; None where the site cannot say it."""
-        until, text = self.said.get(origin, (0.0, ""))
+        """Return the robots.txt, cached for a day; empty if there is none, None if the server fails."""
+        until, text = self.robots_texts.get(origin, (0.0, ""))
         if time.monotonic() < until:
             return text
         at = f"{origin}/robots.txt"
@@ -164,14 +164,14 @@ class WebFetcher:
                 break
             at = got.address
         text = None if got.status >= 500 else got.body.decode(errors="replace") if got.status == 200 else ""
-        while len(self.said) >= HOSTS_KEPT:
-            self.said.pop(next(iter(self.said)))
-        self.said[origin] = (time.monotonic() + (ROBOTS_CACHE_SECONDS if text is not None else 60.0), text)
+        while len(self.robots_texts) >= HOSTS_KEPT:
+            self.robots_texts.pop(next(iter(self.robots_texts)))
+        self.robots_texts[origin] = (time.monotonic() + (ROBOTS_CACHE_SECONDS if text is not None else 60.0), text)
         return text
 
     @asynccontextmanager
     async def _place(self, host: str) -> AsyncIterator[None]:
-        """At most two pages of a host at once, and one a second."""
+        """Wait until a page of this host may be fetched: at most AT_ONCE at a time, and one per `apart` seconds."""
         of_hosts = self.places.setdefault(asyncio.get_running_loop(), {})
         if len(of_hosts) > HOSTS_KEPT:
             of_hosts.clear()
@@ -186,7 +186,7 @@ class WebFetcher:
 
 
 class _Unpacked:
-    """What is sent, unpacked as it comes and never further than it may be. NotRead."""
+    """Decompresses a body while it arrives, up to a limit. Methods raise AddressRefused."""
 
     def __init__(self, encoding: str, most: int) -> None:
         packed = encoding.strip().lower()
@@ -222,7 +222,7 @@ def _charset(rest: str) -> str:
 
 
 def _why(error: Exception) -> str:
-    """In words that say nothing of this machine."""
+    """Return the reason without details of this machine or network."""
     import aiohttp
 
     if isinstance(error, aiohttp.ClientSSLError):

@@ -1,7 +1,7 @@
-"""The text of a page of HTML, as JSON. A program for `toolbox/limited_process.py`: what opens a page does nothing else.
+"""Converts HTML to text, as JSON. It runs under `toolbox/limited_process.py`, since pages are untrusted.
 
-All text that a reader would see is kept, in the order of the page: quotes are sought in it. What is hidden by the page
-itself (its elements or their own styles) is left out and counted; what a style sheet hides is not known here.
+All visible text is kept in the order of the page, since quotes are looked up in it. Elements that are hidden by
+attributes or inline styles are left out and counted; style sheets are not read.
 """
 
 import json
@@ -32,7 +32,7 @@ class HtmlTextReader(HTMLParser):
         self.links: list[tuple[str, str]] = []
         self.base = ""
         self.hidden = 0
-        self._open: list[tuple[str, bool]] = []  # elements, and whether they are left out
+        self._open: list[tuple[str, bool]] = []  # open elements, and whether their text is left out
         self._titled = self._pre = False
         self._link: list[str] | None = None
 

@@ -1,4 +1,4 @@
-"""What was fetched, as text: HTML and PDF are opened in a limited child process, everything else is decoded here.
+"""Text of fetched pages. HTML and PDF are converted in a limited process, everything else is decoded here.
 
 Why so: docs/decisions.md, The web.
 """
@@ -21,14 +21,14 @@ from toolbox import limited_process
 from .fetcher import FetchedPage
 
 HTML, PDF = Path(__file__).with_name("html_text.py"), Path(__file__).parents[1] / "pdf_text.py"
-EXTRACTED = "magi 2"  # whose text it is; another extraction is another number
+EXTRACTED = "magi 2"  # name of the extraction; increase its number when texts change
 LONGEST_HTML, LONGEST_TEXT, LONGEST_TITLE = 2**20, 1_000_000, 200
 LINKS_SHOWN = 60
-PATIENCE = 20.0  # seconds for a place among what is opened: a page that is there should not be told to be none
+PATIENCE = 20.0  # seconds to wait for a process slot, so that a page is rarely refused because of load
 TEXTS = ("text/", "application/json", "application/xml", "application/ld+json", "application/csv")
 PAGES = ("text/html", "application/xhtml+xml")
 WIDE_ENCODINGS = ("utf-16", "utf-32")
-LOOKED_AT = 2_048  # bytes that say what it is
+LOOKED_AT = 2_048  # bytes to detect the type
 ADDRESSES_MACHINE_TEXT = "Has text that addresses the reader as a machine"
 HIDDEN = "{number} hidden parts were left out"
 UNREADABLE = "Some of its characters could not be read"
@@ -56,7 +56,7 @@ STOPPED: Mapping[type[limited_process.ProcessStopped], str] = {
 
 @dataclass(frozen=True)
 class WebPageText:
-    """A page as it was read. `digest`: SHA-256 of its bytes, in hex; `links`: pairs of an address and its words."""
+    """Text of a page. `digest`: SHA-256 of the response body, in hex; `links`: pairs of address and link text."""
 
     asked: str
     address: str
@@ -69,20 +69,21 @@ class WebPageText:
     extractor: str = EXTRACTED
 
     def written(self) -> str:
-        """As a tool brings it: what there is to know in a line of JSON, then the text as it was read."""
-        said = asdict(self)
-        return f"{json.dumps({**said, 'text': len(self.text)}, ensure_ascii=False)}\n{self.text}"
+        """Return the tool's output: a line of JSON with all fields (`text` is the length), then the text."""
+        fields = asdict(self)
+        return f"{json.dumps({**fields, 'text': len(self.text)}, ensure_ascii=False)}\n{self.text}"
 
     @classmethod
     def of(cls, written: str) -> "WebPageText":
-        """ValueError where nobody has written this so."""
+        """Parse the output of `written`. Raises ValueError if it has another format."""
         line, _, text = written.partition("\n")
-        said: dict[str, Any] = json.loads(line)
-        return cls(**{**said, "text": text[: said["text"]]})
+        fields: dict[str, Any] = json.loads(line)
+        return cls(**{**fields, "text": text[: fields["text"]]})
 
 
 def page_text(got: FetchedPage) -> WebPageText:
-    """NotRead. It takes as long as the child may: not in the loop."""
+    """Return the text of a page. Raises AddressRefused. It blocks while the limited process runs, so call it in a
+    thread."""
     kind = _kind(got)
     if kind == "pdf":
         title, text, flags, links = _of_pdf(got.body)
@@ -103,7 +104,8 @@ def page_text(got: FetchedPage) -> WebPageText:
 
 
 def _kind(got: FetchedPage) -> str:
-    """By its bytes first: what a server calls it need not be so."""
+    """Detect the type from the bytes first, since declared types are often wrong. Raises AddressRefused if it is no
+    text."""
     head = got.body[:LOOKED_AT].lstrip().lower()
     if head.startswith(b"%pdf-"):
         return "pdf"
@@ -157,13 +159,14 @@ def _opened(program: Path, data: bytes) -> bytes:
         raise AddressRefused(f"It could not be read: {STOPPED[type(stopped)]}.") from stopped
 
 
-# ---- bytes as text ----------------------------------------------------------------------------------------
+# ---- decoding ---------------------------------------------------------------------------------------------
 
 
 def decode_body(body: bytes, declared: str = "") -> tuple[str, list[str]]:
-    """By its mark, as what it can only be, as declared, then as most old pages are; and what is to be said of it.
+    """Decode a body; return the text and flags.
 
-    What is declared is often wrong. What can be read as UTF-8 is that, but for the few charsets that look like it.
+    Tried in this order: a byte order mark; the declared charset if UTF-8 could be mistaken for it; UTF-8; the declared
+    charset; Windows-1252. Declared charsets are often wrong, and text that is valid UTF-8 rarely is anything else.
     """
     for mark, name in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if body.startswith(mark):
@@ -172,14 +175,15 @@ def decode_body(body: bytes, declared: str = "") -> tuple[str, list[str]]:
     alike = known if known.startswith((*WIDE_ENCODINGS, "iso2022", "utf-7", "hz")) else ""
     for name in dict.fromkeys(one for one in (alike, "utf-8", known, "cp1252") if one):
         try:
-            return codecs.getincrementaldecoder(name)().decode(body), []  # what was cut may end within a sign
+            return codecs.getincrementaldecoder(name)().decode(body), []  # a cut body may end within a character
         except UnicodeDecodeError:
             continue
     return body.decode(known or "cp1252", errors="replace"), [UNREADABLE]
 
 
 def _known(name: str) -> str:
-    """Of charsets for text; ASCII and Latin-1 are what browsers take them for."""
+    """Return Python's name of a text encoding; empty if unknown. ASCII and Latin-1 are read as Windows-1252, as
+    browsers do."""
     try:
         found = codecs.lookup(name)
     except LookupError:

@@ -1,9 +1,9 @@
-"""What a site's robots.txt says, by RFC 9309: the group of our name or of all, and in it the longest rule that fits."""
+"""Evaluates robots.txt by RFC 9309: in the group of our name, else of `*`, the longest matching rule decides."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MAX_BYTES = 500 * 1024  # bytes that have to be looked at
+MAX_BYTES = 500 * 1024  # parsing limit of RFC 9309, section 2.5
 ROBOT_NAME = "magi"
 
 
@@ -14,7 +14,7 @@ class _Rule:
 
 
 def allows(text: str, path: str, name: str = ROBOT_NAME) -> bool:
-    """Whether who has this name may read this path, with its query."""
+    """Tell whether the robot may read this path (with its query)."""
     fitting = [rule for rule in _rules(text, name) if rule.path and _fits(rule.path, path)]
     return not fitting or max(fitting, key=lambda rule: (len(rule.path), rule.allows)).allows
 
@@ -47,7 +47,8 @@ def _groups(text: str) -> Iterator[tuple[set[str], list[_Rule]]]:
 
 
 def _fits(rule: str, path: str) -> bool:
-    """The earliest place of each piece is the best one, so none is tried twice: a stranger wrote this."""
+    """Match a rule with `*` and `$` in linear time, since robots.txt is untrusted: taking the earliest place of each
+    piece is always right, so there is no backtracking."""
     begin, *pieces = rule.removesuffix("$").split("*")
     if not path.startswith(begin):
         return False

@@ -1,4 +1,4 @@
-"""Searches of the web, each by the address and the form of its provider. An administrator says which one is asked.
+"""Web search by one of several providers; an administrator configures which one.
 
 Why so: docs/decisions.md, The web.
 """
@@ -13,7 +13,7 @@ from engine.web.url_policy import AddressRefused, host_of, shorten_address
 if TYPE_CHECKING:
     import aiohttp
 
-HITS, TITLE, SNIPPET = 8, 200, 400  # of a search; characters
+HITS, TITLE, SNIPPET = 8, 200, 400  # hits of a search; characters of title and snippet
 SECONDS, SIZE = 15.0, 2 * 2**20
 FAILED_TEXT = {
     401: "its key is refused (401)",
@@ -24,7 +24,7 @@ FAILED_TEXT = {
 
 @dataclass(frozen=True)
 class SearchAnswer:
-    """Whom to ask. `key`: where the provider wants one."""
+    """Configuration of a search: provider, base address, and key if the provider needs one."""
 
     provider: str
     address: str
@@ -40,9 +40,9 @@ class SearchHit:
 
 @dataclass(frozen=True)
 class _Provider:
-    """How one is asked, and where its hits stand: their list, and in each the title, the address and the snippet."""
+    """How to make a request, the path to the list of hits in the answer, and the key of a hit's snippet."""
 
-    asked: Callable[[SearchAnswer, str], tuple[str, str, dict[str, Any]]]
+    request: Callable[[SearchAnswer, str], tuple[str, str, dict[str, Any]]]
     hits: Sequence[str]
     snippet: str
 
@@ -69,11 +69,11 @@ PROVIDERS: Mapping[str, _Provider] = {
 
 
 async def search(by: SearchAnswer, words: str) -> list[SearchHit]:
-    """The first hits. NotRead with why there are none to be had, which is not that nothing was found."""
+    """Return the first hits, possibly none. Raises AddressRefused if the search does not answer."""
     import aiohttp
 
     provider = PROVIDERS[by.provider]
-    method, address, how = provider.asked(by, words)
+    method, address, how = provider.request(by, words)
     times = aiohttp.ClientTimeout(total=SECONDS)
     try:
         async with (
@@ -81,8 +81,8 @@ async def search(by: SearchAnswer, words: str) -> list[SearchHit]:
             session.request(method, address, allow_redirects=False, **how) as response,
         ):
             if response.status != 200:
-                said = FAILED_TEXT.get(response.status, f"status {response.status}")
-                raise AddressRefused(f"The search did not answer: {said}.")
+                reason = FAILED_TEXT.get(response.status, f"status {response.status}")
+                raise AddressRefused(f"The search did not answer: {reason}.")
             found = json.loads(await _whole(response))
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise AddressRefused("The search did not answer: nothing came from it in time.") from error
@@ -124,5 +124,5 @@ def _line(text: Any, most: int) -> str:
 
 
 def format_hits(found: Sequence[SearchHit]) -> str:
-    """As a model reads it."""
+    """Return the hits as text for a model."""
     return "\n\n".join(f"{number}. {one.title}\n{one.address}\n{one.snippet}" for number, one in enumerate(found, 1))
