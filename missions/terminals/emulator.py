@@ -63,10 +63,12 @@ class Emulator(pyte.Screen):
     def reset(self) -> None:
         """Reset the screen; the scrollback stays."""
         super().reset()
+        self.g1_charset = charsets.LAT1_MAP  # pyte has line drawing there, as the console of Linux
         self.buffer = _empty()
         self.alternate = False
-        self._behind: tuple[defaultdict[int, ScreenRow], pyte.screens.Cursor | None] | None = None
-        self._saved: tuple[pyte.screens.Cursor, Pen, str, str, int] | None = None
+        self._behind: defaultdict[int, ScreenRow] | None = None  # the first screen, while the other one is shown
+        self._first_cursor: pyte.screens.Cursor | None = None  # where it stood when a program last went to the other
+        self._saved: tuple[pyte.screens.Cursor, Pen, str, str, int, bool] | None = None
         self._take_pen(Pen())
 
     def _take_pen(self, pen: Pen) -> None:
@@ -83,6 +85,8 @@ class Emulator(pyte.Screen):
                 self._obey(escape["verb"], escape["numbers"], escape["between"])
             elif escape and escape["plain"]:
                 self._obey_plain(escape["plain"])
+            if escape:
+                self._last = ""  # REP repeats only a sign directly before it
 
     def pass_over(self, data: bytes) -> None:
         """Skip this part of the output, but apply its lasting modes, such as the alternate screen."""
@@ -98,6 +102,7 @@ class Emulator(pyte.Screen):
             if part >= " " and part != "\x7f":
                 self.draw(part)
             elif do := self._controls.get(part):
+                self._last = ""
                 do()
 
     def _what_controls_do(self) -> dict[str, Callable[[], None]]:
@@ -179,19 +184,19 @@ class Emulator(pyte.Screen):
         (self.mode.add if on else self.mode.discard)(mode)
 
     def _change_screen(self, on: bool, with_cursor: bool) -> None:
-        """Switch screens. The alternate one begins empty; the main one is restored as it was."""
+        """Switch screens. The alternate one begins empty; the main one is restored as it was, and both have the same
+        region. Modes that restore the cursor put it where it was when they last left the main screen."""
+        if with_cursor and not on and self._first_cursor:
+            self._put_cursor(copy.copy(self._first_cursor))
         if on == self.alternate:
             return
+        if with_cursor and on:
+            self._first_cursor = copy.copy(self.cursor)
         if on:
-            cursor = copy.copy(self.cursor)
-            self._behind = self.buffer, cursor if with_cursor else None
-            self.buffer = _empty()
-        elif self._behind:
-            self.buffer, cursor_before = self._behind
-            if cursor_before:
-                self._put_cursor(cursor_before)
-            self.moved, self._behind = False, None
-        self.alternate, self.margins = on, None
+            self._behind, self.buffer = self.buffer, _empty()
+        elif self._behind is not None:
+            self.buffer, self._behind, self.moved = self._behind, None, False
+        self.alternate = on
 
     def _put_cursor(self, cursor: pyte.screens.Cursor) -> None:
         cursor.hidden = self.cursor.hidden
@@ -200,13 +205,14 @@ class Emulator(pyte.Screen):
 
     def save_cursor(self) -> None:
         """Save one cursor, as terminals do; pyte keeps a stack."""
-        self._saved = copy.copy(self.cursor), self._pen, self.g0_charset, self.g1_charset, self.charset
+        sets = self.g0_charset, self.g1_charset, self.charset
+        self._saved = copy.copy(self.cursor), self._pen, *sets, modes.DECOM in self.mode
 
     def restore_cursor(self) -> None:
-        if self._saved is None:
-            self.cursor_position()
-            return
-        cursor, pen, self.g0_charset, self.g1_charset, self.charset = self._saved
+        """Restore the saved cursor; if there is none, that of a new screen."""
+        nothing = pyte.screens.Cursor(0, 0), Pen(), charsets.LAT1_MAP, charsets.LAT1_MAP, 0, False
+        cursor, pen, self.g0_charset, self.g1_charset, self.charset, is_in_region = self._saved or nothing
+        self._keep_mode(modes.DECOM, is_in_region)
         self._put_cursor(copy.copy(cursor))
         self._take_pen(pen)
 
@@ -241,7 +247,8 @@ class Emulator(pyte.Screen):
         if width <= 0:
             self._combine(sign)
             return
-        self._wrap_for(width)
+        if not self._wrap_for(width):
+            return
         if INSERTS in self.mode:
             self.insert_characters(width)
         x, row = self.cursor.x, self.buffer[self.cursor.y]
@@ -249,18 +256,21 @@ class Emulator(pyte.Screen):
         row[x] = _cell(sign, self._look)
         if width == 2:
             row[x + 1] = _cell("", self._look)
-        self.cursor.x, self._last = x + width, sign
+        self._last = sign
+        self.cursor.x = x + width if WRAPS in self.mode else min(x + width, self.columns - 1)
 
-    def _wrap_for(self, width: int) -> None:
-        """Wrap to the next row if this one has no room for a character of this width."""
+    def _wrap_for(self, width: int) -> bool:
+        """Wrap to the next row if this one has no room for a character of this width. Return False if there is none: a
+        wide character is left out in the last cell of a row that does not wrap."""
         if self.cursor.x + width <= self.columns:
-            return
+            return True
         if WRAPS in self.mode:
             self.buffer[self.cursor.y].goes_on = True
             self.cursor.x = 0
             self.index()
-        else:
-            self.cursor.x = max(0, self.columns - width)
+            return True
+        self._be_inside()
+        return width == 1
 
     def _part_wide(self, row: ScreenRow, start: int, end: int) -> None:
         """Blank the other halves of wide characters that are overwritten by half."""
@@ -277,8 +287,9 @@ class Emulator(pyte.Screen):
             row[x] = row[x]._replace(data=row[x].data + sign)
 
     def repeat(self, count: int) -> None:
-        if self._last:
-            self.draw(self._last * min(max(count, 1), max(self.columns - self.cursor.x, 1)))
+        room = self.columns - self.cursor.x
+        if self._last and room > 0:
+            self.draw(self._last * min(max(count, 1), room))
 
     def tabs(self, count: int) -> None:
         stops = sorted(one for one in self.tabstops if self.cursor.x < one < self.columns)
@@ -426,8 +437,8 @@ class Emulator(pyte.Screen):
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
         """Change the size. Rows above go to the scrollback if the cursor would be outside; programs redraw."""
         rows, width = lines or self.lines, columns or self.columns
-        if self._behind:
-            self._behind = self._fit(self._behind[0], rows, width, 0), self._behind[1]
+        if self._behind is not None:
+            self._behind = self._fit(self._behind, rows, width, 0)
         out = max(0, self.cursor.y - rows + 1)
         if out and not self.alternate:
             self._keep([self.buffer.get(y) for y in range(out)])
@@ -465,7 +476,7 @@ class Emulator(pyte.Screen):
     @property
     def all_lines(self) -> list[ScreenLine]:
         """All lines with the scrollback; wrapped rows are joined."""
-        screen = self._behind[0] if self._behind else self.buffer
+        screen = self.buffer if self._behind is None else self._behind
         last = max((y for y in screen if _pieces(screen[y], self.columns)), default=-1)
         if not self.alternate:
             last = max(last, self.cursor.y)

@@ -2,6 +2,7 @@
 
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
 
@@ -37,6 +38,33 @@ class Panes:
             time.sleep(0.02)
         self._tmux("run-shell", "true")  # tmux has read what came before
         return self.screen(name)
+
+    def replayed_together(self, many: Sequence[bytes], rows: int, columns: int) -> list[tuple[str, tuple[int, int]]]:
+        """The screen and the cursor after each of these, drawn at the same time."""
+        window = f"stty raw -echo; cat {self._folder}/said-%d; exec sleep 600"
+        size = ("-x", str(columns), "-y", str(rows))
+        commands = ["new-session", "-d", "-s", "small", *size, "sleep 600"]
+        for number, said in enumerate(many):
+            # the title comes last, so that whoever reads it knows that all before it was drawn
+            (self._folder / f"said-{number}").write_bytes(said + b"\x1b]2;drawn\x1b\\")
+            commands += [";", "new-window", "-d", "-t", f"small:{number + 1}", window % number]
+        self._tmux(*commands)
+        titles, until = (
+            ["list-panes", "-s", "-t", "small", "-F", "#{window_index} #{pane_title}"],
+            time.monotonic() + LONGEST,
+        )
+        while self._tmux(*titles).count(" drawn\n") < len(many):
+            assert time.monotonic() < until, self._tmux(*titles)
+            time.sleep(0.02)
+        found = []
+        for number in range(1, len(many) + 1):
+            there = ("-p", "-t", f"small:{number}")
+            place = ("display", *there, "#{cursor_y} #{cursor_x}")
+            *lines, place = self._tmux("capture-pane", *there, ";", *place).split("\n")[:-1]
+            row, column = map(int, place.split())
+            found.append(("\n".join(map(str.rstrip, lines)).rstrip("\n"), (row, min(column, columns - 1))))
+        self._tmux("kill-session", "-t", "small")
+        return found
 
     def screen(self, name: str) -> str:
         shown = self._tmux("capture-pane", "-p", "-t", f"all:{name}")

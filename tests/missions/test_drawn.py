@@ -91,6 +91,31 @@ def test_more_screens_are_those_of_tmux(workshop, request):
     assert compared(workshop, there, request.getfixturevalue("panes")) == {}
 
 
+AS_TMUX = {  # found by `tests.missions.random_screens`
+    b"\x0edefgh": ("defgh", (0, 5)),
+    b"ab\x1b[?1049h\x1b[3;3Hx\x1b[?1047l": ("ab", (2, 3)),
+    b"ab\x1b[?1049h\x1b[?47l\x1b[4;4H\x1b[?1049l": ("ab", (0, 2)),
+    b"\x1b[1;2r\x1b[2H\x1b[?1049h\n": ("", (1, 0)),
+    b"\x1b[4;5r\x1b[?6h\x1b8": ("", (0, 0)),
+    b"a\x1b[2@\x1b[3b": ("a", (0, 1)),
+    b"x\x1b[3b\x1b[2b": ("xxxx", (0, 4)),
+    b"0123456789\x1b[3b": ("0123456789", (0, 9)),
+    b"\x1b[1;10H\x1b[?7lx\x1b[?7ha": ("         a", (0, 9)),
+    b"\x1b[?7l\x1b[1;10H" + "漢".encode(): ("", (0, 9)),
+}
+
+
+def test_screens_and_cursors_are_those_of_tmux_where_both_differed_before():
+    wrong = {}
+    for said, shown in AS_TMUX.items():
+        screen = Emulator(5, 10)
+        screen.feed(said)
+        text = "\n".join("".join(text for text, _ in row).rstrip() for row in screen.rows).rstrip("\n")
+        if (text, screen.place) != shown:
+            wrong[said] = text, screen.place
+    assert wrong == {}
+
+
 def test_an_agent_is_shown_a_screen_with_its_cursor_and_lines_of_what_only_prints(workshop):
     draws = workshop.begin(r"printf '\033[?1049h\033[2;5Hmenu'; read -rsn1")
     prints = workshop.begin("echo one; read x")
