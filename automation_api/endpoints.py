@@ -1,7 +1,7 @@
 """Endpoints for programs that were written for another planner, with its addresses and names. All rules are those of
 plans/.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from collections.abc import Sequence

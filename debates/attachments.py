@@ -3,7 +3,7 @@
 A page carries the extracted text itself, signed, so that nothing is stored and nothing is lost while the form is
 edited.
 
-Why so: docs/decisions.md, Documents.
+Why so: runs/DESIGN.md, Documents.
 """
 
 import time

@@ -1,6 +1,6 @@
 """HTTP endpoints of debates. Authentication and the format of errors belong to the site.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from collections.abc import Callable

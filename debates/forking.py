@@ -1,6 +1,6 @@
 """Forks of debates: a new debate that continues from a message of another one.
 
-Why so: docs/decisions.md, Forks.
+Why so: runs/DESIGN.md, Forks.
 """
 
 from collections.abc import Iterator

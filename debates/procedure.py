@@ -1,6 +1,6 @@
 """Performs a debate: the next step follows from the rows alone, so an interrupted debate resumes where it stopped.
 
-Why so: docs/decisions.md, Debating.
+Why so: debates/DESIGN.md, Debating.
 """
 
 from collections.abc import Callable

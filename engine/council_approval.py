@@ -1,6 +1,6 @@
 """Council runs at gates: when one is started, and how its outcome becomes a decision.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 from collections.abc import Callable

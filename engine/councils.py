@@ -1,6 +1,6 @@
 """Which council a policy means: it may be written with a name, and what counts is the id that it is saved with.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """A database that cannot be used: what its errors mean, in words, and how to find out before somebody needs it.
 
-Why so: docs/decisions.md, Runs, the queue and the writer.
+Why so: engine/DESIGN.md, Runs, the queue and the writer.
 """
 
 import logging

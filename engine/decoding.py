@@ -2,7 +2,7 @@
 
 A wrong guess would have agents decide about signs that nobody wrote: what is uncertain is refused, with what to do.
 
-Why so: docs/decisions.md, Documents.
+Why so: runs/DESIGN.md, Documents.
 """
 
 import codecs

@@ -1,6 +1,6 @@
 """Deciding at gates. Pages, the API and commands all use these functions.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Who has to decide at a gate, and what the decisions come to: on paper.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 import re

@@ -1,6 +1,6 @@
 """What models may use: each tool with its arguments, what it does to the world, and what becomes of it when it is cut.
 
-Why so: docs/decisions.md, Tools.
+Why so: engine/DESIGN.md, Tools.
 """
 
 import json

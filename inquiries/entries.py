@@ -1,7 +1,7 @@
 """Entries of an inquiry in the audit log, search terms, and checks: assignments are folded again, and each quote is
 looked up again in its source.
 
-Why so: docs/decisions.md, Inquiries.
+Why so: inquiries/DESIGN.md, Inquiries.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Performs inquiries. The next assignment follows from the rows alone, so an inquiry goes on after a crash where it
 was.
 
-Why so: docs/decisions.md, Inquiries.
+Why so: inquiries/DESIGN.md, Inquiries.
 """
 
 from collections.abc import Callable

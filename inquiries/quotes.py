@@ -4,7 +4,7 @@ Quote and source are folded: compatibility characters are normalised (NFKC), eac
 quotation marks are the same, as are all dashes, and zero-width characters are removed; case stays. An ellipsis splits a
 quote into parts that follow each other. A quote must not begin or end within a word or a number.
 
-Why so: docs/decisions.md, Inquiries.
+Why so: inquiries/DESIGN.md, Inquiries.
 """
 
 import re

@@ -1,6 +1,6 @@
 """HTTP endpoints of judgements. Authentication and the format of errors belong to the site.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from functools import partial

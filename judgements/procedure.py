@@ -1,6 +1,6 @@
 """Performs a judgement: in each of three rounds, all agents without a decision decide at once.
 
-Why so: docs/decisions.md, Judging and reading.
+Why so: judgements/DESIGN.md, Judging and reading.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
 """The API for programs that were written for another planner, with the paths and field names of that planner.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from collections.abc import Iterator

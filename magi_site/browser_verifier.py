@@ -1,6 +1,6 @@
 """A page that verifies evidence files in the reader's browser. The files are never sent to the site.
 
-Why so: docs/decisions.md, The record.
+Why so: engine/DESIGN.md, The record.
 """
 
 from django.contrib.auth.decorators import login_not_required

@@ -1,6 +1,6 @@
 """The OpenAI-compatible API, by which clients of language models ask councils, panels, teams and crews.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 from runs.chat import schemas

@@ -1,6 +1,6 @@
 """The two groups of a new installation, and the backend that gives every user the permissions of "Everybody".
 
-Why so: docs/decisions.md, Rights.
+Why so: runs/DESIGN.md, Rights.
 """
 
 from collections.abc import Mapping, Sequence

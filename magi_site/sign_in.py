@@ -7,7 +7,7 @@ limit instead, because a right password costs as much hashing as a wrong one.
 Known browsers, in which somebody has signed in with the current password of the account, share one limit of their own.
 Attackers cannot use it up, so they cannot lock the owner out. Unknown accounts are treated like existing ones.
 
-Why so: docs/decisions.md, Signing in and places.
+Why so: magi_site/DESIGN.md, Signing in and places.
 """
 
 import json

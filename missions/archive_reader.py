@@ -3,7 +3,7 @@
 This file runs as a program in the child process of `toolbox.limited_process`, so it imports only the standard library.
 It writes nothing to the disk, so names of entries cannot escape a folder.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import bz2

@@ -3,7 +3,7 @@
 Forks of earlier steps need both. They are stored beside the workspace by their digests, on the machine of the mission,
 and are deleted with the mission's texts.
 
-Why so: docs/decisions.md, Forks.
+Why so: runs/DESIGN.md, Forks.
 """
 
 import secrets

@@ -3,7 +3,7 @@
 They rank below messages of people and the core rules, and above all other files. They are read once, when a mission is
 submitted, so that agents cannot write conventions for themselves.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import json

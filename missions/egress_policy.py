@@ -1,6 +1,6 @@
 """Who must approve before something leaves the sandbox. It depends on the capability, never on a command's wording.
 
-Why so: docs/decisions.md, What leaves a mission.
+Why so: missions/DESIGN.md, What leaves a mission.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """The HTTP API of missions. Authentication and error responses are in `magi_site.api`.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from functools import partial

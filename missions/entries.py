@@ -1,6 +1,6 @@
 """A mission's record: entries from its rows, search labels, and the checks of entries.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

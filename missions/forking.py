@@ -1,6 +1,6 @@
 """Forks of missions: the preview of what a fork leaves behind, and the submission of the new mission.
 
-Why so: docs/decisions.md, Forks.
+Why so: runs/DESIGN.md, Forks.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """A conversation with a mission on a terminal: each line is a message to its crew or a decision at a gate.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import queue

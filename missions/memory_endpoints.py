@@ -1,6 +1,6 @@
 """The HTTP API of long-term memories: read, propose, accept.
 
-Why so: docs/decisions.md, Memory.
+Why so: missions/DESIGN.md, Memory.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@ Front matter is YAML, read by PyYAML's safe loader. The values of our keys are t
 `no` and `1` do not become booleans or numbers, since a list that is misread hides a memory or shows it to others.
 Duplicate keys are refused.
 
-Why so: docs/decisions.md, Memory.
+Why so: missions/DESIGN.md, Memory.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Proposing, accepting and refusing memories, with their audit entries; import from files and export to them.
 
-Why so: docs/decisions.md, Memory.
+Why so: missions/DESIGN.md, Memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The tool by which agents of other procedures start a mission and wait for its result.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Unified diffs: parsed, and applied to texts as a whole or not at all. This module does not access files.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import difflib

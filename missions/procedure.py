@@ -1,6 +1,6 @@
 """Performing a mission. The next action follows from its rows alone, so any engine can continue it after a crash.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import asyncio

@@ -6,7 +6,7 @@ Outside the sandbox git never runs in a workspace. Commits of a crew come out of
 (`repositories/commits.py`); other commits are made from the bytes of the files. So hooks, filters, attributes and
 configuration of a workspace have no effect.
 
-Why so: docs/decisions.md, What leaves a mission.
+Why so: missions/DESIGN.md, What leaves a mission.
 """
 
 import fcntl

@@ -1,6 +1,6 @@
 """Pull requests for published branches: the forge's address for a new one, and its text.
 
-Why so: docs/decisions.md, What leaves a mission.
+Why so: missions/DESIGN.md, What leaves a mission.
 """
 
 import re

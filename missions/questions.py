@@ -1,6 +1,6 @@
 """Texts and choices of gates about a mission as a whole: a stopped agent, a reached limit, no agent that can continue.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Commands that have ended or wait for input wake their waiting missions; commands of ended missions are stopped.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The pure rules of missions: whose turn it is, when a mission waits, is stuck or ends, names, limits and outcomes.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 No command starts before the sandbox has passed.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import asyncio

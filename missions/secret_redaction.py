@@ -1,6 +1,6 @@
 """Redaction of texts that look like secrets in tool results, before they reach a prompt or a row.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Schedules steps of agents: a limited number at once, one for each agent, the longest waiting first.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The engine's access to workspaces, and the start of commands: by the launcher if one runs, otherwise by the engine.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import os

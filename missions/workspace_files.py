@@ -1,7 +1,7 @@
 """Files of a workspace, accessed through descriptors, so that no path leads out of it and nothing is checked before it
 is opened (no TOCTOU).
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import ctypes

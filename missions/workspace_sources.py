@@ -1,6 +1,6 @@
 """Sources of workspaces: archives, uploaded git repositories, and repositories that MAGI_WORKSPACES_FROM allows.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import json

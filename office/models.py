@@ -1,6 +1,6 @@
 """A small office: people, tasks, a calendar, documents, stock items and purchase requests.
 
-Why so: docs/decisions.md, Tools.
+Why so: engine/DESIGN.md, Tools.
 """
 
 from collections.abc import Iterable

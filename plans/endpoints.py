@@ -1,6 +1,6 @@
 """The HTTP API of plans. Authentication and the format of errors are in runs/api.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from functools import partial

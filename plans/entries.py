@@ -3,7 +3,7 @@
 An entry never changes, since it may be sealed before the next row is written. So a revision has one entry when it is
 ordered and another when it is planned, and a move has one when it is made and another for its result.
 
-Why so: docs/decisions.md, Plans.
+Why so: plans/DESIGN.md, Plans.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Forks of plans: a new plan goes on after a step of another one, whose planner is shown what was done by then.
 
-Why so: docs/decisions.md, Forks.
+Why so: runs/DESIGN.md, Forks.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Effects of decisions at a plan's gates. Those of people are applied at once, those of councils and expired deadlines
 when the worker next looks at the gate.
 
-Why so: docs/decisions.md, Plans.
+Why so: plans/DESIGN.md, Plans.
 """
 
 from collections.abc import Collection

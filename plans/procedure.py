@@ -1,6 +1,6 @@
 """Performs plans. The next actions follow from the rows alone, so a plan goes on after a crash where it was.
 
-Why so: docs/decisions.md, Plans.
+Why so: plans/DESIGN.md, Plans.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Who has looked at a record that was given: on record the first time, counted beside it after that.
 
-Why so: docs/decisions.md, Sharing.
+Why so: runs/DESIGN.md, Sharing.
 """
 
 import logging

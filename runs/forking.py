@@ -1,6 +1,6 @@
 """Forks: a run that continues from a step or message of another one, with a preview of what is left behind.
 
-Why so: docs/decisions.md, Forks.
+Why so: runs/DESIGN.md, Forks.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Prometheus metrics, counted from the rows at each request, so that all processes report the same.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 from collections.abc import Iterator

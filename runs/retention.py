@@ -1,6 +1,6 @@
 """Retention periods of texts: their computation and wording.
 
-Why so: docs/decisions.md, Rehearsal, redaction, retention.
+Why so: runs/DESIGN.md, Rehearsal, redaction, retention.
 """
 
 from collections.abc import Mapping, Sequence

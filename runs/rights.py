@@ -1,6 +1,6 @@
 """Who may do what with whose runs, for every interface: pages, API, sockets, streams, exports and admin.
 
-Why so: docs/decisions.md, Rights.
+Why so: runs/DESIGN.md, Rights.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -3,7 +3,7 @@
 Notes are sealed, these rows are what is asked when somebody comes. One that shows nothing any more is held against
 nothing.
 
-Why so: docs/decisions.md, Sharing.
+Why so: runs/DESIGN.md, Sharing.
 """
 
 import re

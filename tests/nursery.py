@@ -5,7 +5,7 @@ thread, a connection or an event loop, and goes on as that script with an enviro
 Settings it has none: those that the modules were loaded with are forgotten before, and the script reads its own.
 `Nursery` is the other side of its socket; all that it started ends with it.
 
-Why so: docs/decisions.md, The tests.
+Why so: tests/DESIGN.md, The tests.
 """
 
 import array

@@ -14,7 +14,9 @@ from runs.procedure.spec import specs
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "tests" / "README.md"]
+DOCUMENTS = sorted(
+    path for pattern in ("*.md", "docs/*.md", "*/DESIGN.md", "tests/README.md") for path in ROOT.glob(pattern)
+)
 STYLES = sorted((ROOT / "static" / "css").glob("*.css"))
 
 
@@ -42,10 +44,11 @@ def test_no_service_starts_again_with_a_wrong_configuration():
 
 
 def test_every_decision_that_the_code_names_is_explained():
-    apps = "automation_api debates engine inquiries judgements magi_site missions plans runs toolbox office tests"
-    files = [path for app in apps.split() for path in (ROOT / app).rglob("*.py")]
-    named = {name for path in files for name in re.findall(r"docs/decisions\.md, ([^.]+)\.", path.read_text())}
-    assert named == set(re.findall(r"^## (.+)$", text_of("docs/decisions.md"), re.MULTILINE))
+    files = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    named = {name for path in files for name in re.findall(r"Why so: (\w+/DESIGN\.md, [^.]+)\.", text_of(path))}
+    designs = {f"{path.parent.name}/DESIGN.md": path.read_text() for path in ROOT.glob("*/DESIGN.md")}
+    headings = {f"{path}, {name}" for path in designs for name in re.findall(r"^## (.+)$", designs[path], re.MULTILINE)}
+    assert named == headings
 
 
 def test_every_error_code_is_documented():

@@ -1,7 +1,7 @@
 """Schema and parsing of an agent's move. A move is one structured answer, so it works with any endpoint, and tools are
 called by our code only.
 
-Why so: docs/decisions.md, Tools.
+Why so: engine/DESIGN.md, Tools.
 """
 
 import json

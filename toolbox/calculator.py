@@ -1,6 +1,6 @@
 """Tools for what models compute badly: sums, today's date, conversion of units.
 
-Why so: docs/decisions.md, Tools.
+Why so: engine/DESIGN.md, Tools.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Reads a CSV as a table, and runs one SELECT on it in an in-memory SQLite database with an authorizer.
 
-Why so: docs/decisions.md, Tables.
+Why so: toolbox/DESIGN.md, Tables.
 """
 
 import re

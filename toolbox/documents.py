@@ -1,6 +1,6 @@
 """Reads attached files as lines that models and people can cite: text, Markdown, CSV, PDF, mails, HTML.
 
-Why so: docs/decisions.md, Documents.
+Why so: runs/DESIGN.md, Documents.
 """
 
 import csv

@@ -3,7 +3,7 @@
 The child has an empty environment, so none of our keys. It starts with this file, which sets the limits before it
 reads anything of the program.
 
-Why so: docs/decisions.md, Documents.
+Why so: runs/DESIGN.md, Documents.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Email tools. They write into the outbox; a worker delivers from there.
 
-Why so: docs/decisions.md, Tools.
+Why so: engine/DESIGN.md, Tools.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
 """Opens PDF, mail and HTML files, each in a limited process of its own.
 
-Why so: docs/decisions.md, Documents.
+Why so: runs/DESIGN.md, Documents.
 """
 
 import json

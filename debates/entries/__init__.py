@@ -1,6 +1,6 @@
 """Audit log entries of a debate: drafts from its rows, search labels, and validation.
 
-Why so: docs/decisions.md, The record of a debate.
+Why so: debates/DESIGN.md, The record of a debate.
 """
 
 from collections.abc import Iterator

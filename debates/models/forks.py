@@ -1,6 +1,6 @@
 """Forks of debates: rows up to a message of another debate are copied to a new one.
 
-Why so: docs/decisions.md, Forks.
+Why so: runs/DESIGN.md, Forks.
 """
 
 import json

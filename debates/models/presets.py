@@ -1,6 +1,6 @@
 """Panels: members, options and rules that debates can start from, in numbered versions.
 
-Why so: docs/decisions.md, One house for all procedures.
+Why so: engine/DESIGN.md, One house for all procedures.
 """
 
 from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ user messages, in elements that no text can close: first the material, between t
 once per debate, then the debate from this member's view. The last part is always the reason why it has the floor.
 First verdicts, models and the seed are in none of it.
 
-Why so: docs/decisions.md, What members of a debate are told.
+Why so: debates/DESIGN.md, What members of a debate are told.
 """
 
 from .answers import (

@@ -1,7 +1,7 @@
 """Verification of everything: all records, the log over them, its checkpoints, and the triggers that protect the
 tables.
 
-Why so: docs/decisions.md, The record.
+Why so: engine/DESIGN.md, The record.
 """
 
 import itertools

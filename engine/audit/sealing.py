@@ -1,6 +1,6 @@
 """Rows become evidence: in the transaction of what they tell, and in the log besides.
 
-Why so: docs/decisions.md, The record.
+Why so: engine/DESIGN.md, The record.
 """
 
 import json

@@ -5,7 +5,7 @@ cached by table and columns. Values still pass through Django's fields where the
 differently, and errors are Django's. Signals and relation checks are left out, because none of these tables has
 any.
 
-Why so: docs/decisions.md, Runs, the queue and the writer.
+Why so: engine/DESIGN.md, Runs, the queue and the writer.
 """
 
 from collections import defaultdict

@@ -3,7 +3,7 @@
 A checkpoint that somebody else stores proves that the log's end was neither cut off nor rewritten, even by a person
 with all keys and the whole database.
 
-Why so: docs/decisions.md, The record.
+Why so: engine/DESIGN.md, The record.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 A model declares as `immutable` what may still happen to its rows. `migrate` removes the triggers before its first
 migration and installs them after its last, as the models declare them (`magi_site/apps.py`).
 
-Why so: docs/decisions.md, The record.
+Why so: engine/DESIGN.md, The record.
 """
 
 from collections.abc import Iterable, Iterator

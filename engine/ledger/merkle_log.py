@@ -1,6 +1,6 @@
 """The log over all chains: who takes a whole record away, or puts one in, changes it.
 
-Why so: docs/decisions.md, The record.
+Why so: engine/DESIGN.md, The record.
 """
 
 from django.db import connection, models

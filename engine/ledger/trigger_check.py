@@ -5,7 +5,7 @@ Definitions are compared, because a name alone protects nothing. SQLite stores t
 stores its own form, so the triggers are created again on temporary tables, compared in that form and rolled back;
 the functions that they call are compared with those installed.
 
-Why so: docs/decisions.md, The record.
+Why so: engine/DESIGN.md, The record.
 """
 
 import re

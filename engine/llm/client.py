@@ -5,7 +5,7 @@ costs ten times as much per piece of text and hides the raw response. If nobody 
 a model that last answered fast is asked without streaming, which is cheaper still. No hidden retries, no redirects,
 no proxies from the environment. All errors are `CallFailed`.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 Long texts are cut to their beginnings first, then whole items are dropped, the least needed first. A sentence in
 the request and in the record says what was left out.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -3,7 +3,7 @@
 Small models return the words that told them what to write, and such an answer has the right format. Material and
 texts that users wrote into a prompt are no instructions: quoting them is right.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Parts of prompts and answers that several procedures share: fenced material, complaints, and one JSON object.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 import json

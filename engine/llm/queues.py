@@ -5,7 +5,7 @@ A provider that is away, overloaded or asks to wait gets one probe at a time, wi
 request is accepted the others follow. After a rate limit AFTER_A_LIMIT requests follow first; the number doubles
 with each that is accepted.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 import asyncio

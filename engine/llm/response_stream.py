@@ -4,7 +4,7 @@ An endpoint may send faster than anybody can read, in very small pieces, or so c
 work. Site and engine share one event loop, so data is read in small pieces, counted, and left in the kernel (and so
 at the endpoint) while others have their turn.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 There are two estimates, because an error is expensive on either side. `tokens_of` estimates high, for limits and
 costs. `fewer_tokens_of` estimates low, to compare with the count that a server reports.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Model Context Protocol servers as sources of tools. The client library is imported late: that takes 1.5 s, which
 installations without servers need not spend.
 
-Why so: docs/decisions.md, MCP servers.
+Why so: engine/DESIGN.md, MCP servers.
 """
 
 from .config import MAX_MESSAGE_BYTES, PREFIX, McpServer, find_server, servers, tool_name

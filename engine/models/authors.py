@@ -1,6 +1,6 @@
 """Whose words came into what is asked about. Under four eyes they do not decide about it.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Runs that a run has made: who belongs to whom, and how many there may be.
 
-Why so: docs/decisions.md, Waiting.
+Why so: engine/DESIGN.md, Waiting.
 """
 
 import uuid

@@ -1,6 +1,6 @@
 """Claims: which worker performs which run, and how runs of dead workers are recovered.
 
-Why so: docs/decisions.md, Runs, the queue and the writer.
+Why so: engine/DESIGN.md, Runs, the queue and the writer.
 """
 
 import uuid

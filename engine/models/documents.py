@@ -1,6 +1,6 @@
 """What was attached to a run, as the numbered lines that everybody reads: models, people, and whoever verifies it.
 
-Why so: docs/decisions.md, Documents.
+Why so: runs/DESIGN.md, Documents.
 """
 
 from collections.abc import Iterable, Sequence

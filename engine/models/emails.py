@@ -1,6 +1,6 @@
 """The outbox: every message that is to leave this house by mail, and how far it came.
 
-Why so: docs/decisions.md, Tools.
+Why so: engine/DESIGN.md, Tools.
 """
 
 from collections.abc import Sequence

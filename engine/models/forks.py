@@ -1,6 +1,6 @@
 """Runs that go on from a step, or a message, of another one, as it was then.
 
-Why so: docs/decisions.md, Forks.
+Why so: runs/DESIGN.md, Forks.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """What an installation wants to be decided, beside what a procedure asks for itself.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 from collections.abc import Iterable

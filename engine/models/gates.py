@@ -1,6 +1,6 @@
 """Gates: points at which a run waits until somebody has decided about exactly this text.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 import json

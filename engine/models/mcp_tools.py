@@ -1,6 +1,6 @@
 """What servers of the Model Context Protocol offer, as it was seen, and as an administrator has classed it.
 
-Why so: docs/decisions.md, MCP servers.
+Why so: engine/DESIGN.md, MCP servers.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Who is told again that something waits, and how often.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
 """What is to be told outside of what happened to runs, written in the same commit: no outcome without its word, and no
 word without its outcome.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 from collections.abc import Collection

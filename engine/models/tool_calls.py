@@ -1,6 +1,6 @@
 """Every use of a tool: written before it is performed, closed after.
 
-Why so: docs/decisions.md, Tools.
+Why so: engine/DESIGN.md, Tools.
 """
 
 import json

@@ -1,6 +1,6 @@
 """How late this process comes to what is due. Whoever takes on more than it can do makes all wait, pages too.
 
-Why so: docs/decisions.md, Runs, the queue and the writer.
+Why so: engine/DESIGN.md, Runs, the queue and the writer.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The engine of one process: claims runs from the database and performs many at once.
 
-Why so: docs/decisions.md, Runs, the queue and the writer.
+Why so: engine/DESIGN.md, Runs, the queue and the writer.
 """
 
 import asyncio

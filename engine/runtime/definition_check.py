@@ -1,7 +1,7 @@
 """Whether a tool of a server is still what was classed and decided about: looked at before anybody is asked, and
 whenever somebody wants to know.
 
-Why so: docs/decisions.md, MCP servers.
+Why so: engine/DESIGN.md, MCP servers.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
 """The interface of the engine for procedures: reading, fenced writing, model requests, tools, gates, waiting.
 
-Why so: docs/decisions.md, Runs, the queue and the writer.
+Why so: engine/DESIGN.md, Runs, the queue and the writer.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """How a run lets go of its worker before it is over: it waits, or it lets others go first.
 
-Why so: docs/decisions.md, Waiting.
+Why so: engine/DESIGN.md, Waiting.
 """
 
 from collections.abc import Sequence

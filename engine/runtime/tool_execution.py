@@ -1,6 +1,6 @@
 """One tool call, from its gate to its result, which survives crashes of the engine.
 
-Why so: docs/decisions.md, Tools.
+Why so: engine/DESIGN.md, Tools.
 """
 
 import asyncio

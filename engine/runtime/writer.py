@@ -3,7 +3,7 @@
 A single change gets a commit of its own; under load many share one. Lost connections are reopened. If the answer to a
 commit was lost, the writer reads from its marker row, which every transaction updates, whether it happened.
 
-Why so: docs/decisions.md, Runs, the queue and the writer.
+Why so: engine/DESIGN.md, Runs, the queue and the writer.
 """
 
 import asyncio

@@ -4,7 +4,7 @@ Models get each as its JSON escape. People see a mark with its code point instea
 work: joiners within emoji and within the scripts that need them. Stored texts stay unchanged; only shown ones have
 marks.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Texts as search terms. No database is used, and the same rules apply to indexed texts and to queries.
 
-Why so: docs/decisions.md, Finding.
+Why so: runs/DESIGN.md, Finding.
 """
 
 import re

@@ -3,7 +3,7 @@
 A name may resolve differently each time, and an internal address can be written in many ways. So neither is
 checked: the connector's socket factory sees the address that is about to be connected to, and refuses it there.
 
-Why so: docs/decisions.md, The web.
+Why so: toolbox/DESIGN.md, The web.
 """
 
 import socket

@@ -1,6 +1,6 @@
 """Rosters in numbered versions: models and critics for the roles of inquiries.
 
-Why so: docs/decisions.md, One house for all procedures.
+Why so: engine/DESIGN.md, One house for all procedures.
 """
 
 from collections.abc import Iterator, Mapping

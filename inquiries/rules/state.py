@@ -1,6 +1,6 @@
 """State of an inquiry after each event. Every inquiry ends: rejections, errors, moves and time are limited.
 
-Why so: docs/decisions.md, Inquiries.
+Why so: inquiries/DESIGN.md, Inquiries.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 """Tools for the web: a search, and reading of pages whose addresses were found before.
 
-Why so: docs/decisions.md, The web.
+Why so: toolbox/DESIGN.md, The web.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Councils, their versions, and the log of their changes.
 
-Why so: docs/decisions.md, Councils.
+Why so: judgements/DESIGN.md, Councils.
 """
 
 from collections.abc import Mapping, Sequence

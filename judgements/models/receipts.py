@@ -4,7 +4,7 @@ A receipt is one object of canonical JSON, signed with the key of this installat
 check offline that this installation signed it, which content it covers and that it has not expired. Only a stateful
 check can ensure single use: the consumer keeps track, or calls `consume` here.
 
-Why so: docs/decisions.md, The record.
+Why so: engine/DESIGN.md, The record.
 """
 
 import base64

@@ -7,7 +7,7 @@ the number of the round. JSON escapes line breaks, so nothing inside can forge t
 boundary. Invisible and control characters are sent as JSON escapes: the model sees that they are there, and reading
 the block back gives the exact text.
 
-Why so: docs/decisions.md, What models are told and asked.
+Why so: engine/DESIGN.md, What models are told and asked.
 """
 
 import json

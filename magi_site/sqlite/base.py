@@ -3,7 +3,7 @@
 Each request opens a connection, and a new connection parses the whole schema before its first statement. With our
 tables, indexes and triggers that takes 5 ms, more than most requests take otherwise.
 
-Why so: docs/decisions.md, Runs, the queue and the writer.
+Why so: engine/DESIGN.md, Runs, the queue and the writer.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Forks of missions: the state at a step of the origin, and its copy into the new mission.
 
-Why so: docs/decisions.md, Forks.
+Why so: runs/DESIGN.md, Forks.
 """
 
 import json

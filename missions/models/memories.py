@@ -1,6 +1,6 @@
 """Long-term memories that crews share between missions, in numbered versions that somebody must accept.
 
-Why so: docs/decisions.md, Memory.
+Why so: missions/DESIGN.md, Memory.
 """
 
 from collections.abc import Iterable

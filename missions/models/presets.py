@@ -1,6 +1,6 @@
 """Crews: saved initial agents of missions, in numbered versions.
 
-Why so: docs/decisions.md, One house for all procedures.
+Why so: engine/DESIGN.md, One house for all procedures.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 Parts that change rarely come first, so that endpoints can cache the prompt's beginning.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import json

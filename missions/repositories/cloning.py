@@ -3,7 +3,7 @@
 Git runs only in our own repositories. Uploaded ones are opened in a sandbox, where their settings can do no harm, and
 only their objects are taken.
 
-Why so: docs/decisions.md, Missions.
+Why so: missions/DESIGN.md, Missions.
 """
 
 import json

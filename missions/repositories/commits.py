@@ -3,7 +3,7 @@
 The sandbox commits and packs; our git checks the pack in a repository of our own. Files that were left out of the
 workspace must stay in each commit as they were: a commit that removes them is rewritten with them.
 
-Why so: docs/decisions.md, What leaves a mission.
+Why so: missions/DESIGN.md, What leaves a mission.
 """
 
 import json

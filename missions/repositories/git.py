@@ -1,6 +1,6 @@
 """Running git, only on bare repositories of our own, so that no foreign hook, filter, attribute or setting applies.
 
-Why so: docs/decisions.md, What leaves a mission.
+Why so: missions/DESIGN.md, What leaves a mission.
 """
 
 import os

@@ -1,6 +1,6 @@
 """A report on Landlock as an alternative to bubblewrap: which escape attempts it would block. It is not used.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import base64

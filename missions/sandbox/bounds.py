@@ -2,7 +2,7 @@
 
 Attempts of a single process are in `escape_attempts.py`.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """The bubblewrap sandbox of a command: what it sees, and its limits. It is started without a shell.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import base64

@@ -2,7 +2,7 @@
 
 Where this user may not create one, the command's supervisor measures it (`missions/terminals/pty_supervisor.py`).
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import contextlib

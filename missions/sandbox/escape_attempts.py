@@ -6,7 +6,7 @@ This is a program that uses only the standard library. It prints for each attemp
 to run outside of a user namespace, where its attempts would succeed on the machine itself. It connects to loopback
 only, and the resources that it takes are limited.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import contextlib

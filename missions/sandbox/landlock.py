@@ -5,7 +5,7 @@ and resource limits. It is only probed and reported; no command runs in it.
 
 This is a program that uses only the standard library: it confines itself and executes the given program.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import base64

@@ -4,7 +4,7 @@
 
 It forks a child that forwards, and executes the program. The child ends with the sandbox.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import contextlib

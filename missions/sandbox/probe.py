@@ -1,6 +1,6 @@
 """A probe of the sandbox: the escape attempts, run against a stand-in for the engine that has a secret and listens.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import contextlib

@@ -2,7 +2,7 @@
 
 It is valid for this boot, this user and the present source of the sandbox; any other needs a new probe.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 It is written for x86-64; on other machines there is no filter, and missions cannot run commands.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import errno

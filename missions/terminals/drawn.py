@@ -2,7 +2,7 @@
 
 A process first draws all stored output, later only what is new, so any engine can show any command.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import re

@@ -7,7 +7,7 @@ spool, the only network that the sandbox sees. It accepts CONNECT to exactly the
 their names itself, and refuses addresses that are not public by RULE, the file `engine/web/public_addresses.py`. Each
 connection becomes a line of `connections`: host, port, whether it was allowed, and bytes in both directions.
 
-Why so: docs/decisions.md, The sandbox.
+Why so: missions/DESIGN.md, The sandbox.
 """
 
 import contextlib

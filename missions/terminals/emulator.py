@@ -4,7 +4,7 @@ pyte stores the cells and the cursor. This module corrects where pyte differs fr
 scrolling, scrollback, wide characters, and control strings that pyte would print. No sequence takes longer than drawing
 one line, memory does not grow with the output, and queries are never answered.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import copy

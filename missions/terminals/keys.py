@@ -1,6 +1,6 @@
 """The characters that a terminal sends for text, keys and pasted text.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 from string import ascii_lowercase

@@ -3,7 +3,7 @@
 It may run as another user than the engine; as root it starts commands as a user without rights. Callers are
 authenticated by the user id of the socket's peer.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import asyncio

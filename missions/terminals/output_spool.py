@@ -9,7 +9,7 @@
     net           folder with the proxy's socket, if the command has network
     connections   the connections of the command
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import base64

@@ -5,7 +5,7 @@
 This is a program that uses only the standard library. The request comes from `missions/sandbox/bwrap.py`; the files in
 its folder and its socket are described in `missions/terminals/output_spool.py`.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import base64

@@ -3,7 +3,7 @@
 It knows carriage return, backspace, tab, erasing in the line and colours, and drops all other sequences, so that output
 cannot control the terminal of its reader. Programs that move the cursor to other lines need `emulator.py`.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import codecs

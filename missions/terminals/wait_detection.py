@@ -1,6 +1,6 @@
 """What a command is waiting for, according to the kernel. Text on the screen is ignored: a program can print anything.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 from collections.abc import Mapping, Sequence

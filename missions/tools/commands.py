@@ -1,6 +1,6 @@
 """Tools for commands in terminals, which are started at most once and which survive a crash of the engine.
 
-Why so: docs/decisions.md, Terminals.
+Why so: missions/DESIGN.md, Terminals.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The folder /memory with the memories that an agent may see. It is read-only: writing a file there is replaced by
 tools that propose a memory.
 
-Why so: docs/decisions.md, Memory.
+Why so: missions/DESIGN.md, Memory.
 """
 
 from engine.models import Effect

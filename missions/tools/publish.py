@@ -1,6 +1,6 @@
 """The tools that publish a branch. The commit is made before the gate, and exactly that commit is published.
 
-Why so: docs/decisions.md, What leaves a mission.
+Why so: missions/DESIGN.md, What leaves a mission.
 """
 
 import asyncio

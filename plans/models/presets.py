@@ -1,6 +1,6 @@
 """Plan teams in numbered versions: agents with their tools, and a policy.
 
-Why so: docs/decisions.md, One house for all procedures.
+Why so: engine/DESIGN.md, One house for all procedures.
 """
 
 from collections.abc import Iterator, Mapping

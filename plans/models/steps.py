@@ -1,6 +1,6 @@
 """Steps of plans, the history of their status, the moves of their agents, and messages.
 
-Why so: docs/decisions.md, Plans.
+Why so: plans/DESIGN.md, Plans.
 """
 
 from collections.abc import Sequence

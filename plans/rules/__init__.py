@@ -1,1 +1,1 @@
-"""Rules of plans. They use no database and no framework. Why so: docs/decisions.md, Plans."""
+"""Rules of plans. They use no database and no framework. Why so: plans/DESIGN.md, Plans."""

@@ -1,6 +1,6 @@
 """The admin's run list, based on the history query, so that it stays fast however long it is.
 
-Why so: docs/decisions.md, Review and the admin.
+Why so: runs/DESIGN.md, Review and the admin.
 """
 
 from calendar import month_name

@@ -1,6 +1,6 @@
 """API endpoints that all procedures share. `magi_site` handles authentication and renders errors.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 """API endpoints for gates: list, read and decide.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 from collections.abc import Mapping

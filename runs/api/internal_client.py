@@ -1,6 +1,6 @@
 """Calls of the API from within, for other interfaces; authentication, limits and refusals are the same.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Rate limit headers (draft-ietf-httpapi-ratelimit-headers), with which clients can slow down before a refusal.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from collections.abc import Callable

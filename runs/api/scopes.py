@@ -1,6 +1,6 @@
 """Scopes of tokens, and the check of an endpoint's scope.
 
-Why so: docs/decisions.md, The API.
+Why so: runs/DESIGN.md, The API.
 """
 
 from collections.abc import Callable

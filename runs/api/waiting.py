@@ -1,7 +1,7 @@
 """Calls that wait for a run: until it ends, or as a stream of its changes.
 
 Each reads the rows after a wake-up and every few seconds, so that a lost wake-up only costs seconds. A stream checks
-the right to see the run with every read. Why so: docs/decisions.md, Signing in and places.
+the right to see the run with every read. Why so: magi_site/DESIGN.md, Signing in and places.
 """
 
 import asyncio

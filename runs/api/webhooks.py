@@ -1,6 +1,6 @@
 """API endpoints for webhooks and their deliveries.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 from http import HTTPStatus

@@ -1,6 +1,6 @@
 """Decisions at several similar gates of one run: each has its own result, and a refusal does not stop the others.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Reminders of gates that have waited for long: on the approver's page, and once a day by email.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A user's own approval statistics, which nobody else sees.
 
-Why so: docs/decisions.md, Gates.
+Why so: engine/DESIGN.md, Gates.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """An OpenAI-compatible interface: runs are started and answered as chat completions.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 from collections.abc import AsyncGenerator, Sequence

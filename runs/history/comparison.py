@@ -1,6 +1,6 @@
 """Comparison of two runs of one procedure: sentences about the differences; the last says what is equal.
 
-Why so: docs/decisions.md, Finding.
+Why so: runs/DESIGN.md, Finding.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The history query: which runs, in which order. `rows.py` has what a row shows.
 
-Why so: docs/decisions.md, Finding.
+Why so: runs/DESIGN.md, Finding.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The review queue: flagged runs by month and cause.
 
-Why so: docs/decisions.md, Review and the admin.
+Why so: runs/DESIGN.md, Review and the admin.
 """
 
 from collections import defaultdict

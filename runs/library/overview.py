@@ -1,6 +1,6 @@
 """The library: saved items with their uses and outcomes.
 
-Why so: docs/decisions.md, Finding.
+Why so: runs/DESIGN.md, Finding.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """All tools: what they do, who uses them, how often, and their last failure.
 
-Why so: docs/decisions.md, MCP servers.
+Why so: engine/DESIGN.md, MCP servers.
 """
 
 from collections import defaultdict

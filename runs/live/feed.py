@@ -1,7 +1,7 @@
 """Updates of a run's live pages. One feed for each process and run reads and renders once for all.
 
 Messages only say that something has changed. The rows are read after every message and every 1.5 seconds, so that lost,
-late, repeated or reordered messages make no difference. Why so: docs/decisions.md, The live page.
+late, repeated or reordered messages make no difference. Why so: runs/DESIGN.md, The live page.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Notifications on open pages about pending gates and ended runs: one read every two seconds serves a whole process.
 
-Everything is read from the rows, so that no message is needed and none can get lost. Why so: docs/decisions.md, Gates.
+Everything is read from the rows, so that no message is needed and none can get lost. Why so: engine/DESIGN.md, Gates.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Delivery of the outbox by SMTP: each email is sent at most once.
 
 An email is claimed in one commit and closed in another; if a worker dies in between, its state is uncertain. An email
-that the server has certainly not accepted is retried. Why so: docs/decisions.md, Tools.
+that the server has certainly not accepted is retried. Why so: engine/DESIGN.md, Tools.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The MCP server, created for each request: no state is kept between requests, so any process can answer.
 
-Its libraries are loaded with the first request. Why so: docs/decisions.md, Other doors.
+Its libraries are loaded with the first request. Why so: runs/DESIGN.md, Other doors.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The tools of the MCP server and the API calls they make. None of them decides at a gate.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Presets: saved setups with numbered versions. Procedures define what a version contains.
 
-Why so: docs/decisions.md, One house for all procedures.
+Why so: engine/DESIGN.md, One house for all procedures.
 """
 
 from collections.abc import Callable, Mapping, Sequence

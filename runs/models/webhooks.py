@@ -1,6 +1,6 @@
 """Webhooks and the delivery of their messages.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 import base64

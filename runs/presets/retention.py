@@ -1,6 +1,6 @@
 """Retention of the texts of runs that were started from presets: set by the preset or by the installation.
 
-Why so: docs/decisions.md, Rehearsal, redaction, retention.
+Why so: runs/DESIGN.md, Rehearsal, redaction, retention.
 """
 
 from collections import defaultdict

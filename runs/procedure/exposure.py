@@ -1,6 +1,6 @@
 """How runs of a procedure are exposed as chat models and MCP tools.
 
-Why so: docs/decisions.md, Other doors.
+Why so: runs/DESIGN.md, Other doors.
 """
 
 from collections.abc import Callable, Mapping, Sequence

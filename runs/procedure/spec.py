@@ -1,6 +1,6 @@
 """What a procedure provides to all interfaces. The engine uses only the base class `Procedure`, never this one.
 
-Why so: docs/decisions.md, One house for all procedures.
+Why so: engine/DESIGN.md, One house for all procedures.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The evidence file of a run: its record, the verifier, and a letter with instructions.
 
-Why so: docs/decisions.md, Sharing.
+Why so: runs/DESIGN.md, Sharing.
 """
 
 from io import BytesIO

@@ -1,6 +1,6 @@
 """Redaction: erasing the texts of runs, on demand or when their retention ends. Decisions stay.
 
-Why so: docs/decisions.md, Rehearsal, redaction, retention.
+Why so: runs/DESIGN.md, Rehearsal, redaction, retention.
 """
 
 import json

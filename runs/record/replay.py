@@ -1,7 +1,8 @@
 """Replay of a run: what its page showed at each moment, computed from its rows.
 
-How a text grew is not stored: it is written evenly from the start of the model call to its end. Why so:
-docs/decisions.md, Pages.
+How a text grew is not stored: it is written evenly from the start of the model call to its end.
+
+Why so: runs/DESIGN.md, Pages.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,6 +1,6 @@
 """A replay as one self-contained page: opened from a disk it loads nothing, and plays like the site's own page.
 
-Why so: docs/decisions.md, Pages.
+Why so: runs/DESIGN.md, Pages.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Badges: images of the latest outcome for other websites, at secret addresses.
 
-Why so: docs/decisions.md, Sharing.
+Why so: runs/DESIGN.md, Sharing.
 """
 
 import unicodedata

@@ -1,6 +1,6 @@
 """Access to one record for users with an account. Granting and revoking it is noted in the record.
 
-Why so: docs/decisions.md, Sharing.
+Why so: runs/DESIGN.md, Sharing.
 """
 
 from typing import Any

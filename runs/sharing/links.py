@@ -1,6 +1,6 @@
 """Share links: one record for people without an account. Creating and revoking one is noted in the record.
 
-Why so: docs/decisions.md, Sharing.
+Why so: runs/DESIGN.md, Sharing.
 """
 
 import logging

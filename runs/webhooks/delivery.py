@@ -1,7 +1,8 @@
 """Delivery of webhook messages, each at least once.
 
-A delivery is claimed in one commit and closed in another, and repeated under the same id if the result is unknown. Why
-so: docs/decisions.md, Other doors.
+A delivery is claimed in one commit and closed in another, and repeated under the same id if the result is unknown.
+
+Why so: runs/DESIGN.md, Other doors.
 """
 
 import asyncio

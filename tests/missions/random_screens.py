@@ -52,7 +52,7 @@ def without_known(tokens: Tokens, rows: int, columns: int) -> Tokens:
 
 
 def differs_knowingly(screen: Emulator, before: Sequence[bytes], token: bytes) -> bool:
-    """Whether this is one of the differences that docs/decisions.md lists under Terminals."""
+    """Whether this is one of the differences that missions/DESIGN.md lists under Terminals."""
     reads_region = token.endswith(b";0r") or (token.endswith(b"r") and modes.DECOM in screen.mode)
     repeats = token.startswith(b"\x1b[") and token.endswith(b"b")
     begins_anew = token == b"\x1bc" and (screen.alternate or not SAVES.isdisjoint(before))

@@ -1,7 +1,7 @@
 """Fetches single pages. The address is checked at every redirect and when each socket is made
 (`engine.web.public_sockets`); time and size are limited.
 
-Why so: docs/decisions.md, The web.
+Why so: toolbox/DESIGN.md, The web.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Text of fetched pages. HTML and PDF are converted in a limited process, everything else is decoded here.
 
-Why so: docs/decisions.md, The web.
+Why so: toolbox/DESIGN.md, The web.
 """
 
 import codecs

@@ -1,6 +1,6 @@
 """Web search by one of several providers; an administrator configures which one.
 
-Why so: docs/decisions.md, The web.
+Why so: toolbox/DESIGN.md, The web.
 """
 
 import json
