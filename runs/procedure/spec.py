@@ -56,7 +56,6 @@ STATUS_LABELS: dict[str, tuple[str, str]] = {
 
 
 Row = TypeVar("Row")
-Displayed = TypeVar("Displayed")
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class RunDisplay(Protocol):
     """What the pages of every run need from a procedure's display.
 
     `state` is the icon and colour of the status plate, `word` its text and `stamp` the note on the outcome.
-    `announcement` is the newest event, for screen readers. `final` means that nothing can change any more.
+    `announcement` is the newest event, for screen readers. `is_final` means that nothing can change any more.
     """
 
     @property
@@ -125,9 +124,12 @@ class RunDisplay(Protocol):
     @property
     def announcement(self) -> str: ...
     @property
-    def over(self) -> bool: ...
+    def is_ended(self) -> bool: ...
     @property
-    def final(self) -> bool: ...
+    def is_final(self) -> bool: ...
+
+
+Displayed = TypeVar("Displayed", bound=RunDisplay)
 
 
 class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed]):
@@ -202,7 +204,7 @@ class ProcedureSpec(GatePage, ComparisonHooks, Procedure, Generic[Row, Displayed
     def of_text(self, owner: Any, text: str, title: str) -> UUID | None:
         """Queue a run from a text alone and return its id; None if something has to be chosen first.
 
-        Raises BudgetUsedUp or LimitReached.
+        Raises BudgetExceeded or RateLimitReached.
         """
         return None
 

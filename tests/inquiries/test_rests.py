@@ -7,7 +7,7 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 
 from engine.audit.full_verification import verify_all
-from engine.models import DocumentLimits
+from engine.models import DocumentLimits, Run
 from inquiries.management.commands.ask import Command as Ask
 from inquiries.models import Inquiry, queries
 from inquiries.models.queries import CALCULATED_WITH
@@ -16,6 +16,7 @@ from inquiries.prompts.critics import WorkToReview
 from inquiries.prompts.gate_text import gate_question
 from inquiries.quotes import find_cells
 from inquiries.rules.events import InquiryStage
+from inquiries.rules.state import NOT_ANSWERED
 from runs.procedure.spec import spec_of_run
 from runs.record.export import SelectedRuns, pieces
 from runs.run_object import run_object
@@ -125,6 +126,11 @@ def readers_of(run, user, client):
     told |= {"ask": Ask().word(row), "csv": "".join(async_to_sync(table_of)(run.pk, face))}
     due = paths | {"ask": "[claim:1] [1] A calculation: “15% of 80 = 12”", "csv": ",15% of 80 is 12. [claim:1],"}
     return [(name, said) for name, said in told.items() if due[name] not in said or "15% of 80" not in said]
+
+
+def test_the_command_says_that_a_question_was_not_answered():
+    row = SimpleNamespace(run=Run(status=Run.Status.FINISHED, outcome="unanswered"))
+    assert Ask().word(row) == NOT_ANSWERED
 
 
 async def table_of(pk, face):

@@ -99,7 +99,7 @@ def test_forty_waits_beside_an_open_prompt_stop_nobody(mira: User, models, held,
     row = mission(mira, runs("python3 -qi", timeout=2), *waits, finishes(), models=models)
     for hours in range(1, 42):
         run, _ = performed(row, models)
-        if not run.over:
+        if not run.is_ended:
             clock(hours)
             run_actions.apply_and_announce(row.pk, lambda: None)  # as whoever wakes what is due
     seen = Mission.objects.with_agents().get(pk=row.pk)

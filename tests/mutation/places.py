@@ -241,7 +241,7 @@ PLACES = (
     MutationPlace(
         "debates/models/visibility.py",
         'return debate.seed if debate.run.status in FINAL else ""',
-        'return debate.seed if debate.run.over else ""',
+        'return debate.seed if debate.run.is_ended else ""',
         "a failed debate tells its seed, by which the draws after a retry can be foreseen",
     ),
     MutationPlace(

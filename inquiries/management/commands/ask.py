@@ -90,7 +90,7 @@ class Command(RunCommand[Inquiry]):
     def word(self, row: Any) -> str:
         """Return the answer with its quotes."""
         if row.run.outcome != "answered":
-            return NOT_ANSWERED if row.run.over else super().word(row)
+            return NOT_ANSWERED if row.run.is_ended else super().word(row)
         return "\n".join([row.answer, "", *_quotes(row)])
 
 
