@@ -100,7 +100,7 @@ class InquirySpec(ProcedureSpec[Inquiry, InquiryDisplay]):
         "inquiry-final": rehearsal.rehearse_finalizer,
     }
     stays = "The answer stays."
-    filters = ("roster", "rehearsal")
+    filters = (*InquiryHistoryForm.sets, "rehearsal")
     shelves = (InquiryTeamSection(),)
     council_uses = staticmethod(council_uses)
     chains = (PresetEntrySource(Roster),)

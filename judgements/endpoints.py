@@ -26,7 +26,7 @@ from runs.procedure.schemas import SoughtSaved, location_response, problem_respo
 from runs.procedure.spec import specs
 
 from . import procedure, receipts_api, rules, schemas
-from .forms import JudgementSubmission, council_named
+from .forms import JudgementContentForm, JudgementSubmission, council_named
 from .history import JudgementHistoryForm
 from .models import Council, CouncilChanged, Judgement
 
@@ -82,7 +82,9 @@ def _submit(request: HttpRequest, asked: schemas.NewJudgement, **once: str) -> J
     with faults.has():
         council = _named(asked)
     agents = council.agents() if council else [_values(agent) for agent in asked.agents or ()]
-    submission = JudgementSubmission.of(asked.title or "", asked.content, agents)
+    submission = JudgementSubmission.of(
+        {name: getattr(asked, name) or "" for name in JudgementContentForm.base_fields}, agents
+    )
     if not submission.is_valid():
         # for missing agents no problem is reported
         own = [one for one in submission.problems if agents or not one.path.startswith("agents.")]
@@ -174,15 +176,7 @@ async def models(request: HttpRequest) -> HttpResponse:
 
 def _sought(asked: schemas.JudgementListQuery) -> dict[str, Any]:
     """Return the search terms, checked by the form of the page's filters."""
-    form = JudgementHistoryForm(
-        {
-            "q": asked.q,
-            "outcome": asked.status,
-            "council": _number_of(asked.council),
-            "since": asked.since,
-            "until": asked.until,
-        }
-    )
+    form = JudgementHistoryForm({**asked.model_dump(), "outcome": asked.status, "council": _number_of(asked.council)})
     if not form.is_valid():
         names = {"outcome": "status"}
         raise field_errors((names.get(name, name), str(errors[0])) for name, errors in form.errors.items())

@@ -126,18 +126,17 @@ class JudgementSubmission(AgentFormset):
         data: Mapping[str, Any] | None = None,
         *,
         agents: Iterable[AgentValues] | None = None,
-        title: str = "",
-        content: str = "",
+        initial: Mapping[str, Any] | None = None,
     ) -> None:
-        """`data` as a page posts it (title, content, a1-name, ...); the other arguments are initial values of an
-        unposted form."""
-        self.content = JudgementContentForm(data, initial={"title": title, "content": content}, auto_id="%s")
+        """`data` as a page posts it (title, content, a1-name, ...). An unposted form begins with `agents` and `initial`
+        (title, content, ...)."""
+        self.content = JudgementContentForm(data, initial=dict(initial or {}), auto_id="%s")
         super().__init__(self.content, data, agents)
 
     @classmethod
-    def of(cls, title: str, content: str, agents: list[dict[str, str]]) -> "JudgementSubmission":
-        """Build the form from values instead of a posted page. Expects three agents with text values."""
-        data = {"title": title, "content": content}
+    def of(cls, values: Mapping[str, Any], agents: list[dict[str, str]]) -> "JudgementSubmission":
+        """Build the form from values (title, content, ...) instead of a posted page. Expects three agents."""
+        data = dict(values)
         for number, agent in enumerate(agents, start=1):
             data |= {f"a{number}-{key}": value for key, value in agent.items()}
         return cls(data)

@@ -133,7 +133,7 @@ class JudgementSpec(ProcedureSpec[Judgement, JudgementDisplay]):
     flags = tuple(JudgementFlag)
     looks = (ReviewFlag(JudgementFlag.SWAYED, "Swayed", "the first round alone would have decided otherwise", "retry"),)
     stays = "The agents' verdict stays."
-    filters = ("council", "rehearsal")
+    filters = (*JudgementHistoryForm.sets, "rehearsal")
     standings = STATUS_LABELS
     shelves = (CouncilSection(),)
     heads = history.TABLE_HEADERS

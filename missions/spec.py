@@ -115,7 +115,7 @@ class MissionSpec(ProcedureSpec[Mission, MissionDisplay]):
         "mission-memory": rehearsal.rehearse_shortening,
     }
     stays = "The result stays."
-    filters = ("crew", "rehearsal")
+    filters = (*MissionHistoryForm.sets, "rehearsal")
     perform = staticmethod(procedure.perform)
     council_uses = staticmethod(egress_policy.council_uses)
     reserved_cost = staticmethod(procedure.held_back)

@@ -121,7 +121,7 @@ class PlanSpec(ProcedureSpec[Plan, PlanDisplay]):
         "plan-summary": rehearsal.rehearse_summary,
     }
     stays = "What was done stays done."
-    filters = ("team", "matter", "rehearsal")
+    filters = (*PlanHistoryForm.sets, "rehearsal")
     shelves = (PlanTeamSection(),)
     perform = staticmethod(procedure.perform)
     apply_decision = staticmethod(gate_decisions.apply_decision)

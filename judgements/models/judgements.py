@@ -194,6 +194,11 @@ class Judgement(models.Model):
             return "Rehearsal: no model was asked."
         return f"Rehearsal: no model was asked for {' and '.join(names)}." if names else ""
 
+    def as_submitted(self) -> dict[str, str]:
+        """Return the values of the start form. A title taken from the content is empty, as the content may change."""
+        title = "" if self.run.title == title_of(self.content) else self.run.title
+        return {"title": title, "content": self.content}
+
     def agents_as_put(self) -> list[AgentValues]:
         """Return the three agents in the form that a new judgement takes."""
         return [

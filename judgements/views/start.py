@@ -22,8 +22,8 @@ from runs.views.start import typical_cost
 from .. import procedure
 from ..estimate import estimate
 from ..examples import EXAMPLES, JudgementExample, example_by_key
-from ..forms import JudgementSubmission, posted_agents
-from ..models import AgentValues, Council, CouncilChanged, CouncilRequired, CouncilVersion, Judgement, title_of
+from ..forms import JudgementContentForm, JudgementSubmission, posted_agents
+from ..models import AgentValues, Council, CouncilChanged, CouncilRequired, CouncilVersion, Judgement
 from ..presets import describe_changes
 from ..rerun import earlier_judgement
 
@@ -63,11 +63,11 @@ def _come(request: HttpRequest, posted: Mapping[str, str], come: TransferredForm
     """Show the page with the text of another procedure's page. Agents that were written here before are kept."""
     chosen = _chosen(posted) if "a1-name" in posted else _as_it_is(_preselected(request))
     agents = posted_agents(posted) if "a1-name" in posted else chosen.council.agents() if chosen.council else None
-    submission = JudgementSubmission(title=come.title, content=come.text, agents=agents)
+    submission = JudgementSubmission(initial={"title": come.title, "content": come.text}, agents=agents)
     return _input_page(request, submission, chosen)
 
 
-OWN_FIELDS = re.compile(r"title|content|council|version|again|a\d-\w+")
+OWN_FIELDS = re.compile("|".join([*JudgementContentForm.base_fields, r"council|version|again|a\d-\w+"]))
 
 
 def draft_context(
@@ -77,11 +77,7 @@ def draft_context(
     refused: "RefusedJudgement | None" = None,
 ) -> HttpResponse:
     """Show the input page again with its draft, after a detour to save the agents as a council."""
-    submission = JudgementSubmission(
-        title=posted.get("title", ""),
-        content=posted.get("content", ""),
-        agents=saved.agents() if saved else posted_agents(posted),
-    )
+    submission = JudgementSubmission(initial=posted, agents=saved.agents() if saved else posted_agents(posted))
     chosen = _as_it_is(saved) if saved else _chosen(posted)
     earlier = earlier_judgement(posted.get("again", ""), request.user)
     refused = refused or (None if saved else _archived(request, posted))
@@ -114,7 +110,7 @@ class RefusedJudgement:
 def _first_page(request: HttpRequest) -> HttpResponse:
     if example := example_by_key(request.GET.get("example", "")):
         chosen, agents = _to_try(request, example)
-        return _input_page(request, JudgementSubmission(content=example.content, agents=agents), chosen)
+        return _input_page(request, JudgementSubmission(initial={"content": example.content}, agents=agents), chosen)
     council = _preselected(request)
     earlier = earlier_judgement(request.GET.get("again", ""), request.user)
     if earlier is None:
@@ -169,11 +165,7 @@ def _overtaken(
     """Show the posted values again with the council's current agents, so that starting with them is a decision. If
     the council is archived, the posted agents stay, as the user's own."""
     council = _council(str(changed.saved.pk))
-    submission = JudgementSubmission(
-        title=posted.get("title", ""),
-        content=posted.get("content", ""),
-        agents=council.agents() if council else posted_agents(posted),
-    )
+    submission = JudgementSubmission(initial=posted, agents=council.agents() if council else posted_agents(posted))
     then = "Its current agents are below. Start again to judge by them." if council else _instead(request)
     differs = (
         describe_changes(changed.opened.as_saved(), council.current.as_saved()) if council and council.current else []
@@ -199,9 +191,7 @@ def _instead(request: HttpRequest) -> str:
 
 
 def _once_more(earlier: Judgement, agents: Sequence[AgentValues]) -> JudgementSubmission:
-    # a title that was taken from the content is derived again, as the content may change
-    title = "" if earlier.run.title == title_of(earlier.content) else earlier.run.title
-    return JudgementSubmission(title=title, content=earlier.content, agents=agents)
+    return JudgementSubmission(initial=earlier.as_submitted(), agents=agents)
 
 
 def _still(earlier: Judgement) -> Council | None:

@@ -9,7 +9,7 @@ def problems(title="Japan", content=JAPAN, **changes):
     trio = agents()
     for place, value in changes.items():
         trio[int(place[1]) - 1][place[3:]] = value
-    submission = JudgementSubmission.of(title, content, trio)
+    submission = JudgementSubmission.of({"title": title, "content": content}, trio)
     valid = submission.is_valid()
     assert valid == (not submission.problems)
     return {problem.field_id: problem.message for problem in submission.problems}
@@ -40,13 +40,13 @@ def test_a_character_that_no_database_keeps_is_refused_with_its_place(char, name
     "content", ["👍", "\u202eabc", "a\U000e0061b", "e\u0301", "a\u2028b", "{{ 7|add:7 }} <svg onload=x>"]
 )
 def test_all_other_text_is_kept_exactly(content):
-    submission = JudgementSubmission.of("", content, agents())
+    submission = JudgementSubmission.of({"content": content}, agents())
     assert submission.is_valid()
     assert submission.values()["content"] == content
 
 
 def test_leading_and_trailing_lines_of_the_content_are_kept():
-    submission = JudgementSubmission.of("", "\n  Go.  \n", agents())
+    submission = JudgementSubmission.of({"content": "\n  Go.  \n"}, agents())
     assert submission.is_valid()
     assert submission.values()["content"] == "\n  Go.  \n"
 
@@ -82,7 +82,7 @@ def test_a_name_that_nobody_can_see_is_none(name):
 
 
 def test_a_problem_names_its_field():
-    submission = JudgementSubmission.of("", "", [agents()[0], agents()[1] | {"criteria": ""}, agents()[2]])
+    submission = JudgementSubmission.of({"content": ""}, [agents()[0], agents()[1] | {"criteria": ""}, agents()[2]])
     assert not submission.is_valid()
     assert [problem.label for problem in submission.problems] == ["Content", "Agent 2, criteria"]
 

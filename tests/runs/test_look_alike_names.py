@@ -56,7 +56,7 @@ def of_file(read: Callable[..., object], given: object) -> list[str]:
 
 OPTIONS = [{"word": "GO"}, {"word": "STAY"}]
 TWO = {
-    "judgement": lambda *two: of_form(JudgementSubmission.of("", "Go?", trio(*two))),
+    "judgement": lambda *two: of_form(JudgementSubmission.of({"content": "Go?"}, trio(*two))),
     "council": lambda *two: of_form(CouncilSubmission({"name": "A", **posted("a", trio(*two))})),
     "debate": lambda *two: of_form(DebateSubmission.of(OPTIONS, debaters(*two), question="Go?")),
     "panel": lambda *two: of_form(

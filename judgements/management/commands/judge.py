@@ -56,7 +56,7 @@ class Command(RunCommand[Judgement]):
         council = None if options["agents"] else _council(options["council"] or DEFAULT_COUNCIL)
         agents = council.agents() if council else _agents(options["agents"])
         content = self.text_of(options["content"], "content")
-        submission = JudgementSubmission.of(options["title"], content, agents)
+        submission = JudgementSubmission.of({"title": options["title"], "content": content}, agents)
         if not submission.is_valid():
             problems = [(one.path, one.message) for one in submission.problems]
             by = "agents" if options["agents"] else "council"
