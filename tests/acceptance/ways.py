@@ -40,7 +40,7 @@ def new_token(scene: AcceptanceScene) -> Page:
     scene.post(scene.site, reverse("revoke-token", args=[old]))
     page = scene.open(reverse("tokens"))
     page.get_by_label("What it is for").fill("Nightly report")
-    page.get_by_label("Cancel and retry work").uncheck()
+    page.get_by_label("Cancel and retry runs").uncheck()
     page.get_by_role("button", name="Make token").click()
     expect(page.locator("#made-h")).to_contain_text("Nightly report")
     page.get_by_text("Ended").first.click()
