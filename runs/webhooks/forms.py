@@ -13,11 +13,11 @@ from runs.models.webhooks import ADDRESS_LENGTH, SAVED_LENGTH, Webhook, WebhookF
 from runs.procedure.spec import specs
 
 MAX_WEBHOOKS = 20  # of one user
-TOO_MANY_TEXT = f"You have {MAX_WEBHOOKS} of them, as many as one person may. Take one away first."
+TOO_MANY_TEXT = f"You have {MAX_WEBHOOKS} webhooks, which is the limit. Delete one first."
 EVENT_CHOICES = (
-    ("", "Ends, and gates that open"),
-    (RunEventType.OVER, "Ends alone"),
-    (RunEventType.ASKS, "Gates that open alone"),
+    ("", "Runs that end or need a decision"),
+    (RunEventType.OVER, "Runs that end"),
+    (RunEventType.ASKS, "Runs that need a decision"),
 )
 
 
@@ -32,29 +32,29 @@ def webhook_address(typed: str) -> str:
     """
     address = check_address(typed, settings.HOOKS_ALLOWED_HOSTS)
     if is_internal_host(host_of(address)) and not is_allowed(address, settings.HOOKS_ALLOWED_HOSTS):
-        raise AddressRefused("Nothing inside this network is sent to.")
+        raise AddressRefused("Addresses inside this network are refused.")
     return address
 
 
 class WebhookForm(forms.Form):
     address = PlainTextField(
         max_length=ADDRESS_LENGTH,
-        needed="Write where messages are to be sent.",
-        help_text="As in https://hooks.example.org/magi. Nothing inside this network is sent to.",
+        needed="Enter the address that messages are sent to.",
+        help_text="For example https://hooks.example.org/magi. Addresses inside this network are refused.",
     )
-    shape = forms.ChoiceField(choices=WebhookFormat.choices, initial=WebhookFormat.STANDARD, label="In the words of")
-    kind = forms.ChoiceField(required=False, label="Of which work")
+    shape = forms.ChoiceField(choices=WebhookFormat.choices, initial=WebhookFormat.STANDARD, label="Format")
+    kind = forms.ChoiceField(required=False, label="Type")
     saved = PlainTextField(
         max_length=SAVED_LENGTH,
-        label="Made by",
-        help_text="The name of what is kept in the library. Empty: by whatever.",
+        label="Library entry",
+        help_text="Only runs that were started with the entry of this name. Empty: all runs.",
     )
-    what = forms.ChoiceField(choices=EVENT_CHOICES, required=False, label="Of what")
+    what = forms.ChoiceField(choices=EVENT_CHOICES, required=False, label="Events")
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         kinds = [(kind, face.nouns.capitalize()) for kind, face in specs().items()]
-        self.fields["kind"].choices = [("", "All kinds"), *kinds]  # type: ignore[attr-defined]
+        self.fields["kind"].choices = [("", "All types"), *kinds]  # type: ignore[attr-defined]
 
     def clean_address(self) -> str:
         try:

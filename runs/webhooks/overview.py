@@ -31,7 +31,7 @@ class WebhookSummary:
     def about(self) -> str:
         """Describe the webhook's filters in words."""
         kind, saved = self.hook.kind, self.hook.saved
-        which = specs()[kind].nouns.capitalize() if kind in specs() else kind or "All kinds"
+        which = specs()[kind].nouns.capitalize() if kind in specs() else kind or "All types"
         which = f"{which} by “{saved}”" if saved else which
         which = "One run" if self.hook.run_id else which
         return f"{which}: {dict(EVENT_CHOICES)[self.hook.what].lower()}"

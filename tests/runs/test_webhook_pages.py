@@ -42,7 +42,7 @@ def test_a_hook_is_made_and_its_secret_shown_once(page, mira):
     assert hook.secret.replace("+", "&#x2B;") in made.replace("+", "&#x2B;")
     listed = text(page.get(reverse("webhooks")))
     assert hook.secret not in listed
-    assert "Judgements by “Magi”: ends alone" in listed
+    assert "Judgements by “Magi”: runs that end" in listed
     assert "none sent" in listed
 
 
@@ -64,7 +64,7 @@ def test_a_hook_to_an_inner_address_in_any_form_is_refused_when_it_is_made():
 
 def test_nobody_has_more_than_may(page, mira):
     Webhook.objects.bulk_create(Webhook(owner=mira, address="https://example.org/") for _ in range(20))
-    assert "as many as one person may" in text(page.post(reverse("webhooks"), TYPED), 409)
+    assert "which is the limit" in text(page.post(reverse("webhooks"), TYPED), 409)
 
 
 def test_its_page_says_how_far_each_message_came_and_sends_it_again(page, mira):
