@@ -46,10 +46,11 @@ def _remove_triggers(*, using: str, plan: Any = None, **_: Any) -> None:
 
 def _install_triggers(*, using: str, plan: Any = None, **_: Any) -> None:
     """Triggers of evidence, and that of tokens, which a migration of Django's own would remove with its table."""
-    from engine.ledger import immutability
+    from engine.ledger import immutability, trigger_check
 
     from . import token_triggers
 
-    if plan:  # a flush sends this signal, too
+    # a flush sends this signal too, without a plan; after a migrate that was cut short the next one has nothing to do
+    if plan or (plan is not None and trigger_check.trigger_problems(connections[using])):
         immutability.install_all(connections[using])
     token_triggers.install_if_missing(connections[using])

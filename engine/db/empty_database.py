@@ -5,7 +5,7 @@ here. In an empty database nothing has to be transformed: the final tables are c
 migrations (search indexes, ready-made rows) run once, in 2 s.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.db.migrations import RunPython
@@ -15,19 +15,20 @@ from django.db.migrations.recorder import MigrationRecorder
 _DJANGO = ("auth", "contenttypes", "sessions", "admin")  # their steps transform rows of older versions
 
 
-def create_tables(connection: Any) -> bool:
-    """Create all tables and record all migrations as applied, in one transaction; return False if there is any table.
+def create_tables(connection: Any, protect: Callable[[Any], None]) -> None:
+    """Create all tables and record all migrations as applied, in one transaction; nothing where there is any table.
 
-    Triggers of immutable tables are not installed.
+    `protect` is called with the connection when the tables exist: it installs the triggers.
     """
     if connection.introspection.table_names():
-        return False
+        return
     loader = MigrationLoader(None)
     apps = loader.project_state().apps
     with connection.schema_editor() as editor:
         _allow_idle_transaction(connection)
         for model in apps.get_models():
             editor.create_model(model)
+        protect(connection)
         for operation in _python_steps(loader):
             operation.code(apps, editor)
         recorder = MigrationRecorder(connection)
@@ -35,7 +36,6 @@ def create_tables(connection: Any) -> bool:
         for key in loader.graph.nodes:
             for applied in (key, *loader.get_migration(*key).replaces):
                 recorder.record_applied(*applied)
-    return True
 
 
 def _allow_idle_transaction(connection: Any) -> None:

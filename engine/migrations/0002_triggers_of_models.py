@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """Changes nothing itself: after it the triggers are installed anew, and no row can replace another one any more."""
+    """Makes `migrate` reinstall the triggers, which now refuse that a row replaces another one."""
 
     dependencies = [("engine", "0001_initial")]
     operations = []

@@ -17,6 +17,6 @@ class Command(console.ConsoleCommand, migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         connection = connections[options["database"]]
-        if not any(options.get(name) for name in PARTIAL) and create_tables(connection):
-            install_all(connection)
+        if not any(options.get(name) for name in PARTIAL):
+            create_tables(connection, install_all)
         super().handle(*args, **options)
