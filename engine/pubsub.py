@@ -73,7 +73,7 @@ async def is_watched(run_id: UUID) -> bool:
     try:
         return bool(await listeners(group_of(run_id)))
     except Exception as error:
-        # The boundary to the channel layer, as below.
+        # The boundary to the channel layer: if it fails, answers are streamed, at worst to nobody.
         log.warning("Who watches cannot be asked now (%s: %s), so answers stream.", type(error).__name__, error)
         return True
 
@@ -137,7 +137,7 @@ async def listen(group: str) -> AsyncGenerator[dict[str, Any], None]:
             while True:
                 yield await layer.receive(channel)
         except Exception as error:
-            # The boundary to the channel layer, as above: whatever it raises, listening begins anew.
+            # The boundary to the channel layer: whatever it raises, the page must get pushes again.
             log.warning("Pushes to %s cannot be heard now (%s: %s).", group, type(error).__name__, error)
             await asyncio.sleep(RELISTEN_SECONDS)
         finally:

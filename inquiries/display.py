@@ -52,7 +52,7 @@ DONE = {
 }
 SLOTS = 3 + STEPS  # stations at most
 MIN_SHOWN_SECONDS = 60  # shorter waits for people are not shown
-MAX_LISTED = 6  # research steps; with so many or more, finished ones are shown by number alone
+MAX_LISTED = 6  # research steps; from this number on, finished steps show their number only
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,7 @@ OPENAT2 = 437  # the same number on all architectures
 NO_MAGIC_LINKS, NO_LINKS, BENEATH = 0x02, 0x04, 0x08
 LONGEST = 400_000  # bytes of one text
 MOST_FILES, MOST_CHANGES = 100_000, 5_000  # files that are checked for changes, and changes returned at once
-MAX_TEXT_BYTES = (
-    50_000_000  # of all changes returned at once, so that a crew cannot make the engine use unlimited memory
-)
+MAX_TEXT_BYTES = 50_000_000  # of all changes returned at once, which bounds the engine's memory
 SETTLED = 50_000_000  # nanoseconds: a younger file may be written again without a new timestamp
 KNOWN_PLACES = 4  # workspaces whose digests are cached
 IGNORED_NAMES = frozenset({".git", "__pycache__", "node_modules", ".venv", ".pytest_cache", ".ruff_cache"})

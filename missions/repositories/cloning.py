@@ -12,6 +12,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -116,18 +117,25 @@ def from_address(address: str) -> Cloned:
     """Clone all branches and tags. The caller has checked that the address is allowed. Raises RepositoryRefused."""
     name, place = _new()
     try:
-        listed = _listed(place, address)
-        branch, commit = _newest(listed)
-        wanted = [f"+refs/heads/*:{HEADS}*", f"+refs/tags/*:{TAGS}*", *([] if branch else [f"+HEAD:{HEAD}"])]
-        fetch = ("fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc")
-        git(place, *fetch, "--no-recurse-submodules", address, *wanted, outward=True)
-        commit = text(place, "rev-parse", "--verify", f"{HEADS}{branch}^{{commit}}" if branch else HEAD)
-        return _described(name, place, without_password(address), commit, branch)
-    except BaseException as error:
-        shutil.rmtree(place, ignore_errors=True)
-        if isinstance(error, GitFailed):
-            raise RepositoryRefused(f"git: {error}") from error
-        raise
+        with _removed_on_failure(place):
+            listed = _listed(place, address)
+            branch, commit = _newest(listed)
+            wanted = [f"+refs/heads/*:{HEADS}*", f"+refs/tags/*:{TAGS}*", *([] if branch else [f"+HEAD:{HEAD}"])]
+            fetch = ("fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc")
+            git(place, *fetch, "--no-recurse-submodules", address, *wanted, outward=True)
+            commit = text(place, "rev-parse", "--verify", f"{HEADS}{branch}^{{commit}}" if branch else HEAD)
+            return _described(name, place, without_password(address), commit, branch)
+    except GitFailed as error:
+        raise RepositoryRefused(f"git: {error}") from error
+
+
+@contextmanager
+def _removed_on_failure(place: Path) -> Iterator[None]:
+    """Remove the folder if the block raises anything, also where it is cancelled."""
+    with ExitStack() as undo:
+        undo.callback(shutil.rmtree, place, ignore_errors=True)
+        yield
+        undo.pop_all()
 
 
 def _listed(place: Path, address: str) -> dict[str, str]:
@@ -171,25 +179,24 @@ def _described(name: str, place: Path, address: str, commit: str, branch: str) -
 
 
 def from_folder(folder: Path) -> Cloned:
-    """The repository whose files lie in it, as whoever types a command has it. What is not committed there comes along
-    as one commit, but for what git ignores. RepositoryRefused.
+    """Clone the repository of a folder of this machine. Its uncommitted changes become one commit, without files that
+    git ignores. Raises RepositoryRefused.
 
-    Git looks at the files from our repository: no hook, filter, attribute or setting of theirs runs."""
+    Git reads the files from our own repository, so no hook, filter, attribute or setting of theirs runs.
+    """
     folder = folder.resolve()
     found = from_address(str(folder))
     place = staged(found.staged)
     try:
-        tree, paths, not_taken = _tree_of_folder(place, folder, found.commit)
-        if not paths:
-            return replace(found, not_taken=not_taken)
-        start = _commit_uncommitted(place, found.commit, tree, folder.name)
-        made = _described(found.staged, place, found.address, start, found.branch)
-        return replace(made, commit=found.commit, start=start, uncommitted=paths, not_taken=not_taken)
-    except BaseException as error:
-        shutil.rmtree(place, ignore_errors=True)
-        if isinstance(error, GitFailed | OSError):
-            raise RepositoryRefused(f"What is not committed there cannot be taken: {error}") from error
-        raise
+        with _removed_on_failure(place):
+            tree, paths, not_taken = _tree_of_folder(place, folder, found.commit)
+            if not paths:
+                return replace(found, not_taken=not_taken)
+            start = _commit_uncommitted(place, found.commit, tree, folder.name)
+            made = _described(found.staged, place, found.address, start, found.branch)
+            return replace(made, commit=found.commit, start=start, uncommitted=paths, not_taken=not_taken)
+    except (GitFailed, OSError) as error:
+        raise RepositoryRefused(f"The uncommitted changes cannot be taken: {error}") from error
 
 
 def _tree_of_folder(place: Path, folder: Path, commit: str) -> tuple[str, list[str], list[str]]:
@@ -286,18 +293,16 @@ def from_upload(data: bytes, called: str) -> Cloned:
     name, place = _new()
     opened = f"{OPENED}{name}"
     try:
-        there = _opened(opened, data)
-        _take(place, there)
-        commit = text(place, "rev-parse", "--verify", f"{HEAD}^{{commit}}")
-        found = json.loads(there.read("out/about.json"))
-        branch = str(found["branch"])
-        known = text(place, "rev-parse", "--verify", "--quiet", f"{HEADS}{branch}", fails=True)
-        return _described(name, place, called, commit, branch if known == commit else "")
-    except BaseException as error:
-        shutil.rmtree(place, ignore_errors=True)
-        if isinstance(error, GitFailed | FileProblem | LaunchRefused | ValueError | KeyError):
-            raise RepositoryRefused(f"It gives no whole history: {error}") from error
-        raise
+        with _removed_on_failure(place):
+            there = _opened(opened, data)
+            _take(place, there)
+            commit = text(place, "rev-parse", "--verify", f"{HEAD}^{{commit}}")
+            found = json.loads(there.read("out/about.json"))
+            branch = str(found["branch"])
+            known = text(place, "rev-parse", "--verify", "--quiet", f"{HEADS}{branch}", fails=True)
+            return _described(name, place, called, commit, branch if known == commit else "")
+    except (GitFailed, FileProblem, LaunchRefused, ValueError, KeyError) as error:
+        raise RepositoryRefused(f"It gives no whole history: {error}") from error
     finally:
         shutil.rmtree(workspace.mission_folder(opened), ignore_errors=True)
 

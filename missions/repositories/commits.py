@@ -429,7 +429,7 @@ def _changed(
 
 
 def _refuse_odd(changed: Sequence[ChangedFile], data: Mapping[str, bytes], commit: str) -> None:
-    hint = f"Write commit {commit[:12]} anew without it, as by git reset --soft."
+    hint = f"Make commit {commit[:12]} again without it, for example with git reset --soft."
     for one in changed:
         if one.after and one.after.is_submodule:
             raise CommitsRefused(
